@@ -1,0 +1,38 @@
+"""negolab: a research workbench for negotiation games between people, language models and scripted strategies.
+
+>>> import negolab as nl
+>>> match = nl.Match(nl.load("trading"), seed=7)
+"""
+
+from negolab.catalog import games, load
+from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
+from negolab.match import Match
+from negolab.play import aplay, play
+from negolab.players.player import player, players
+from negolab.record import Record, states
+from negolab.store import Store, read
+from negolab.version import __version__
+
+__all__ = [
+    "Ask",
+    "Game",
+    "Invalid",
+    "Match",
+    "Observation",
+    "Outcome",
+    "Record",
+    "Reply",
+    "State",
+    "Store",
+    "__version__",
+    "aplay",
+    "games",
+    "load",
+    "observe",
+    "other",
+    "play",
+    "player",
+    "players",
+    "read",
+    "states",
+]

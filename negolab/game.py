@@ -1,0 +1,179 @@
+"""What a game is: frozen values, pure rules, and no way to show a secret.
+
+A game subclasses `Game[Public, Private, Action]`; its fields are its parameters and nothing else. Everything that is
+true at one moment is a `State`, filed by who may see it; a seat is only ever given `observe(state, seat)`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+
+import msgspec
+
+Seat = Literal["A", "B"]
+SEATS: tuple[Seat, Seat] = ("A", "B")
+
+End = Literal["AGREED", "NO_DEAL", "OUT_OF_TIME", "FORFEIT", "ABORTED"]
+Kind = Literal["format", "rule", "time"]
+
+Public = TypeVar("Public")
+Private = TypeVar("Private")
+Action = TypeVar("Action")
+
+
+def other(seat: Seat) -> Seat:
+    """The seat across the table."""
+    return "B" if seat == "A" else "A"
+
+
+class State(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
+    """Everything true: `public` for both, `private[seat]` for that seat, `hidden` for nobody yet."""
+
+    public: Public
+    private: dict[Seat, Private]
+    hidden: Any = None
+
+
+class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
+    """All that one seat may see; the only thing a player is ever given of a state."""
+
+    seat: Seat
+    public: Public
+    private: Private
+
+
+class Invalid(msgspec.Struct, frozen=True, gc=False):
+    """A reply that is not a legal action. `reason` speaks to its author and uses only what the author can see."""
+
+    codes: tuple[str, ...]
+    reason: str
+    kind: Kind = "format"
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """How a match ended, apart from what it paid (None: nothing is paid or imputed)."""
+
+    end: End
+    payoffs: dict[Seat, int | float | None]
+    details: dict[str, Any] = {}
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A player's words and how they came. Times are seconds since the epoch, `cost` is in US dollars."""
+
+    text: str
+    via: str | None = None
+    asked_at: float | None = None
+    answered_at: float | None = None
+    model: str | None = None
+    reasoning: str | None = None
+    usage: dict[str, int] | None = None
+    cost: float | None = None
+    request_id: str | None = None
+
+
+class Ask(msgspec.Struct, frozen=True, gc=False):
+    """What a seat is asked: its observation, its rejections since it last acted, and how many more it may make."""
+
+    seen: Observation[Any, Any]
+    rejected: tuple[Invalid, ...] = ()
+    retries_left: int | None = None
+
+
+def observe(state: State[Public, Private], seat: Seat) -> Observation[Public, Private]:
+    """What `seat` may see. A function of the engine, so that no game can show more."""
+    return Observation(seat, state.public, state.private[seat])
+
+
+class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_only=True):
+    """Parameters and pure rules. Bad parameters raise `ValueError` at construction, naming parameter and value."""
+
+    preset: str | None = None
+    """Name of the preset these parameters came from; never told to a seat."""
+
+    pays_as_it_goes: ClassVar[bool] = False
+    """True if an unfinished match has payoffs: what was earned so far."""
+
+    Hidden: ClassVar[Any] = type(None)
+    """Type of `State.hidden`, so that records can be read back."""
+
+    # What a small game writes.
+
+    def deal(self, rng: random.Random) -> State[Public, Private]:
+        """Draw all chance of the match, once, from `rng`, and return `start(...)` of what was drawn."""
+        raise NotImplementedError
+
+    def turn(self, public: Public) -> tuple[Seat, ...]:
+        """Who is asked now: () = over, one seat = alternate, two = at once."""
+        raise NotImplementedError
+
+    def parse(self, text: str, seen: Observation[Public, Private]) -> Action | Invalid:
+        """Read a reply. Legality is decided from what the author can see alone; never raises for a string."""
+        raise NotImplementedError
+
+    def say(self, action: Action) -> str:
+        """The inverse of `parse`: `parse(say(a), seen) == a`."""
+        raise NotImplementedError
+
+    def options(self, seen: Observation[Public, Private]) -> tuple[Action, ...]:
+        """All legal actions or a fair sample, in a fixed order; () for a seat that is not on turn."""
+        raise NotImplementedError
+
+    def step(self, state: State[Public, Private], actions: Mapping[Seat, Action]) -> State[Public, Private]:
+        """A new state; `ValueError` for an action that is not legal."""
+        raise NotImplementedError
+
+    def outcome(self, state: State[Public, Private]) -> Outcome:
+        """How it ended and what it paid, cheaply; a state that is not over gives ABORTED."""
+        raise NotImplementedError
+
+    def prompt(self, seen: Observation[Public, Private], since: Observation[Public, Private] | None) -> str:
+        """What the seat must read: everything (`since` None), or what became visible after it and what is due now."""
+        raise NotImplementedError
+
+    # What has a default.
+
+    def secrets(self, seat: Seat) -> tuple[str, ...]:
+        """Names of the parameters that `seat` may not know; `told` sets them to None, so checks must skip None."""
+        return ()
+
+    def details(self, state: State[Public, Private]) -> dict[str, Any]:
+        """Measures of a match for `Outcome.details`: plain data, computed only when asked for."""
+        return {}
+
+    def retries(self, seat: Seat) -> int | None:
+        """Invalid replies in a row before `forfeit` is called; 0 = each one calls it, None = ask for ever."""
+        return 2
+
+    def forfeit(
+        self, state: State[Public, Private], seat: Seat, invalid: Invalid
+    ) -> State[Public, Private] | None:
+        """What then happens: a new state, or None: the match ends as FORFEIT, `seat` gets 0 and the other seat
+        what `disagreement` pays it."""
+        return None
+
+    def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
+        """The disagreement point: what each seat is paid without a deal."""
+        return {"A": 0, "B": 0}
+
+    def bound(self) -> int | None:
+        """Most accepted replies in a match; None: no bound."""
+        return None
+
+    def vary(
+        self, state: State[Public, Private], seat: Seat, rng: random.Random
+    ) -> State[Public, Private] | None:
+        """The same start with only what `seat` alone knows redrawn (None: it knows nothing alone)."""
+        return None
+
+    def revealed(self, public: Public) -> bool:
+        """From here on the rules show what was private; the blindness law compares until then."""
+        return False
+
+    # What no game overrides.
+
+    def told(self, seat: Seat) -> Self:
+        """The same game as `seat` may know it: no preset name, and None for every secret parameter."""
+        return msgspec.structs.replace(self, preset=None, **dict.fromkeys(self.secrets(seat)))

@@ -1,0 +1,20 @@
+"""Resource trading between two players, after TextArena's Negotiation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from negolab.games.trading.goods import GOODS, Goods
+from negolab.games.trading.position import Entry, Move, Offer, Private, Public
+from negolab.games.trading.rules import Trading
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "seed": {},
+    "tolerant": {"rules": "tolerant"},
+    "textarena-0.7.4": {"rules": "textarena-0.7.4"},
+}
+ALIASES = ("negotiation", "simple-negotiation")
+FREE = ("max_turns",)
+"""Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
+
+__all__ = ["ALIASES", "FREE", "GOODS", "PRESETS", "Entry", "Goods", "Move", "Offer", "Private", "Public", "Trading"]

@@ -1,0 +1,139 @@
+"""The two grammars of offers: strict (`seed`, `tolerant`) and lenient (what TextArena 0.7.4 reads).
+
+Both take time linear in the text: every expression is possessive or stops at the next bracket.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from negolab.game import Invalid
+from negolab.games.trading.goods import GOODS, Deal, Goods
+
+_HEAD = r"\[[oO][fF][fF][eE][rR]"
+_TOKEN = re.compile(_HEAD + r"(?:([:\s][^\[\]]*+)(\])?|(\]))?")
+_LENIENT = re.compile(_HEAD + r"([^\[\]]++)\]")
+_PAIR = re.compile(r"(?<!\d)(\d++)\s++([A-Za-z\u0130\u0131\u017f\u212a]++)")
+
+_STRICT_NAMES = {form: i for i, name in enumerate(GOODS) for form in (name.lower(), name.lower() + "s")}
+_LENIENT_NAMES = {**{name: i for i, name in enumerate(GOODS)}, "Sheeps": 2, "Woods": 1}
+
+LONGEST_NUMBER = 4300
+"""Digits beyond which Python neither reads nor prints an integer."""
+
+
+class Offers(NamedTuple):
+    """What a text holds of offer tokens under the strict grammar."""
+
+    first: str | None
+    tokens: int
+    broken: bool
+
+
+def scan(text: str) -> Offers:
+    """The first offer token's body, the number of tokens, and whether a head stands without its bracket."""
+    first, tokens, broken = None, 0, False
+    for head in _TOKEN.finditer(text):
+        body, closed, mention = head.groups()
+        if closed:
+            first = body if first is None else first
+            tokens += 1
+        elif not mention:
+            broken = True
+    return Offers(first, tokens, broken)
+
+
+def strict(body: str) -> Deal | None:
+    """Read a body such as `: 2 Wheat, 1 Ore -> 3 Sheep`; None: malformed."""
+    # Offers repeat within and across matches; a bound on the length keeps the cache small.
+    return _strict_cached(body) if len(body) < 120 else _strict(body)
+
+
+def _strict(body: str) -> Deal | None:
+    body = body.strip().removeprefix(":").removesuffix(".")
+    sides = body.split("->")
+    if len(sides) != 2:
+        return None
+    give, want = _strict_list(sides[0]), _strict_list(sides[1])
+    return None if give is None or want is None else (give, want)
+
+
+_strict_cached = lru_cache(maxsize=8192)(_strict)
+
+
+def _strict_list(side: str) -> Goods | None:
+    words = side.replace(",", " , ").split()
+    amounts = [0, 0, 0, 0, 0]
+    at = 0
+    while True:
+        if at + 2 > len(words):
+            return None
+        good = _STRICT_NAMES.get(words[at + 1].lower()) if words[at + 1].isascii() else None
+        amount = _strict_amount(words[at])
+        if good is None or not amount:
+            return None
+        amounts[good] += amount
+        at += 2
+        if at == len(words):
+            return _vector(amounts)
+        after = _separator(words, at)
+        if after is None:
+            return None
+        at = after
+
+
+def _separator(words: list[str], at: int) -> int | None:
+    """Index behind `,`, `and` or `, and`; None if none stands at `at`."""
+    comma = words[at] == ","
+    behind = at + 1 if comma else at
+    conjunction = behind < len(words) and words[behind].isascii() and words[behind].lower() == "and"
+    if not comma and not conjunction:
+        return None
+    return behind + 1 if conjunction else behind
+
+
+def _strict_amount(word: str) -> int:
+    """1 to 9 ASCII digits; anything else is 0."""
+    return int(word) if len(word) <= 9 and word.isascii() and word.isdigit() else 0
+
+
+def _vector(amounts: list[int]) -> Goods:
+    a, b, c, d, e = amounts
+    return a, b, c, d, e
+
+
+def lenient(text: str) -> tuple[Deal | None, bool]:
+    """The offer of the first token, and whether that token is malformed; (None, False): no token."""
+    token = _LENIENT.search(text)
+    if token is None:
+        return None, False
+    body = token[1]
+    if body.count("->") != 1:
+        return None, True
+    left, _, right = body.partition("->")
+    give, want = _lenient_list(left), _lenient_list(right)
+    return (None, True) if give is None or want is None else ((give, want), False)
+
+
+def _lenient_list(side: str) -> Goods | None:
+    amounts = [0, 0, 0, 0, 0]
+    found = False
+    for run, letters in _PAIR.findall(side):
+        good = _LENIENT_NAMES.get(letters.title())
+        if good is None or len(run) > LONGEST_NUMBER or (amount := int(run)) < 1:
+            return None
+        amounts[good] += amount
+        found = True
+    if not found or max(amounts) >= _TOO_MANY:
+        return None
+    return _vector(amounts)
+
+
+_TOO_MANY = 10**LONGEST_NUMBER
+
+
+def refusal(code: str, reason: str) -> Invalid:
+    """An `Invalid` of this game: only a malformed offer is a fault of format."""
+    return Invalid((code,), reason, "format" if code == "offer_format" else "rule")

@@ -1,0 +1,256 @@
+"""Resource trading: two players with private holdings and values alternate messages, offers and replies.
+
+After up to `max_turns` messages the larger gain in own worth wins. Rules follow TextArena's two-player Negotiation
+(`seed`, `tolerant`); the preset `textarena-0.7.4` replays that release's SimpleNegotiation exactly, quirks included.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from typing_extensions import override
+
+from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.games.trading import compat, measures, offers, prompt
+from negolab.games.trading.goods import Goods, covers, swap
+from negolab.games.trading.position import (
+    Entry,
+    Move,
+    Offer,
+    Position,
+    Private,
+    Public,
+    Seen,
+    gain,
+    has_traded,
+    traded,
+)
+from negolab.games.trading.reading import lenient, refusal, scan, strict
+
+Rules = Literal["seed", "tolerant", "textarena-0.7.4"]
+
+
+_TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: ()}
+_ACCEPT, _DENY = "[accept]", "[deny]"
+
+
+class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
+    """`max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
+    `value_clamp`, holdings from `holdings_range` (both ends included)."""
+
+    rules: Rules = "seed"
+    max_turns: int = 10
+    base_values: Goods = (5, 10, 15, 25, 40)
+    spread_percent: int = 20
+    value_clamp: tuple[int, int] = (5, 40)
+    holdings_range: tuple[int, int] = (5, 25)
+
+    def __post_init__(self) -> None:
+        if self.rules not in ("seed", "tolerant", "textarena-0.7.4"):
+            raise ValueError(f"rules must be seed, tolerant or textarena-0.7.4, not {self.rules!r}")
+        least = 0 if self.lenient else 1
+        _check("max_turns", self.max_turns, self.max_turns >= least, f"at least {least}")
+        _check("base_values", self.base_values, _vector(self.base_values, 1), "five integers from 1")
+        _check("spread_percent", self.spread_percent, 0 <= self.spread_percent <= 100, "0 to 100")
+        low, high = self.holdings_range
+        _check("holdings_range", self.holdings_range, 0 <= low <= high, "0 <= low <= high")
+        low, high = self.value_clamp
+        inside = all(1 <= self._value_range(r)[0] <= self._value_range(r)[1] for r in range(5))
+        _check("value_clamp", self.value_clamp, inside, "leaving each base value a range of at least 1")
+
+    @property
+    def lenient(self) -> bool:
+        """Whether TextArena's own grammar and turn rules hold."""
+        return self.rules == "textarena-0.7.4"
+
+    def _value_range(self, good: int) -> tuple[int, int]:
+        base = self.base_values[good]
+        spread = base * self.spread_percent // 100
+        return max(base - spread, self.value_clamp[0]), min(base + spread, self.value_clamp[1])
+
+    @override
+    def deal(self, rng: random.Random) -> Position:
+        holdings = {seat: self._draw_holdings(rng) for seat in SEATS}
+        values = {seat: self._draw_values(rng) for seat in SEATS}
+        return self.start(holdings, values)
+
+    def _draw_holdings(self, rng: random.Random) -> Goods:
+        low, high = self.holdings_range
+        a, b, c, d, e = (rng.randint(low, high) for _ in range(5))
+        return a, b, c, d, e
+
+    def _draw_values(self, rng: random.Random) -> Goods:
+        a, b, c, d, e = (rng.randint(*self._value_range(good)) for good in range(5))
+        return a, b, c, d, e
+
+    def start(self, holdings: Mapping[Seat, Goods], values: Mapping[Seat, Goods]) -> Position:
+        """The start from explicit goods vectors: holdings from 0, values from 1, both without upper limit."""
+        for seat in SEATS:
+            _check(f"holdings of {seat}", holdings[seat], _vector(holdings[seat], 0), "five integers from 0")
+            _check(f"values of {seat}", values[seat], _vector(values[seat], 1), "five integers from 1")
+        goods: dict[Seat, Goods] = {seat: _goods(holdings[seat]) for seat in SEATS}
+        private = {seat: Private(goods[seat], _goods(values[seat]), goods[seat]) for seat in SEATS}
+        return State(Public(0, self.max_turns, "A"), private)
+
+    @override
+    def turn(self, public: Public) -> tuple[Seat, ...]:
+        return _TURNS[public.to_move]
+
+    # Reading.
+
+    @override
+    def parse(self, text: str, seen: Seen) -> Move | Invalid:
+        if not isinstance(text, str):
+            raise TypeError(f"a message is a string, not {type(text).__name__}")
+        if "[" not in text:
+            return self._judge(Move(text), seen) if not self.lenient else Move(text)
+        lower = text.lower()
+        accept, deny = _ACCEPT in lower, _DENY in lower
+        if self.lenient:
+            offer, malformed = lenient(text)
+            return Move(text, accept, deny, offer, malformed)
+        return self._strict(text, accept, deny, seen)
+
+    def _strict(self, text: str, accept: bool, deny: bool, seen: Seen) -> Move | Invalid:
+        first, tokens, broken = scan(text)
+        offer = None if first is None else strict(first)
+        malformed = first is not None and offer is None
+        incoming = seen.public.waiting is not None
+        warnings: tuple[str, ...] = ()
+        if (accept or deny) and not incoming:
+            warnings += ("reply_without_offer",)
+        if tokens > 1:
+            warnings += ("extra_offers",)
+        if offer is not None and seen.public.turn == self.max_turns - 1:
+            warnings += ("offer_unanswerable",)
+        if broken:
+            warnings += ("broken_offer",)
+        return self._judge(Move(text, accept, deny, offer, False, warnings), seen, malformed)
+
+    def _judge(self, move: Move, seen: Seen, malformed: bool = False) -> Move | Invalid:
+        """The move, or the first of the five faults, from what its author sees."""
+        holdings, waiting = seen.private.holdings, seen.public.waiting
+        if waiting is not None:
+            if move.accept and move.deny:
+                return refusal("both_replies", "Your message holds both [Accept] and [Deny]: send exactly one.")
+            if not (move.accept or move.deny) and self.rules == "seed":
+                return refusal("no_reply", "An offer is waiting for you: answer it with [Accept] or [Deny].")
+            if move.accept:
+                if not covers(holdings, waiting.want):
+                    return refusal("accept_holdings", "You do not hold what the offer asks of you: [Deny] it.")
+                holdings = swap(holdings, waiting.want, waiting.give)
+        if malformed:
+            return refusal("offer_format", "Your offer cannot be read: write it as [Offer: 2 Wheat, 1 Ore -> 3 Sheep].")
+        if move.offer is not None and not covers(holdings, move.offer[0]):
+            return refusal("offer_holdings", "You do not hold all that your offer gives: offer only what is yours.")
+        return move
+
+    @override
+    def say(self, action: Move) -> str:
+        return action.text
+
+    @override
+    def options(self, seen: Seen) -> tuple[Move, ...]:
+        if seen.public.to_move != seen.seat:
+            return ()
+        return tuple(Move(*parts) for parts in offers.options(self, seen))
+
+    # Playing.
+
+    @override
+    def step(self, state: Position, actions: Mapping[Seat, Move]) -> Position:
+        ((seat, move),) = actions.items()
+        public = state.public
+        if seat != public.to_move or not isinstance(move, Move):
+            raise ValueError(f"seat {seat} cannot play {move!r:.80} now: {public.to_move or 'nobody'} is to move")
+        if self.lenient:
+            return compat.step(state, seat, move)
+        return self._step(state, seat, move)
+
+    def _step(self, state: Position, seat: Seat, move: Move) -> Position:
+        public, private = state.public, state.private
+        waiting = public.waiting
+        trade = None
+        if waiting is not None and move.accept:
+            trade, private = waiting, traded(private, waiting, seat)
+        offer = None
+        if move.offer is not None:
+            give, want = move.offer
+            if not covers(private[seat].holdings, give):
+                raise ValueError(f"seat {seat} offers {give}, more than it holds")
+            offer = Offer(seat, give, want)
+        entry = Entry(seat, move.text, trade, waiting is not None and trade is None, offer)
+        turn = public.turn + 1
+        over = turn == public.max_turns
+        after = Public(
+            turn,
+            public.max_turns,
+            None if over else other(seat),
+            offer,
+            public.messages + (entry,),  # noqa: RUF005 -- twice as fast as unpacking
+            "limit" if over else None,
+        )
+        return State(after, private)
+
+    @override
+    def retries(self, seat: Seat) -> int:
+        return 1 if self.rules == "tolerant" else 0
+
+    @override
+    def forfeit(self, state: Position, seat: Seat, invalid: Invalid) -> Position:
+        public = msgspec.structs.replace(state.public, end="forfeit", loser=seat, to_move=None)
+        return State(public, state.private)
+
+    @override
+    def bound(self) -> int:
+        # TextArena plays one turn more, and lets each turn hold one message with a tolerated error.
+        return 2 * (self.max_turns + 1) if self.lenient else self.max_turns
+
+    # Ending.
+
+    @override
+    def outcome(self, state: Position) -> Outcome:
+        public = state.public
+        if public.loser is not None:
+            kept = 0 if self.rules == "seed" else 1
+            return Outcome("FORFEIT", {seat: -1 if seat == public.loser else kept for seat in SEATS})
+        if public.end is None:
+            return Outcome("ABORTED", {"A": None, "B": None})
+        lead = gain(state.private["A"]) - gain(state.private["B"])
+        sign = (lead > 0) - (lead < 0)
+        return Outcome("AGREED" if has_traded(public) else "NO_DEAL", {"A": sign, "B": -sign})
+
+    @override
+    def details(self, state: Position) -> dict[str, Any]:
+        return measures.details(state)
+
+    @override
+    def prompt(self, seen: Seen, since: Seen | None) -> str:
+        return prompt.whole(self, seen) if since is None else prompt.news(self, seen, since)
+
+    @override
+    def vary(self, state: Position, seat: Seat, rng: random.Random) -> Position:
+        holdings, values = self._draw_holdings(rng), self._draw_values(rng)
+        return State(state.public, {**state.private, seat: Private(holdings, values, holdings)})
+
+    @override
+    def revealed(self, public: Public) -> bool:
+        # Win or loss tells which gain was larger.
+        return public.end is not None
+
+
+def _check(name: str, value: Any, ok: bool, wanted: str) -> None:
+    if not ok:
+        raise ValueError(f"{name} must be {wanted}, not {value!r}")
+
+
+def _vector(row: Any, least: int) -> bool:
+    return len(row) == 5 and all(isinstance(n, int) and n >= least for n in row)
+
+
+def _goods(row: Any) -> Goods:
+    a, b, c, d, e = row
+    return a, b, c, d, e

@@ -1,0 +1,325 @@
+"""What every game must obey, as functions of a game and a seed: they raise `AssertionError` in one sentence.
+
+For tests and for authors of new games: run each over many seeds and all presets (hypothesis does it well).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Invalid, Observation, Seat, State, other
+from negolab.match import Match, differences
+from negolab.record import Record, final, from_line
+
+LONGEST = 400
+"""Replies after which a playout of a game without bound stops."""
+
+_JUNK = ("", " ", "?", "yes", "no", "[", "{", "}", "->", "1", "999999999999", "-5", "0.5", "\ud800", "\u0663", "\0", "a" * 300)
+
+
+def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = LONGEST) -> Match:
+    """A match of random options, typed or in words, with a share of junk replies."""
+    rng = random.Random(seed)
+    match = Match(game, seed=seed)
+    for _ in range(most):
+        asks = match.pending()
+        if not asks:
+            break
+        seat = rng.choice(sorted(asks))
+        if rng.random() < junk:
+            match.submit(seat, words(rng))
+        else:
+            _move(match, seat, rng)
+    return match
+
+
+def words(rng: random.Random) -> str:
+    """Text that means little to any game."""
+    return "".join(rng.choice(_JUNK) for _ in range(rng.randint(0, 3)))
+
+
+def _move(match: Match, seat: Seat, rng: random.Random) -> None:
+    options = match.told(seat).options(match.seen(seat))
+    assert options, f"seat {seat} is asked and has no options"
+    action = rng.choice(options)
+    if rng.random() < 0.5:
+        match.act(seat, action)
+    else:
+        match.submit(seat, match.told(seat).say(action))
+
+
+def positions(game: AnyGame, seed: int) -> Iterator[tuple[Match, Seat]]:
+    """A playout, at each moment before a seat answers."""
+    rng = random.Random(seed)
+    match = Match(game, seed=seed)
+    for _ in range(LONGEST):
+        asks = match.pending()
+        if not asks:
+            break
+        seat = rng.choice(sorted(asks))
+        yield match, seat
+        if match.asks(seat):
+            _move(match, seat, rng)
+
+
+def same_seed_same_deal(game: AnyGame, seed: int) -> None:
+    """All chance comes from the generator passed in."""
+    assert game.deal(random.Random(seed)) == game.deal(random.Random(seed)), "two deals of one seed differ"
+
+
+def replay_equals_play(game: AnyGame, seed: int) -> None:
+    """A record that went to disk and back tells the same match."""
+    match = playout(game, seed)
+    record = from_line(match.record().to_line())
+    assert record.game == game, "the record's game is another one"
+    assert not (found := differences(record)), found[0]
+    assert final(record) == match.state, "the fold of the events is another state"
+    assert repr(record.outcome) == repr(match.outcome), "the outcome of the record is another one"
+
+
+def words_and_actions_agree(game: AnyGame, seed: int) -> None:
+    """`parse(say(a), seen) == a` for every option, and playing the words does what playing the action does."""
+    rng = random.Random(seed)
+    for match, seat in positions(game, seed):
+        told, seen = match.told(seat), match.seen(seat)
+        options = told.options(seen)
+        assert options == told.options(seen), "options differ when asked twice"
+        for action in options if len(options) < 60 else rng.sample(options, 20):
+            read = told.parse(told.say(action), seen)
+            assert read == action, f"parse(say(a)) is {read!r:.200}, not {action!r:.200}"
+        action = rng.choice(options)
+        said, typed = Match(game, start=match.state), Match(game, start=match.state)
+        said.submit(seat, told.say(action))
+        typed.act(seat, action)
+        assert said.events[1:] == typed.events[1:], f"the words of {action!r:.100} do something else than the action"
+        assert said.state == typed.state, f"the words of {action!r:.100} lead to another state"
+
+
+def nobody_else_has_options(game: AnyGame, seed: int) -> None:
+    """A seat that is not on turn has no options."""
+    for match, _ in positions(game, seed):
+        for seat in SEATS:
+            if seat not in game.turn(match.state.public):
+                assert match.told(seat).options(match.seen(seat)) == (), f"seat {seat} has options out of turn"
+
+
+def rules_change_nothing_in_place(game: AnyGame, seed: int) -> None:
+    """No method of a game changes a state it was given."""
+    rng = random.Random(seed)
+    for match, seat in positions(game, seed):
+        state = match.state
+        before = _frozen(state)
+        told, seen = match.told(seat), match.seen(seat)
+        options = told.options(seen)
+        told.prompt(seen, None)
+        told.parse(words(rng), seen)
+        game.outcome(state)
+        game.details(state)
+        game.forfeit(state, seat, Invalid(("law",), "A law asks what a forfeit does.", "format"))
+        Match(game, start=state).submit(seat, told.say(rng.choice(options)))
+        if len(match.pending()) == 1 and len(game.turn(state.public)) == 1:
+            game.step(state, {seat: rng.choice(options)})
+        assert _frozen(state) == before, "a state was changed in place"
+
+
+def ends_within_bound(game: AnyGame, seed: int) -> None:
+    """A match of legal replies ends within `bound()`. A game without one must be given a limit first."""
+    bound = game.bound()
+    assert bound is not None, "no bound: test this law with the game's limit set"
+    match = playout(game, seed, junk=0, most=bound + 1)
+    accepted = sum(type(event).__name__ == "Replied" for event in match.events)
+    assert match.ended is not None, f"not over after {accepted} replies; bound() is {bound}"
+    assert accepted <= bound, f"{accepted} replies; bound() is {bound}"
+    assert match.ended.end != "ABORTED", "a match of legal replies was aborted"
+
+
+def unfinished_pays_only_as_it_goes(game: AnyGame, seed: int) -> None:
+    """A state that is not over gives ABORTED, and payoffs only in games that pay as they go."""
+    for match, _ in positions(game, seed):
+        outcome = game.outcome(match.state)
+        assert outcome.end == "ABORTED", f"a running match has the outcome {outcome.end}"
+        paid = [payoff for payoff in outcome.payoffs.values() if payoff is not None]
+        assert game.pays_as_it_goes or not paid, f"a running match pays {outcome.payoffs}"
+
+
+def any_text_is_read(game: AnyGame, seed: int, text: str) -> None:
+    """Any text is an action or an `Invalid` with a reason, in every phase of the game."""
+    for match, seat in positions(game, seed):
+        read = match.told(seat).parse(text, match.seen(seat))
+        if isinstance(read, Invalid):
+            assert read.codes and read.reason.strip(), f"rejected without code or reason: {read!r:.200}"
+        else:
+            again = match.told(seat).parse(match.told(seat).say(read), match.seen(seat))
+            assert again == read, f"said and read again, {read!r:.100} is {again!r:.100}"
+
+
+def a_seat_is_blind(game: AnyGame, seed: int, twin: AnyGame | None = None, seat: Seat | None = None) -> None:
+    """What `seat` gets does not depend on what only the other seat knows.
+
+    The same words are played from two starts that differ in the other seat's secret alone: a start and its `vary`, or,
+    with a `twin` (see `twins`), the deals of two games. Compared until the game's reveal: observations, prompts,
+    options and their order, reasons, `repr`, and `seen_by`.
+    """
+    rng = random.Random(seed)
+    for watcher in SEATS if seat is None else (seat,):
+        start = game.deal(random.Random(seed))
+        changed = (
+            game.vary(start, other(watcher), rng) if twin is None else twin.deal(random.Random(seed))
+        )
+        if changed is not None:
+            _unchanged_outside(start, changed, watcher)
+            _same_words(Match(game, start=start), Match(twin or game, start=changed), watcher, rng)
+
+
+def _unchanged_outside(start: State[Any, Any], changed: State[Any, Any], watcher: Seat) -> None:
+    assert changed.public == start.public, "vary changed what both see"
+    assert changed.private[watcher] == start.private[watcher], f"vary changed what seat {watcher} sees"
+
+
+def _same_words(left: Match, right: Match, watcher: Seat, rng: random.Random) -> None:
+    pair = (left, right)
+    last: tuple[Any, ...] | None = None
+    since: tuple[Observation[Any, Any] | None, ...] = (None, None)
+    for _ in range(60):
+        if left.game.revealed(left.state.public) or right.game.revealed(right.state.public):
+            break
+        _agree(*(_given(match, watcher, before) for match, before in zip(pair, since, strict=True)))
+        since = (left.seen(watcher), right.seen(watcher))
+        last = (left.record(), right.record())
+        if not _both_hear(left, right, watcher, rng):
+            break
+    if last is not None:
+        a, b = (record.seen_by(watcher) for record in last)
+        assert a == b, f"seen_by({watcher}) differs"
+        assert repr(a) == repr(b), f"repr of seen_by({watcher}) differs"
+
+
+def _given(match: Match, seat: Seat, since: Observation[Any, Any] | None) -> dict[str, Any]:
+    """Everything a seat gets at this moment, by name."""
+    told, seen, ask = match.told(seat), match.seen(seat), match.pending().get(seat)
+    options = told.options(seen)
+    return {
+        "the prompt": told.prompt(seen, None),
+        "the short prompt": told.prompt(seen, since) if since is not None else "",
+        "the order of options": options,
+        "the words of the options": [told.say(action) for action in options],
+        "what is asked": ask,
+        "the observation": seen,
+        "the observation on the wire": msgspec.json.encode(seen, enc_hook=sorted),
+        "the repr of the observation": repr(seen),
+        "the repr of what is asked": repr(ask),
+        "the game as told": told,
+        "the repr of the game": repr(told),
+    }
+
+
+def _agree(left: dict[str, Any], right: dict[str, Any]) -> None:
+    for name, value in left.items():
+        assert value == right[name], f"{name} tells the other's secret: {value!r:.300} against {right[name]!r:.300}"
+
+
+def _both_hear(left: Match, right: Match, watcher: Seat, rng: random.Random) -> bool:
+    """Let one seat say the same in both; False if there is nothing to say that means the same in both."""
+    asked = sorted(left.pending())
+    assert asked == sorted(right.pending()), "who is asked tells the other's secret"
+    if not asked:
+        return False
+    seat = rng.choice(asked)
+    text = words(rng) if rng.random() < 0.25 else _common_option(left, right, seat, rng)
+    if text is None:
+        return False
+    read = [match.told(seat).parse(text, match.seen(seat)) for match in (left, right)]
+    if seat == watcher:
+        a, b = read
+        assert a == b, f"what {text!r:.80} means tells the other's secret: {a!r:.200} against {b!r:.200}"
+        assert repr(a) == repr(b), "the repr of a reading tells the other's secret"
+    elif isinstance(read[0], Invalid) != isinstance(read[1], Invalid):
+        return False
+    left.submit(seat, text)
+    right.submit(seat, text)
+    return True
+
+
+def _common_option(left: Match, right: Match, seat: Seat, rng: random.Random) -> str | None:
+    """Words that are legal in both: some are legal for one of the secrets only, and saying them gives it away."""
+    said, also = ({m.told(seat).say(a): a for a in m.told(seat).options(m.seen(seat))} for m in (left, right))
+    common = [text for text in said if text in also]
+    return rng.choice(common) if common else None
+
+
+def twins(game: AnyGame, seeds: int = 8) -> list[tuple[AnyGame, AnyGame, Seat]]:
+    """Pairs of games that differ in a secret of one seat, as (game, twin, the seat that must not tell them apart).
+
+    Candidates are changes of single parameters and the presets of the same module. A pair counts if, for every seed
+    tried, both deal the same observation to the seat, and for some seed a different state.
+    """
+    return [
+        (game, twin, seat)
+        for twin in [*_changes(game), *_siblings(game)]
+        for seat in SEATS
+        if _indistinguishable(game, twin, seat, seeds)
+    ]
+
+
+def _indistinguishable(game: AnyGame, twin: AnyGame, seat: Seat, seeds: int) -> bool:
+    differ = False
+    for seed in range(seeds):
+        left, right = game.deal(random.Random(seed)), twin.deal(random.Random(seed))
+        if left.public != right.public or left.private[seat] != right.private[seat]:
+            return False
+        differ = differ or left.private != right.private
+    return differ
+
+
+def _siblings(game: AnyGame) -> Iterator[AnyGame]:
+    fields = type(game).__struct_fields__
+    for name, changes in catalog.presets(catalog.home(game)).items():
+        if name != game.preset and all(param in fields for param in changes):
+            yield catalog.convert(type(game), {**changes, "preset": name})
+
+
+def _changes(game: AnyGame) -> Iterator[AnyGame]:
+    for name in type(game).__struct_fields__:
+        for value in _near(getattr(game, name)):
+            try:
+                changed = msgspec.structs.replace(game, **{name: value})
+                changed.deal(random.Random(0))
+                yield changed
+            except (ValueError, TypeError):
+                continue
+
+
+def _near(value: Any) -> list[Any]:
+    """A few other values of the same shape."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int | float):
+        return [value + 1, value - 1, value + 100]
+    if isinstance(value, tuple) and value and all(isinstance(v, int) for v in value):
+        return [tuple(v + 1 for v in value), tuple(v - 1 for v in value), tuple(v + 100 for v in value)]
+    return []
+
+
+def _frozen(state: State[Any, Any]) -> tuple[bytes, str]:
+    return msgspec.json.encode(state, enc_hook=sorted), repr(state)
+
+
+Law = Callable[[AnyGame, int], None]
+
+LAWS: tuple[Law, ...] = (
+    same_seed_same_deal,
+    replay_equals_play,
+    words_and_actions_agree,
+    nobody_else_has_options,
+    rules_change_nothing_in_place,
+    ends_within_bound,
+    unfinished_pays_only_as_it_goes,
+    a_seat_is_blind,
+)
+"""The laws of a game and a seed; `any_text_is_read` takes a text besides."""

@@ -1,0 +1,295 @@
+"""A match: the one mutable thing in play. It does no I/O and asks nobody; drivers and widgets do."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import msgspec
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
+from negolab.game import SEATS, Ask, Invalid, Observation, Outcome, Reply, Seat, State, other
+from negolab.record import Header, Record, start
+from negolab.version import __version__
+
+
+def clean(text: str) -> str:
+    """The text with every lone surrogate replaced, so that it can be written as UTF-8."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+class Match:
+    """One game between two seats: who is asked what, and what their replies do.
+
+    `seed` deals with `random.Random(seed)` (None: a seed is drawn and kept); `start` plays from an explicit state.
+    """
+
+    def __init__(
+        self,
+        game: AnyGame,
+        *,
+        seed: int | None = None,
+        start: State[Any, Any] | None = None,
+        players: dict[Seat, str] | None = None,
+        id: str | None = None,
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        if start is None:
+            seed = random.SystemRandom().getrandbits(48) if seed is None else seed
+            start = game.deal(random.Random(seed))
+        self.game = game
+        self.seed = seed
+        self.state = start
+        self.players = dict(players or {})
+        self.id = id or uuid.uuid4().hex
+        self.notes = dict(notes or {})
+        self.events: list[Event] = [Dealt(start)]
+        self.ended: Ended | None = None
+        self._told: dict[Seat, AnyGame] = {}
+        self._created = datetime.now(UTC)
+        self._seen: dict[Seat, Observation[Any, Any]] = {}
+        self._held: dict[Seat, Any] = {}
+        self._rejected: dict[Seat, tuple[Invalid, ...]] = {}
+        self._turn: tuple[Seat, ...] = ()
+        self._settle()
+
+    # Asking.
+
+    def told(self, seat: Seat) -> AnyGame:
+        """The game as `seat` may know it."""
+        told = self._told.get(seat)
+        if told is None:
+            told = self._told[seat] = self.game.told(seat)
+        return told
+
+    def seen(self, seat: Seat) -> Observation[Any, Any]:
+        """What `seat` sees now."""
+        seen = self._seen.get(seat)
+        if seen is None:
+            seen = self._seen[seat] = Observation(seat, self.state.public, self.state.private[seat])
+        return seen
+
+    def pending(self) -> dict[Seat, Ask]:
+        """Who is asked what now; empty when the match is over."""
+        return {seat: self._ask(seat) for seat in self._turn if seat not in self._held}
+
+    def asks(self, seat: Seat) -> bool:
+        """Whether `seat` is being asked now."""
+        return seat in self._turn and seat not in self._held
+
+    def _ask(self, seat: Seat) -> Ask:
+        rejected = self._rejected.get(seat, ())
+        allowed = self.game.retries(seat)
+        return Ask(self.seen(seat), rejected, None if allowed is None else max(0, allowed - len(rejected)))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended, what it paid and the game's details; None while it runs."""
+        ended = self.ended
+        return None if ended is None else Outcome(ended.end, ended.payoffs, self.game.details(self.state))
+
+    # Answering.
+
+    def submit(self, seat: Seat, reply: Reply | str) -> list[Event]:
+        """Hear a seat's words; the events they caused. `ValueError` if `seat` is not being asked."""
+        self._must_ask(seat)
+        if isinstance(reply, str):
+            reply = Reply(clean(reply))
+        elif isinstance(reply.text, str):
+            reply = _clean_reply(reply)
+        else:
+            raise TypeError(f"a reply's text must be a string, not {type(reply.text).__name__}")
+        action = self.told(seat).parse(reply.text, self.seen(seat))
+        mark = len(self.events)
+        self.events.append(Replied(seat, reply))
+        if isinstance(action, Invalid):
+            self._refuse(seat, Rejected(seat, _bare(action)), action)
+        else:
+            self._take(seat, action)
+        return self.events[mark:]
+
+    def act(self, seat: Seat, action: Any) -> list[Event]:
+        """Play a typed action: the same events as submitting `game.say(action)`, without reading it back."""
+        self._must_ask(seat)
+        mark = len(self.events)
+        held = {**self._held, seat: action}
+        reply = Reply(self.game.say(action))
+        # Step first: an action that is not legal raises, and then nothing was recorded.
+        state = self.game.step(self.state, held) if len(held) == len(self._turn) else None
+        self.events.append(Replied(seat, reply))
+        self._held = held
+        if state is not None:
+            self._stepped(state)
+        return self.events[mark:]
+
+    def reject(self, seat: Seat, invalid: Invalid) -> list[Event]:
+        """Refuse what never became words: a time-out, or an answer that was no string."""
+        self._must_ask(seat)
+        mark = len(self.events)
+        self._refuse(seat, Rejected(seat, _bare(invalid), wordless=True), invalid)
+        return self.events[mark:]
+
+    def abort(self, reason: str) -> list[Event]:
+        """Stop the match from outside the rules; nothing happens if it is over."""
+        if self.ended is not None:
+            return []
+        mark = len(self.events)
+        self._end(msgspec.structs.replace(self._verdict(), reason=reason))
+        return self.events[mark:]
+
+    def _must_ask(self, seat: Seat) -> None:
+        if seat not in self._turn or seat in self._held:
+            asked = " and ".join(s for s in self._turn if s not in self._held) or "nobody"
+            raise ValueError(f"seat {seat!r} is not being asked now: {asked} is")
+
+    def _take(self, seat: Seat, action: Any) -> None:
+        self._held[seat] = action
+        if len(self._held) == len(self._turn):
+            self._stepped(self.game.step(self.state, self._held))
+
+    def _stepped(self, state: State[Any, Any]) -> None:
+        seats = tuple(self._held) if len(self._held) == 1 else SEATS
+        self.events.append(Stepped(seats))
+        self._held = {}
+        self._rejected = {}
+        self._move(state)
+
+    def _refuse(self, seat: Seat, event: Rejected, invalid: Invalid) -> None:
+        self.events.append(event)
+        rejected = self._rejected[seat] = (*self._rejected.get(seat, ()), event.invalid)
+        allowed = self.game.retries(seat)
+        if allowed is not None and len(rejected) > allowed:
+            self._forfeit(seat, invalid)
+
+    def _forfeit(self, seat: Seat, invalid: Invalid) -> None:
+        before = self.state.public
+        state = self.game.forfeit(self.state, seat, invalid)
+        self.events.append(Forfeited(seat))
+        if state is None:
+            away = other(seat)
+            pays = {**self.game.disagreement(self.state), seat: 0}
+            self._end(Ended("FORFEIT", {s: pays[s] for s in SEATS if s in (seat, away)}))
+            return
+        if state.public != before:
+            self._rejected.pop(seat)
+        self._move(state)
+
+    def _move(self, state: State[Any, Any]) -> None:
+        self.state = state
+        self._seen = {}
+        self._settle()
+
+    def _settle(self) -> None:
+        """See who is on turn; step what still waits, or end."""
+        self._turn = turn = self.game.turn(self.state.public)
+        if self._held:
+            self._held = {seat: action for seat, action in self._held.items() if seat in turn}
+            if self._held and len(self._held) == len(turn):
+                self._stepped(self.game.step(self.state, self._held))
+                return
+        if not turn:
+            self._end(self._verdict())
+
+    def _verdict(self) -> Ended:
+        outcome = self.game.outcome(self.state)
+        return Ended(outcome.end, outcome.payoffs)
+
+    def _end(self, ended: Ended) -> None:
+        self.ended = ended
+        self.events.append(ended)
+        self._turn = ()
+        self._held = {}
+
+    # Keeping.
+
+    def record(self) -> Record:
+        """The match so far as header and events."""
+        header = Header(
+            id=self.id,
+            game=catalog.game_id(self.game),
+            preset=self.game.preset,
+            params=catalog.parameters(self.game),
+            seed=self.seed,
+            players=self.players,
+            created=self._created.isoformat(timespec="seconds"),
+            negolab=__version__,
+            notes=self.notes,
+        )
+        return Record(header, tuple(self.events))
+
+    @classmethod
+    def replay(cls, record: Record, at: int | None = None, **changes: Any) -> Self:
+        """The match as it stood after `events[:at]` (None: all), ready to go on. What one reply caused is one
+        whole: an `at` inside it stands before that reply. `changes` are arguments of `Match`."""
+        header = record.header
+        keep: dict[str, Any] = {"seed": header.seed, "players": header.players, "notes": header.notes, "id": header.id}
+        match = cls(record.game, start=start(record), **{**keep, **changes})
+        events = record.events[: len(record.events) if at is None else at]
+        for begin, end in _moves(record.events):
+            if end > len(events):
+                break
+            match._again(record.events[begin])
+        return match
+
+    def _again(self, event: Event) -> None:
+        match event:
+            case Replied(seat, reply):
+                self.submit(seat, reply)
+            case Rejected(seat, invalid):
+                self.reject(seat, invalid)
+            case Ended(reason=str(reason)):
+                self.abort(reason)
+
+    def fork(self, at: int | None = None) -> Match:
+        """A new match that shares the first `at` events of this one and goes on by itself."""
+        at = len(self.events) if at is None else at
+        if not 1 <= at <= len(self.events):
+            raise ValueError(f"at must be 1 to {len(self.events)} events, not {at}")
+        notes = {**self.notes, "forked_from": self.id, "at": at}
+        return Match.replay(self.record(), at, id=uuid.uuid4().hex, notes=notes)
+
+
+def _bare(invalid: Invalid) -> Invalid:
+    """The three recorded fields of an `Invalid`; a game may parse into a richer one."""
+    return invalid if type(invalid) is Invalid else Invalid(invalid.codes, invalid.reason, invalid.kind)
+
+
+def _clean_reply(reply: Reply) -> Reply:
+    text, reasoning = clean(reply.text), reply.reasoning and clean(reply.reasoning)
+    if text is reply.text and reasoning is reply.reasoning:
+        return reply
+    return msgspec.structs.replace(reply, text=text, reasoning=reasoning)
+
+
+def _moves(events: tuple[Event, ...]) -> list[tuple[int, int]]:
+    """Index ranges of what belongs together: a reply, a wordless rejection or an abort, with all that it caused."""
+    begins = [
+        i
+        for i, event in enumerate(events)
+        if isinstance(event, Replied)
+        or (isinstance(event, Rejected) and event.wordless)
+        or (isinstance(event, Ended) and event.reason is not None)
+    ]
+    return list(zip(begins, [*begins[1:], len(events)], strict=False))
+
+
+def differences(record: Record) -> list[str]:
+    """Play the record's replies again and say, a line each, where the events differ (`negolab check`)."""
+    again = Match.replay(record)
+    if len(again.events) != len(record.events):
+        return [f"record {record.id}: {len(record.events)} events stored, {len(again.events)} when replayed"]
+    return [
+        f"record {record.id}, event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}"
+        for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=True))
+        if i and stored != replayed
+    ]

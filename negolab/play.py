@@ -1,0 +1,218 @@
+"""The driver: players answer a match, or many matches at once, with time limits."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from negolab.catalog import AnyGame
+from negolab.events import Event
+from negolab.game import Ask, Invalid, Reply, Seat
+from negolab.match import Match
+from negolab.players.player import Player, player, settings
+
+Watch = Callable[[Match, list[Event]], None]
+T = TypeVar("T")
+
+
+def derived(seed: int, *names: str | int) -> int:
+    """A 48-bit seed for one named purpose, from the plan's seed: independent streams without a global generator."""
+    text = "/".join(map(str, (seed, *names)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+def play(
+    match: Match,
+    players: Mapping[Seat, Player],
+    *,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> Match:
+    """Play `match` to its end and return it. Works inside a running event loop, as in Jupyter.
+
+    `time_limit` is in seconds per reply: a later one is rejected as an `Invalid` of kind "time". `watch` is called with
+    the events of each reply.
+    """
+    _name(match, players)
+    if any(_is_async(p) for p in players.values()):
+        return blocking(aplay(match, players, time_limit=time_limit, watch=watch))
+    while asks := match.pending():
+        seat, ask = next(iter(asks.items()))
+        began = time.monotonic()
+        answer = players[seat].reply(match.told(seat), ask)
+        late = time_limit is not None and time.monotonic() - began > time_limit
+        events = hear(match, seat, _late(time_limit) if late else answer)
+        if watch is not None:
+            watch(match, events)
+    return match
+
+
+async def aplay(
+    match: Match,
+    players: Mapping[Seat, Player],
+    *,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> Match:
+    """`play` for a running event loop: seats that are asked at once answer at once."""
+    _name(match, players)
+    while asks := match.pending():
+        replies = [answer(players[seat], match.told(seat), ask, time_limit) for seat, ask in asks.items()]
+        for seat, reply in zip(asks, await asyncio.gather(*replies), strict=True):
+            if match.asks(seat):
+                events = hear(match, seat, reply)
+                if watch is not None:
+                    watch(match, events)
+    return match
+
+
+async def answer(who: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
+    """One player's reply with its times, or an `Invalid` of kind "time" if it did not come within the limit."""
+    asked_at = time.time()
+    reply = who.reply(told, ask)
+    if inspect.isawaitable(reply):
+        try:
+            reply = await asyncio.wait_for(reply, time_limit)
+        except TimeoutError:
+            return _late(time_limit)
+        if isinstance(reply, str):
+            reply = Reply(reply)
+        if isinstance(reply, Reply) and reply.asked_at is None:
+            return msgspec.structs.replace(reply, asked_at=asked_at, answered_at=time.time())
+    return reply
+
+
+def hear(match: Match, seat: Seat, answer: Any) -> list[Event]:
+    """Hand a player's answer to the match: words, a `Reply`, an `Invalid` instead of words, or a typed action."""
+    if isinstance(answer, str | Reply):
+        return match.submit(seat, answer)
+    if isinstance(answer, Invalid):
+        return match.reject(seat, answer)
+    if answer is None or isinstance(answer, bytes | int | float | list | dict):
+        found = type(answer).__name__
+        return match.reject(seat, Invalid(("not_text",), f"Your reply was {found}, not text: send text.", "format"))
+    return match.act(seat, answer)
+
+
+def blocking(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where an event loop is running already (then in a thread of its own)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(asyncio.run(work))
+        except BaseException as error:  # raised again below, in the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="negolab-play")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """One game of a batch: its id, the seed of its deal, and the players' names by seat."""
+
+    id: str
+    seed: int
+    players: dict[Seat, str]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch that can be written down: `n` games of `a` against `b`. With `swap`, games 2k and 2k+1 are one deal
+    played from both seats, so `n` must be even."""
+
+    game: str
+    preset: str | None
+    params: dict[str, Any]
+    a: str
+    b: str
+    n: int
+    seed: int
+    swap: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"n must be at least 1, not {self.n}")
+        if self.swap and self.n % 2:
+            raise ValueError(f"n must be even to swap seats, not {self.n}")
+
+    def pairings(self) -> Iterator[Pairing]:
+        """The games, each with an id that does not depend on the order or number played, so that a plan can grow."""
+        rest = msgspec.json.encode([self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap], order="sorted")
+        prefix = hashlib.sha256(rest).hexdigest()[:16]
+        for i in range(self.n):
+            turned = self.swap and i % 2 == 1
+            players: dict[Seat, str] = {"A": self.b, "B": self.a} if turned else {"A": self.a, "B": self.b}
+            deal = derived(self.seed, "deal", i // 2 if self.swap else i)
+            yield Pairing(id=f"{prefix}-{i:07d}", seed=deal, players=players)
+
+
+def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
+    """Deal and play one game of a batch, with players made for it alone."""
+    match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
+    seats = {seat: made(name, game, pairing.seed, seat) for seat, name in pairing.players.items()}
+    try:
+        return play(match, seats)
+    except Exception as error:
+        raise RuntimeError(
+            f"game {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
+            f"played by {pairing.players}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def made(name: str, game: AnyGame, seed: int, seat: Seat) -> Player:
+    """A player for one game: its seed derives from the deal's and the seat, unless its name carries one."""
+    own = settings(name.partition(":")[2])
+    return player(name, game, **({} if "seed" in own else {"seed": derived(seed, "player", seat)}))
+
+
+async def aplay_many(
+    matches: Iterable[tuple[Match, Mapping[Seat, Player]]],
+    *,
+    at_once: int = 100,
+    time_limit: float | None = None,
+) -> AsyncIterator[Match]:
+    """Play many matches on this event loop, `at_once` of them at a time, and yield each as it ends."""
+    waiting = iter(matches)
+    running: set[asyncio.Task[Match]] = set()
+    try:
+        while True:
+            while len(running) < at_once and (entry := next(waiting, None)) is not None:
+                running.add(asyncio.create_task(aplay(*entry, time_limit=time_limit)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _name(match: Match, players: Mapping[Seat, Player]) -> None:
+    for seat, who in players.items():
+        match.players.setdefault(seat, getattr(who, "name", None) or type(who).__name__)
+
+
+def _is_async(who: Player) -> bool:
+    return inspect.iscoroutinefunction(who.reply)
+
+
+def _late(limit: float | None) -> Invalid:
+    return Invalid(("late",), f"Your reply did not come within {limit:g} s.", "time")

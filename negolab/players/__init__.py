@@ -1,0 +1,1 @@
+"""Players: what answers when a seat is asked."""

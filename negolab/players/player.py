@@ -1,0 +1,96 @@
+"""What a player is, and how one is found by name: `player("time", game, beta=0.2, seed=3)`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Awaitable
+from typing import Any, Protocol, runtime_checkable
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Ask, Reply
+
+
+@runtime_checkable
+class Player(Protocol):
+    """Anything that answers: with words, a `Reply`, or a typed action of the game; at once or as an awaitable."""
+
+    def reply(self, told: AnyGame, ask: Ask) -> str | Reply | Any | Awaitable[str | Reply | Any]: ...
+
+
+class Scripted:
+    """A strategy: deterministic given its seed, and blind to all but its observation.
+
+    A subclass writes `act`; its keyword parameters are those of its `__init__`, and its docstring says in a paragraph
+    what it does and where it is from.
+    """
+
+    name = ""
+    """As it was asked for, without its seed."""
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def check(self, game: Any) -> None:
+        """`ValueError` if it cannot play this game; the game is not kept."""
+
+    def act(self, game: Any, seen: Any) -> Any:
+        """The action to take in `game` as told to this seat."""
+        raise NotImplementedError
+
+    def reply(self, told: AnyGame, ask: Ask) -> Any:
+        return self.act(told, ask.seen)
+
+
+def players(game: AnyGame) -> dict[str, type[Scripted]]:
+    """Every scripted player for a game, by name: the game's own, then those that play any game."""
+    game_id = catalog.game_id(game)
+    if ":" in game_id:
+        own = getattr(catalog.home(game), "PLAYERS", {})
+    else:
+        try:
+            own = importlib.import_module(f"negolab.players.scripted.{game_id}").PLAYERS
+        except ModuleNotFoundError:
+            own = {}
+    common = importlib.import_module("negolab.players.scripted.common").PLAYERS
+    return {**common, **own}
+
+
+def player(name: str, game: AnyGame, **params: Any) -> Scripted:
+    """A scripted player by name. `name` may carry parameters: `time:beta=0.2,seed=3`. `ValueError` says which name
+    or parameter does not exist and which are near."""
+    name, _, tail = name.partition(":")
+    params = {**settings(tail), **params}
+    known = players(game)
+    if name not in known:
+        raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {catalog.near(name, known)}")
+    cls = known[name]
+    accepted = inspect.signature(cls).parameters
+    for param in params:
+        if param not in accepted:
+            raise ValueError(f"player {name!r} has no parameter {param!r}: {catalog.near(param, accepted)}")
+    made = cls(**params)
+    made.check(game)
+    made.name = ":".join(filter(None, (name, ",".join(f"{k}={v}" for k, v in params.items() if k != "seed"))))
+    return made
+
+
+def settings(text: str) -> dict[str, Any]:
+    """`a=1,b=fair` as a dict: values are read as JSON, else kept as words."""
+    pairs: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        key, sign, value = part.partition("=")
+        if not sign or not key:
+            raise ValueError(f"{part!r} is not of the form name=value")
+        pairs[key.strip()] = setting(value)
+    return pairs
+
+
+def setting(value: str) -> Any:
+    """One value of the command line: JSON where it is JSON, else the word itself."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value.strip()

@@ -1,0 +1,50 @@
+"""How much two owners of goods can gain by trading, exactly. Arguments are vectors, one entry per good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+
+def possible_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> int:
+    """Largest joint gain over all reallocations: each good goes to the seat that values it more.
+
+    `a`, `b` are the values of A and B per unit, `p`, `q` their holdings at the start.
+    """
+    return sum(
+        max(vb - va, 0) * held_a + max(va - vb, 0) * held_b
+        for va, vb, held_a, held_b in zip(a, b, p, q, strict=True)
+    )
+
+
+def mutual_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> Fraction:
+    """Largest joint gain when neither seat may end below its start, goods taken as divisible.
+
+    The linear programme: maximise sum (b_r - a_r) x_r over net flows -q_r <= x_r <= p_r from A to B, subject to
+    sum a_r x_r <= 0 and sum b_r x_r >= 0. Solved greedily by the ratio b_r / a_r, as a continuous knapsack (Dantzig
+    1957): at most one good is split. Values must be positive.
+    """
+    order = sorted(range(len(a)), key=lambda r: (-Fraction(b[r], a[r]), r))
+    to_b = [r for r in order if b[r] > a[r]]
+    to_a = [r for r in order if b[r] <= a[r]]
+    flow = [Fraction(p[r] if b[r] > a[r] else -q[r]) for r in range(len(a))]
+    short_a = sum(a[r] * flow[r] for r in order)
+    short_b = -sum(b[r] * flow[r] for r in order)
+    if short_a > 0:
+        _give_back(flow, reversed(to_b), a, [-n for n in q], short_a)
+    elif short_b > 0:
+        _give_back(flow, iter(to_a), b, p, short_b)
+    return sum(((b[r] - a[r]) * flow[r] for r in order), Fraction(0))
+
+
+def _give_back(
+    flow: list[Fraction], goods: Iterator[int], values: Sequence[int], ends: Sequence[int], short: Fraction | int
+) -> None:
+    """Move the flow of these goods towards their ends until the short seat's loss, at its values, is made up."""
+    for r in goods:
+        room = abs(ends[r] - flow[r]) * values[r]
+        moved = min(room, short)
+        flow[r] += Fraction(moved if ends[r] > flow[r] else -moved) / values[r]
+        short -= moved
+        if not short:
+            return

@@ -1,0 +1,122 @@
+"""Ultimatum with an outside option: A offers B a share of the pie; B accepts, or both take their outside option.
+
+Güth, Schmittberger and Schwarze 1982; the outside options are private.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from typing_extensions import override
+
+from negolab.game import Game, Invalid, Observation, Outcome, Seat, State
+
+
+class Public(msgspec.Struct, frozen=True):
+    pie: int
+    offer: int | None = None
+    accepted: bool | None = None
+
+
+class Private(msgspec.Struct, frozen=True):
+    outside: int
+
+
+class Offer(msgspec.Struct, frozen=True):
+    share: int
+
+
+class Answer(msgspec.Struct, frozen=True):
+    accept: bool
+
+
+Action = Offer | Answer
+Seen = Observation[Public, Private]
+
+
+class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
+    """`pie` whole units are to be divided; outside options are drawn from 0 .. `outside`."""
+
+    pie: int = 10
+    outside: int = 3
+
+    def __post_init__(self) -> None:
+        if self.pie < 1:
+            raise ValueError(f"pie must be at least 1, not {self.pie}")
+
+    @override
+    def deal(self, rng: random.Random) -> State[Public, Private]:
+        return State(Public(self.pie), {s: Private(rng.randint(0, self.outside)) for s in ("A", "B")})
+
+    @override
+    def turn(self, public: Public) -> tuple[Seat, ...]:
+        if public.offer is None:
+            return ("A",)
+        return ("B",) if public.accepted is None else ()
+
+    @override
+    def parse(self, text: str, seen: Seen) -> Action | Invalid:
+        word = text.strip().lower()
+        if seen.public.offer is not None:
+            if word in ("yes", "no"):
+                return Answer(word == "yes")
+            return Invalid(("no_answer",), "Answer yes or no.")
+        if word.isascii() and word.isdigit() and len(word) < 10 and int(word) <= self.pie:
+            return Offer(int(word))
+        return Invalid(("no_offer",), f"Offer a whole number from 0 to {self.pie}.")
+
+    @override
+    def say(self, action: Action) -> str:
+        if isinstance(action, Offer):
+            return str(action.share)
+        return "yes" if action.accept else "no"
+
+    @override
+    def options(self, seen: Seen) -> tuple[Action, ...]:
+        if seen.seat not in self.turn(seen.public):
+            return ()
+        if seen.public.offer is None:
+            return tuple(Offer(n) for n in range(self.pie + 1))
+        return (Answer(True), Answer(False))
+
+    @override
+    def step(self, state: State[Public, Private], actions: Mapping[Seat, Action]) -> State[Public, Private]:
+        ((_, action),) = actions.items()
+        if isinstance(action, Offer):
+            public = Public(self.pie, action.share)
+        else:
+            public = Public(self.pie, state.public.offer, action.accept)
+        return State(public, state.private)
+
+    @override
+    def outcome(self, state: State[Public, Private]) -> Outcome:
+        public = state.public
+        if public.offer is None or public.accepted is None:
+            return Outcome("ABORTED", {"A": None, "B": None})
+        if public.accepted:
+            return Outcome("AGREED", {"A": self.pie - public.offer, "B": public.offer})
+        return Outcome("NO_DEAL", dict(self.disagreement(state)))
+
+    @override
+    def prompt(self, seen: Seen, since: Seen | None) -> str:
+        rules = f"{self.pie} units are to be divided. A offers B a share; B says yes or no. No deal: you get "
+        due = "Offer a number." if seen.seat == "A" else f"A offers you {seen.public.offer}. Answer yes or no."
+        return due if since else f"{rules}{seen.private.outside} and the other an amount you do not know.\n{due}"
+
+    @override
+    def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
+        return {seat: private.outside for seat, private in state.private.items()}
+
+    @override
+    def bound(self) -> int:
+        return 2
+
+    @override
+    def vary(self, state: State[Public, Private], seat: Seat, rng: random.Random) -> State[Public, Private]:
+        return State(state.public, {**state.private, seat: Private(rng.randint(0, self.outside))})
+
+
+PRESETS: dict[str, dict[str, Any]] = {"classic": {}, "rich": {"outside": 9}}
