@@ -1,0 +1,332 @@
+"""Alternating-offer price negotiation between a seller (A) and a buyer (B) over one item.
+
+The k-th offer of the game is round k. The seat that did not make the standing offer accepts it or makes the next; the
+offer of the last round can only be accepted or rejected. Stahl 1972, Rubinstein 1982.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+from typing_extensions import override
+
+from negolab.game import Game, Invalid, Outcome, Seat, State
+from negolab.games.bargaining import prompts
+from negolab.games.bargaining.checks import check, check_pair
+from negolab.games.bargaining.draws import draw, possible
+from negolab.games.bargaining.money import nearest
+from negolab.games.bargaining.reading import (
+    Grammar,
+    grammar,
+    is_tidy,
+    read,
+    read_price,
+    refusal,
+    say_message,
+    split_message,
+)
+from negolab.games.bargaining.state import (
+    Accept,
+    Action,
+    Frame,
+    Offer,
+    Opener,
+    Private,
+    Public,
+    Reject,
+    Seen,
+    Talk,
+    Terms,
+    Told,
+    history,
+    may_talk,
+)
+
+_NOBODY: tuple[Seat, ...] = ()
+_A: tuple[Seat, ...] = ("A",)
+_B: tuple[Seat, ...] = ("B",)
+
+
+class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
+    """Money in cents. `deal` draws one of `buyer_values` and one of `seller_costs`; `buyer_told` and `seller_told` say
+    what a seat knows of the other's. `default_opening` is A's first offer when its decision is missing.
+
+    `frame`: a deal at P pays A P - cost (`profit`), or P, and without a deal A keeps an item worth cost
+    (`keeps_item`). A deal on the offer of round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto` and
+    `unit_guard` read "a", "no deal" and "45 cents" more carefully than their letter.
+    """
+
+    unit: ClassVar[str] = "cents"
+
+    treatment: str | None = "exact"
+    item: str = "item"
+    rounds: int = 6
+    opener: Opener = "seller"
+    price_lo: int = 0
+    price_hi: int = 10_000
+    buyer_values: tuple[int, ...] | None = (6500,)
+    seller_costs: tuple[int, ...] | None = (4000,)
+    buyer_told: Told = ("exact",)
+    seller_told: Told = ("exact",)
+    default_opening: int | Literal["fair"] | None = "fair"
+    examples: tuple[int | Literal["fair"], int | Literal["fair"]] = ("fair", 4500)
+    frame: Frame = "profit"
+    outside_seller: int = 0
+    outside_buyer: int = 0
+    discount_seller: float = 1.0
+    discount_buyer: float = 1.0
+    talk: Talk = "none"
+    walk_away: bool = False
+    extra_accept: tuple[str, ...] = ()
+    reject_named: bool = False
+    seller_retries: int | None = 1
+    buyer_retries: int | None = None
+    whole_a: bool = True
+    veto: bool = True
+    unit_guard: bool = True
+    allow_no_zopa: bool = False
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    # The start.
+
+    @override
+    def deal(self, rng: random.Random) -> State[Public, Private]:
+        if self.buyer_values is None or self.seller_costs is None:
+            raise ValueError("a game as told to a seat cannot be dealt: it does not know the numbers")
+        return self.start(draw(self.buyer_values, rng), draw(self.seller_costs, rng))
+
+    def start(self, value: int, cost: int) -> State[Public, Private]:
+        """A start from the buyer's value and the seller's cost: any pair with price_lo <= cost < value <= price_hi."""
+        check_pair(self, value, cost)
+        public = Public(
+            self._terms(),
+            value=value if self.seller_told == ("exact",) else None,
+            cost=cost if self.buyer_told == ("exact",) else None,
+        )
+        return State(public, {"A": Private(cost=cost), "B": Private(value=value)})
+
+    def _terms(self) -> Terms:
+        return Terms(
+            self.rounds,
+            self.opener,
+            self.price_lo,
+            self.price_hi,
+            self.buyer_told,
+            self.seller_told,
+            self.frame,
+            self.talk,
+            self.walk_away,
+            self.discount_seller,
+            self.discount_buyer,
+            self.outside_seller,
+            self.outside_buyer,
+        )
+
+    # The turn.
+
+    @override
+    def turn(self, public: Public) -> tuple[Seat, ...]:
+        if public.status != "in_progress":
+            return _NOBODY
+        if public.offers:
+            return _B if public.offers[-1][1] == "A" else _A
+        return _A if self.opener == "seller" else _B
+
+    @override
+    def parse(self, text: str, seen: Seen) -> Action | Invalid:
+        message = ""
+        if self.talk != "none" and may_talk(self.talk, seen.seat):
+            text, message = split_message(text)
+        made = len(seen.public.offers)
+        cents = read_price(text, self.price_lo, self.price_hi)
+        if cents is not None and made < self.rounds:
+            return Offer(cents, message)
+        rules, last = self._grammar(), made >= self.rounds
+        found = read(text, rules, made > 0, last)
+        if isinstance(found, str):
+            return refusal(found, rules, made > 0, last)
+        return Offer(found.cents, message) if message and isinstance(found, Offer) else found
+
+    def _grammar(self) -> Grammar:
+        return grammar(
+            self.price_lo,
+            self.price_hi,
+            self.extra_accept,
+            self.walk_away,
+            self.whole_a,
+            self.veto,
+            self.unit_guard,
+        )
+
+    @override
+    def say(self, action: Action) -> str:
+        if isinstance(action, Offer):
+            price = f"{action.cents / 100:.2f}"
+            return f"{price}\n{say_message(action.message)}" if action.message else price
+        if isinstance(action, Accept):
+            return "accept"
+        return "walk away" if self.walk_away else "reject"
+
+    @override
+    def options(self, seen: Seen) -> tuple[Action, ...]:
+        public = seen.public
+        if seen.seat not in self.turn(public):
+            return ()
+        if public.last_response:
+            return (Accept(), Reject())
+        prices = price_grid(self.price_lo, self.price_hi)
+        if not public.offers:
+            return prices
+        return (Accept(), Reject(), *prices) if self.walk_away else (Accept(), *prices)
+
+    @override
+    def step(self, state: State[Public, Private], actions: Mapping[Seat, Action]) -> State[Public, Private]:
+        public = state.public
+        turn = self.turn(public)
+        if len(actions) != 1 or turn is _NOBODY or turn[0] not in actions:
+            raise ValueError(f"it is the turn of {' and '.join(turn) or 'nobody'}, not of {' and '.join(actions)}")
+        seat = turn[0]
+        action = actions[seat]
+        if type(action) is Offer:
+            return State(self._offered(public, seat, action), state.private)
+        if type(action) is Accept and public.offers:
+            return State(_ended(public, "deal_reached", seat), state.private)
+        if type(action) is Reject and public.offers and (self.walk_away or public.last_response):
+            return State(_ended(public, "no_deal", seat), state.private)
+        raise ValueError(f"{action!r} is not legal in round {len(public.offers)} of {self.rounds}")
+
+    def _offered(self, public: Public, seat: Seat, offer: Offer) -> Public:
+        number, cents, messages = len(public.offers) + 1, offer.cents, public.messages
+        if number > self.rounds:
+            raise ValueError(f"{offer!r} is not legal: round {self.rounds} was the last")
+        if type(cents) is not int or not self.price_lo <= cents <= self.price_hi:
+            raise ValueError(f"cents must be a whole number from {self.price_lo} to {self.price_hi}, not {cents!r}")
+        if offer.message:
+            if not may_talk(self.talk, seat):
+                raise ValueError(f"seat {seat} may not send a message with talk={self.talk!r}")
+            if not is_tidy(offer.message):
+                raise ValueError(f"a message must be one line of at most 280 characters, not {offer.message!r}")
+            messages += ((number, seat, offer.message),)
+        return Public(
+            public.terms,
+            public.offers + ((number, seat, cents),),  # noqa: RUF005 (faster than unpacking)
+            messages,
+            value=public.value,
+            cost=public.cost,
+        )
+
+    # The end.
+
+    @override
+    def outcome(self, state: State[Public, Private]) -> Outcome:
+        public = state.public
+        if public.status == "in_progress":
+            return Outcome("ABORTED", {"A": None, "B": None})
+        if public.price is None:
+            return Outcome("FORFEIT" if public.forfeited else "NO_DEAL", dict(self.disagreement(state)))
+        value, cost = state.private["B"].value, state.private["A"].cost
+        assert value is not None and cost is not None
+        gain_a = public.price if self.frame == "keeps_item" else public.price - cost
+        gain_b = value - public.price
+        waited = len(public.offers) - 1
+        return Outcome(
+            "AGREED",
+            {
+                "A": gain_a if self.discount_seller == 1 else gain_a * self.discount_seller**waited,
+                "B": gain_b if self.discount_buyer == 1 else gain_b * self.discount_buyer**waited,
+            },
+        )
+
+    @override
+    def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
+        kept = state.private["A"].cost if self.frame == "keeps_item" else 0
+        assert kept is not None
+        return {"A": self.outside_seller + kept, "B": self.outside_buyer}
+
+    @override
+    def details(self, state: State[Public, Private]) -> dict[str, Any]:
+        public = state.public
+        return {"price": public.price, "round": len(public.offers), "history": history(public)}
+
+    @override
+    def retries(self, seat: Seat) -> int | None:
+        return self.seller_retries if seat == "A" else self.buyer_retries
+
+    @override
+    def forfeit(self, state: State[Public, Private], seat: Seat, invalid: Invalid) -> State[Public, Private]:
+        """The seller falls back to a move that reveals nothing; the buyer ends the game without a deal."""
+        if seat == "B":
+            return State(_ended(state.public, "no_deal", seat, forfeited=True), state.private)
+        return self.step(state, {"A": self._fallback(state)})
+
+    def _fallback(self, state: State[Public, Private]) -> Action:
+        public = state.public
+        if public.last_response:
+            return Reject()
+        own = [cents for _, seat, cents in public.offers if seat == "A"]
+        return Offer(own[-1] if own else self._default_opening(public))
+
+    def _default_opening(self, public: Public) -> int:
+        if isinstance(self.default_opening, int):
+            return self.default_opening
+        if public.value is None or public.cost is None:
+            raise ValueError("the fair price is not public, so default_opening must be cents")
+        return fair_price(public.value, public.cost)
+
+    # What a seat may know.
+
+    @override
+    def prompt(self, seen: Seen, since: Seen | None) -> str:
+        known = 0 if since is None else len(since.public.offers)
+        head = [prompts.rules(seen, self.item), ""] if since is None else []
+        return "\n".join([*head, *prompts.story(seen, known), prompts.due(seen, seen.seat in self.turn(seen.public))])
+
+    @override
+    def facts(self, seen: Seen) -> dict[str, Any]:
+        return prompts.facts(seen)
+
+    @override
+    def secrets(self, seat: Seat) -> tuple[str, ...]:
+        return ("treatment", "buyer_values", "seller_costs", "default_opening", "seller_retries", "buyer_retries")
+
+    @override
+    def vary(self, state: State[Public, Private], seat: Seat, rng: random.Random) -> State[Public, Private] | None:
+        told = self.buyer_told if seat == "A" else self.seller_told
+        if told == ("exact",):
+            return None
+        value, cost = state.private["B"].value, state.private["A"].cost
+        assert value is not None and cost is not None
+        lo, hi = self.price_lo, self.price_hi
+        if not self.allow_no_zopa:
+            lo, hi = (lo, value - 1) if seat == "A" else (cost + 1, hi)
+        numbers = possible(told, lo, hi)
+        if not numbers:
+            return None
+        number = rng.choice(numbers)
+        redrawn = Private(cost=number) if seat == "A" else Private(value=number)
+        return State(state.public, {**state.private, seat: redrawn})
+
+    @override
+    def bound(self) -> int:
+        return self.rounds + 1
+
+
+def fair_price(value: int, cost: int) -> int:
+    """The midpoint, half up."""
+    return (value + cost + 1) // 2
+
+
+@lru_cache(maxsize=256)
+def price_grid(lo: int, hi: int) -> tuple[Offer, ...]:
+    """21 prices evenly from `lo` to `hi`, without repetition."""
+    return tuple(Offer(cents) for cents in dict.fromkeys(lo + nearest(i * (hi - lo), 20) for i in range(21)))
+
+
+def _ended(public: Public, status: Literal["deal_reached", "no_deal"], by: Seat, *, forfeited: bool = False) -> Public:
+    price = public.standing if status == "deal_reached" else None
+    return Public(public.terms, public.offers, public.messages, status, price, by, forfeited, public.value, public.cost)

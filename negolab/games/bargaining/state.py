@@ -1,0 +1,123 @@
+"""What lies on the table: terms, offers and messages for both seats, one number for each seat alone."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from negolab.game import Observation, Seat
+
+Status = Literal["in_progress", "deal_reached", "no_deal"]
+Opener = Literal["seller", "buyer"]
+Talk = Literal["none", "seller", "both"]
+Frame = Literal["profit", "keeps_item"]
+Told = tuple[str | int, ...]
+"""What one seat is told of the other's number: a word, then the ends of a range or the members of a set in cents."""
+
+NAMES: dict[Seat, str] = {"A": "AI", "B": "Human"}
+"""The seller and the buyer as the status box and the data name them."""
+
+
+class Terms(msgspec.Struct, frozen=True, gc=False):
+    """The parameters that both participants may know."""
+
+    rounds: int
+    opener: Opener
+    price_lo: int
+    price_hi: int
+    buyer_told: Told
+    seller_told: Told
+    frame: Frame
+    talk: Talk
+    walk_away: bool
+    discount_seller: float
+    discount_buyer: float
+    outside_seller: int
+    outside_buyer: int
+
+
+class Public(msgspec.Struct, frozen=True, gc=False):
+    """`offers` are (round, seat, cents), `messages` (round, seat, text); `value` and `cost` are None unless public.
+
+    `by` is the seat that ended the game; `forfeited` says that it used up its allowance of invalid replies.
+    """
+
+    terms: Terms
+    offers: tuple[tuple[int, Seat, int], ...] = ()
+    messages: tuple[tuple[int, Seat, str], ...] = ()
+    status: Status = "in_progress"
+    price: int | None = None
+    by: Seat | None = None
+    forfeited: bool = False
+    value: int | None = None
+    cost: int | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.status != "in_progress"
+
+    @property
+    def standing(self) -> int | None:
+        """The last offer's price in cents."""
+        return self.offers[-1][2] if self.offers else None
+
+    @property
+    def last_response(self) -> bool:
+        """The offer of the last round stands: it can only be accepted or rejected."""
+        return len(self.offers) == self.terms.rounds
+
+
+class Private(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A knows its `cost`, B its `value`; the other field stays empty."""
+
+    cost: int | None = None
+    value: int | None = None
+
+
+class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="offer"):
+    """A price in cents, with a message where the seat may talk."""
+
+    cents: int
+    message: str = ""
+
+
+class Accept(msgspec.Struct, frozen=True, gc=False, tag="accept"):
+    """Take the standing offer."""
+
+
+class Reject(msgspec.Struct, frozen=True, gc=False, tag="reject"):
+    """End the game without a deal: at the last response, or at any where walking away is allowed."""
+
+
+Action = Offer | Accept | Reject
+Seen = Observation[Public, Private]
+
+
+def own_number(seen: Seen) -> int:
+    """The seat's reservation value: the seller's cost, the buyer's value."""
+    number = seen.private.cost if seen.seat == "A" else seen.private.value
+    assert number is not None
+    return number
+
+
+def may_talk(talk: Talk, seat: Seat) -> bool:
+    """`seller`: only A's messages are published; `both`: everybody's."""
+    return talk == "both" or (talk == "seller" and seat == "A")
+
+
+_ENDINGS = {"in_progress": "open", "deal_reached": "accepted", "no_deal": "rejected"}
+
+
+def history(public: Public) -> list[dict[str, Any]]:
+    """One row per offer, with what became of it."""
+    last = len(public.offers)
+    return [
+        {
+            "round": number,
+            "offerer": NAMES[seat],
+            "price": cents,
+            "outcome": "countered" if number < last else _ENDINGS[public.status],
+        }
+        for number, seat, cents in public.offers
+    ]
