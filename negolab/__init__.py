@@ -7,7 +7,7 @@
 from negolab.catalog import games, load
 from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
 from negolab.match import Match
-from negolab.play import aplay, play
+from negolab.play import aplay, batch, play
 from negolab.players.player import player, players
 from negolab.record import Record, states
 from negolab.store import Store, read
@@ -26,6 +26,7 @@ __all__ = [
     "Store",
     "__version__",
     "aplay",
+    "batch",
     "games",
     "load",
     "observe",

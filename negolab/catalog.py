@@ -64,7 +64,7 @@ def _from_file(path: Path) -> ModuleType:
     name = path.stem
     known = sys.modules.get(name)
     if known is not None:
-        if Path(getattr(known, "__file__", None) or "") .resolve() == path.resolve():
+        if Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
             return known
         raise ValueError(f"{path} cannot be loaded: another module is called {name!r}; rename the file")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -117,7 +117,9 @@ def load(game: str | AnyGame, preset: str | None = None, **params: Any) -> AnyGa
     if preset not in known:
         raise ValueError(f"unknown preset {preset!r} of {game}: {near(preset, known)}")
     free = getattr(found, "FREE", params)
-    name = preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
+    name = (
+        preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
+    )
     return convert(game_class(found), {**known[preset], **params, "preset": name})
 
 

@@ -96,6 +96,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     pays_as_it_goes: ClassVar[bool] = False
     """True if an unfinished match has payoffs: what was earned so far."""
 
+    unit: ClassVar[str] = "points"
+    """What a payoff is counted in."""
+
     Hidden: ClassVar[Any] = type(None)
     """Type of `State.hidden`, so that records can be read back."""
 
@@ -147,9 +150,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Invalid replies in a row before `forfeit` is called; 0 = each one calls it, None = ask for ever."""
         return 2
 
-    def forfeit(
-        self, state: State[Public, Private], seat: Seat, invalid: Invalid
-    ) -> State[Public, Private] | None:
+    def forfeit(self, state: State[Public, Private], seat: Seat, invalid: Invalid) -> State[Public, Private] | None:
         """What then happens: a new state, or None: the match ends as FORFEIT, `seat` gets 0 and the other seat
         what `disagreement` pays it."""
         return None
@@ -158,13 +159,16 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """The disagreement point: what each seat is paid without a deal."""
         return {"A": 0, "B": 0}
 
+    def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
+        """A seat's own facts for its table: label -> number, text, or a mapping of rows."""
+        plain: dict[str, Any] = msgspec.to_builtins(seen.private, enc_hook=sorted)
+        return plain
+
     def bound(self) -> int | None:
         """Most accepted replies in a match; None: no bound."""
         return None
 
-    def vary(
-        self, state: State[Public, Private], seat: Seat, rng: random.Random
-    ) -> State[Public, Private] | None:
+    def vary(self, state: State[Public, Private], seat: Seat, rng: random.Random) -> State[Public, Private] | None:
         """The same start with only what `seat` alone knows redrawn (None: it knows nothing alone)."""
         return None
 

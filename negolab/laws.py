@@ -15,12 +15,30 @@ from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Invalid, Observation, Seat, State, other
 from negolab.match import Match, differences
-from negolab.record import Record, final, from_line
+from negolab.record import final, from_line
 
 LONGEST = 400
 """Replies after which a playout of a game without bound stops."""
 
-_JUNK = ("", " ", "?", "yes", "no", "[", "{", "}", "->", "1", "999999999999", "-5", "0.5", "\ud800", "\u0663", "\0", "a" * 300)
+_JUNK = (
+    "",
+    " ",
+    "?",
+    "yes",
+    "no",
+    "[",
+    "{",
+    "}",
+    "->",
+    "1",
+    "999999999999",
+    "-5",
+    "0.5",
+    "\ud800",
+    "\u0663",
+    "\0",
+    "a" * 300,
+)
 
 
 def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = LONGEST) -> Match:
@@ -169,9 +187,7 @@ def a_seat_is_blind(game: AnyGame, seed: int, twin: AnyGame | None = None, seat:
     rng = random.Random(seed)
     for watcher in SEATS if seat is None else (seat,):
         start = game.deal(random.Random(seed))
-        changed = (
-            game.vary(start, other(watcher), rng) if twin is None else twin.deal(random.Random(seed))
-        )
+        changed = game.vary(start, other(watcher), rng) if twin is None else twin.deal(random.Random(seed))
         if changed is not None:
             _unchanged_outside(start, changed, watcher)
             _same_words(Match(game, start=start), Match(twin or game, start=changed), watcher, rng)

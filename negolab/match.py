@@ -123,10 +123,9 @@ class Match:
         self._must_ask(seat)
         mark = len(self.events)
         held = {**self._held, seat: action}
-        reply = Reply(self.game.say(action))
         # Step first: an action that is not legal raises, and then nothing was recorded.
         state = self.game.step(self.state, held) if len(held) == len(self._turn) else None
-        self.events.append(Replied(seat, reply))
+        self.events.append(Replied(seat, Reply(self.game.say(action))))
         self._held = held
         if state is not None:
             self._stepped(state)

@@ -7,16 +7,18 @@ import hashlib
 import inspect
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Invalid, Reply, Seat
 from negolab.match import Match
 from negolab.players.player import Player, player, settings
+from negolab.record import Record
 
 Watch = Callable[[Match, list[Event]], None]
 T = TypeVar("T")
@@ -153,13 +155,30 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def pairings(self) -> Iterator[Pairing]:
         """The games, each with an id that does not depend on the order or number played, so that a plan can grow."""
-        rest = msgspec.json.encode([self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap], order="sorted")
+        rest = msgspec.json.encode(
+            [self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap], order="sorted"
+        )
         prefix = hashlib.sha256(rest).hexdigest()[:16]
         for i in range(self.n):
             turned = self.swap and i % 2 == 1
             players: dict[Seat, str] = {"A": self.b, "B": self.a} if turned else {"A": self.a, "B": self.b}
             deal = derived(self.seed, "deal", i // 2 if self.swap else i)
             yield Pairing(id=f"{prefix}-{i:07d}", seed=deal, players=players)
+
+
+def plan_of(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:
+    """The plan of `n` games of `a` against `b`; `ValueError` if a player does not exist or cannot play the game."""
+    for name in (a, b):
+        player(name, game)
+    plain = catalog.parameters(game)
+    return Plan(game=catalog.game_id(game), preset=game.preset, params=plain, a=a, b=b, n=n, seed=seed, swap=swap)
+
+
+def batch(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
+    """Play `n` games of two scripted players, named as `time:beta=0.2`, and return their records. With `swap` every
+    deal is played from both seats. The same arguments give the same games."""
+    plan = plan_of(game, a, b, n=n, seed=seed, swap=swap)
+    return [play_pairing(game, pairing).record() for pairing in plan.pairings()]
 
 
 def play_pairing(game: AnyGame, pairing: Pairing) -> Match:

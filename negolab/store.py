@@ -61,11 +61,12 @@ class Store:
     ...     store.append(match.record())
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, wait: float = 0) -> None:
+        """`wait`: seconds to wait for another process that is writing to the folder."""
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file = self.folder / FILE
-        self._lock = filelock.FileLock(self.folder / ".lock", timeout=0)
+        self._lock = filelock.FileLock(self.folder / ".lock", timeout=wait)
         try:
             self._lock.acquire()
         except filelock.Timeout:
@@ -91,7 +92,7 @@ class Store:
         """Write the plan before the first game; `ValueError` if the folder holds another plan's games. The number of
         games may change, so that a run can grow."""
         path = self.folder / PLAN
-        new = msgspec.to_builtins(plan)
+        new = msgspec.json.decode(msgspec.json.encode(plan))
         if path.exists():
             old = msgspec.json.decode(path.read_bytes())
             differ = [key for key in new if key != "n" and new[key] != old.get(key)]

@@ -49,14 +49,12 @@ def run(game: str, folder: Path) -> tuple[Counter[str], Counter[str], list[str]]
 
 
 @pytest.mark.parametrize("game", names())
-def test_every_vector_holds(game: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_vector_holds(game: str, record_property: Callable[[str, object], None]) -> None:
     folder = vectors()
     assert folder.is_dir(), f"no vectors at {folder}: set NEGOLAB_VECTORS"
     rows, passed, failures = run(game, folder / game)
-    with capsys.disabled():
-        print(f"\nvectors of {game} in {folder}")
-        for file, count in rows.items():
-            print(f"  {file:28} {passed[file]:>4} of {count:>4} passed")
+    for file, count in rows.items():
+        record_property(f"vectors of {game}/{file}", f"{passed[file]:>4} of {count:>4} passed")
     assert not failures, "\n".join(failures[:20])
 
 

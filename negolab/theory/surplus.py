@@ -12,8 +12,7 @@ def possible_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Se
     `a`, `b` are the values of A and B per unit, `p`, `q` their holdings at the start.
     """
     return sum(
-        max(vb - va, 0) * held_a + max(va - vb, 0) * held_b
-        for va, vb, held_a, held_b in zip(a, b, p, q, strict=True)
+        max(vb - va, 0) * held_a + max(va - vb, 0) * held_b for va, vb, held_a, held_b in zip(a, b, p, q, strict=True)
     )
 
 

@@ -82,9 +82,7 @@ def _reply(
     return traded(state.private, waiting, seat), waiting, False
 
 
-def _charged(
-    private: Mapping[Seat, Private], seat: Seat, errors: int, notices: tuple[str, ...]
-) -> dict[Seat, Private]:
+def _charged(private: Mapping[Seat, Private], seat: Seat, errors: int, notices: tuple[str, ...]) -> dict[Seat, Private]:
     own = private[seat]
     if own.errors == errors and own.notices == notices:
         return dict(private)

@@ -42,7 +42,7 @@ class Public(msgspec.Struct, frozen=True, gc=False):
 
 
 class Private(msgspec.Struct, frozen=True, gc=False):
-    """A seat's goods and values. `errors` (tolerated in this turn) and `notices` (all) are used by TextArena's rules."""
+    """A seat's goods and values. TextArena's rules use `errors` (tolerated in this turn) and `notices` (all)."""
 
     holdings: Goods
     values: Goods

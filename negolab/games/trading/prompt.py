@@ -130,8 +130,14 @@ def _due(game: Trading, seen: Seen) -> str:
     public = seen.public
     if public.to_move is None:
         return "The game is over."
-    left = (game.max_turns - public.turn + 1) // 2 if public.to_move == seen.seat else (game.max_turns - public.turn) // 2
-    turn = f"This is turn {public.turn + 1} of {game.max_turns}; you have {left} left, this one included." if not game.lenient else ""
+    left = (
+        (game.max_turns - public.turn + 1) // 2 if public.to_move == seen.seat else (game.max_turns - public.turn) // 2
+    )
+    turn = (
+        f"This is turn {public.turn + 1} of {game.max_turns}; you have {left} left, this one included."
+        if not game.lenient
+        else ""
+    )
     waiting = _waiting(public.waiting, seen) if public.waiting is not None else ""
     whose = "It is your turn." if public.to_move == seen.seat else "It is the other player's turn."
     return " ".join(filter(None, [turn, waiting, whose]))

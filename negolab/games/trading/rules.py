@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, Literal
+from functools import cache
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from typing_extensions import override
 
 from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import compat, measures, offers, prompt
-from negolab.games.trading.goods import Goods, covers, swap
+from negolab.games.trading.goods import GOODS, Goods, covers, swap, worth
 from negolab.games.trading.position import (
     Entry,
     Move,
@@ -41,6 +42,8 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     """`max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
     `value_clamp`, holdings from `holdings_range` (both ends included)."""
 
+    unit: ClassVar[str] = "win +1, draw 0, loss -1"
+
     rules: Rules = "seed"
     max_turns: int = 10
     base_values: Goods = (5, 10, 15, 25, 40)
@@ -58,7 +61,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         low, high = self.holdings_range
         _check("holdings_range", self.holdings_range, 0 <= low <= high, "0 <= low <= high")
         low, high = self.value_clamp
-        inside = all(1 <= self._value_range(r)[0] <= self._value_range(r)[1] for r in range(5))
+        inside = all(1 <= least <= most for least, most in self._value_ranges())
         _check("value_clamp", self.value_clamp, inside, "leaving each base value a range of at least 1")
 
     @property
@@ -66,10 +69,8 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         """Whether TextArena's own grammar and turn rules hold."""
         return self.rules == "textarena-0.7.4"
 
-    def _value_range(self, good: int) -> tuple[int, int]:
-        base = self.base_values[good]
-        spread = base * self.spread_percent // 100
-        return max(base - spread, self.value_clamp[0]), min(base + spread, self.value_clamp[1])
+    def _value_ranges(self) -> tuple[tuple[int, int], ...]:
+        return _value_ranges(self.base_values, self.spread_percent, self.value_clamp)
 
     @override
     def deal(self, rng: random.Random) -> Position:
@@ -79,11 +80,11 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
 
     def _draw_holdings(self, rng: random.Random) -> Goods:
         low, high = self.holdings_range
-        a, b, c, d, e = (rng.randint(low, high) for _ in range(5))
+        a, b, c, d, e = [rng.randint(low, high) for _ in range(5)]
         return a, b, c, d, e
 
     def _draw_values(self, rng: random.Random) -> Goods:
-        a, b, c, d, e = (rng.randint(*self._value_range(good)) for good in range(5))
+        a, b, c, d, e = [rng.randint(low, high) for low, high in self._value_ranges()]
         return a, b, c, d, e
 
     def start(self, holdings: Mapping[Seat, Goods], values: Mapping[Seat, Goods]) -> Position:
@@ -232,6 +233,16 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return prompt.whole(self, seen) if since is None else prompt.news(self, seen, since)
 
     @override
+    def facts(self, seen: Seen) -> dict[str, Any]:
+        own = seen.private
+        rows = zip(GOODS, own.holdings, own.values, strict=True)
+        return {
+            "goods": {name: {"you hold": n, "worth each": v, "worth together": n * v} for name, n, v in rows},
+            "worth now": worth(own.holdings, own.values),
+            "gain so far": gain(own),
+        }
+
+    @override
     def vary(self, state: Position, seat: Seat, rng: random.Random) -> Position:
         holdings, values = self._draw_holdings(rng), self._draw_values(rng)
         return State(state.public, {**state.private, seat: Private(holdings, values, holdings)})
@@ -240,6 +251,12 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     def revealed(self, public: Public) -> bool:
         # Win or loss tells which gain was larger.
         return public.end is not None
+
+
+@cache
+def _value_ranges(base: Goods, percent: int, clamp: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """Lowest and highest value of each good."""
+    return tuple((max(b - b * percent // 100, clamp[0]), min(b + b * percent // 100, clamp[1])) for b in base)
 
 
 def _check(name: str, value: Any, ok: bool, wanted: str) -> None:

@@ -1,0 +1,5 @@
+"""`python -m negolab`."""
+
+from negolab.cli import main
+
+main()

@@ -1,0 +1,65 @@
+"""The command line: `negolab games | watch | play | batch | replay | check | export | serve | lab`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import warnings
+
+import typer
+from typer.exceptions import TyperException
+
+from negolab import catalog
+from negolab.cli import runs, screens, table
+from negolab.version import __version__
+
+app = typer.Typer(
+    name="negolab",
+    help="Negotiation games between people, language models and scripted strategies.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for _module in (table, runs, screens):
+    _module.add_to(app)
+
+
+@app.callback(invoke_without_command=True)
+def _negolab(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line. What the user can mend is said in one line; exit code 2."""
+    warnings.showwarning = lambda message, *_, **__: print(f"negolab: {message}", file=sys.stderr)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        _stop(_said(error))
+    except (ValueError, OSError, RuntimeError) as error:
+        _stop(str(error))
+    except KeyboardInterrupt:
+        _stop("stopped", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _said(error: TyperException) -> str:
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    if text.startswith("No such command"):
+        name = text.split("'")[1]
+        text = f"no such command {name!r}: {catalog.near(name, _commands())}"
+    return text
+
+
+def _commands() -> list[str]:
+    return sorted(c.name or c.callback.__name__ for c in app.registered_commands if c.callback)
+
+
+def _stop(text: str, code: int = 2) -> None:
+    print("negolab:", " ".join(text.split()), file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,194 @@
+"""Many matches and their records: `batch`, `replay`, `check`, `export`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from tqdm import tqdm
+
+from negolab import catalog
+from negolab.analysis import summary
+from negolab.catalog import AnyGame
+from negolab.cli import terminal
+from negolab.cli.options import GameName, Module, Preset, Set, chosen, known, seat_of
+from negolab.events import Forfeited, Rejected, Replied
+from negolab.game import SEATS, Observation, Seat
+from negolab.match import differences
+from negolab.play import Plan, plan_of, play_pairing
+from negolab.record import Closing, Record
+from negolab.store import Store, iterate, read
+
+FileOrFolder = Annotated[Path, typer.Argument(metavar="FILE", help="A file of records or a run's folder.")]
+Id = Annotated[str | None, typer.Option("--id", help="One record, by its id or the start of it.")]
+
+
+def batch(
+    game: GameName,
+    a: Annotated[str, typer.Option(help="First player, at seat A, such as `time:beta=0.2`.")],
+    b: Annotated[str, typer.Option(help="Second player, at seat B.")],
+    out: Annotated[Path, typer.Option(help="The run's folder.")],
+    n: Annotated[int, typer.Option(help="Games in all.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
+    preset: Preset = None,
+    set_: Set = None,
+    swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
+) -> None:
+    """Play many games of two scripted players. Run it again to go on where it stopped."""
+    loaded = chosen(game, preset, set_)
+    plan = plan_of(loaded, a, b, n=n, seed=seed, swap=swap)
+    with Store(out) as store:
+        store.claim(plan)
+        stopped = _fill(store, plan, loaded)
+    result = summary.tally(iterate(store.file))
+    print("\n".join(summary.lines(result, loaded.unit)))
+    print(f"\n{store.file}")
+    if stopped:
+        print(f"stopped after {result.n} of {n} games: run the same command again to go on", file=sys.stderr)
+        raise typer.Exit(130)
+
+
+def _fill(store: Store, plan: Plan, game: AnyGame) -> bool:
+    """Play what is missing; True if Ctrl-C came. The game at hand is then finished or dropped, never half kept."""
+    done = store.ids()
+    progress = tqdm(plan.pairings(), total=plan.n, unit="game", file=sys.stderr, mininterval=0.5)
+    try:
+        for pairing in progress:
+            if pairing.id not in done:
+                store.append(play_pairing(game, pairing).record())
+    except KeyboardInterrupt:
+        return True
+    finally:
+        progress.close()
+    return False
+
+
+def one(records: Iterable[Record], id: str | None) -> list[Record]:
+    """The records whose id starts with `id`; all if it is None."""
+    found = [record for record in records if id is None or record.id.startswith(id)]
+    if not found:
+        raise ValueError("there are no records" if id is None else f"no record whose id starts with {id!r}")
+    return found
+
+
+def replay(
+    file: FileOrFolder,
+    id: Id = None,
+    seat: Annotated[str | None, typer.Option(help="Only what A or B saw and said.")] = None,
+    module: Module = None,
+) -> None:
+    """Print a record as it was played; for a run of several, list them."""
+    known(module)
+    view = None if seat is None else seat_of(seat)
+    records = one(iterate(file), id)
+    if len(records) > 1:
+        _list(records)
+        return
+    (record,) = records
+    if view is not None:
+        print(_seat_view(record, view))
+        return
+    header = record.header
+    players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
+    print(f"{header.game}, preset {header.preset}, seed {header.seed}: {players}\n")
+    terminal.show(list(record.events))
+    outcome = record.outcome
+    if outcome is not None:
+        print(f"\npayoffs in {record.game.unit}")
+        print("\n".join(terminal.details(outcome.details)))
+
+
+def _seat_view(record: Record, seat: Seat) -> str:
+    told = record.game.told(seat)
+    out: list[str] = []
+    last: Observation[Any, Any] | None = None
+    for entry in record.seen_by(seat).entries:
+        if isinstance(entry, Observation):
+            if told.turn(entry.public) == () or seat in told.turn(entry.public):
+                out.append(told.prompt(entry, last))
+                last = entry
+        elif isinstance(entry, Closing):
+            out.append(f"{entry.end}: you get {entry.payoff} ({told.unit})")
+        elif isinstance(entry, Replied | Rejected | Forfeited):
+            out.append(terminal.line(entry) or "")
+    return "\n\n".join(out)
+
+
+def _list(records: list[Record]) -> None:
+    for record in records[:50]:
+        players = " / ".join(record.header.players.get(s, "?") for s in SEATS)
+        paid = " / ".join(terminal.number(record.payoffs[s]) for s in SEATS)
+        print(f"{record.id:34} {record.header.game:12} {players:40} {record.end or 'unfinished':12} {paid}")
+    if len(records) > 50:
+        print(f"... and {len(records) - 50} more")
+    print(f"\n{len(records)} records: choose one with --id")
+
+
+def check(run: FileOrFolder, module: Module = None) -> None:
+    """Play every record of a run again and compare: do they come to their stored outcome?"""
+    known(module)
+    n = bad = 0
+    for record in tqdm(iterate(run), unit="record", file=sys.stderr, mininterval=0.5):
+        n += 1
+        for text in differences(record):
+            bad += 1
+            print(text)
+    if bad:
+        raise ValueError(f"{bad} differences in {n} records")
+    if not n:
+        raise ValueError(f"there are no records in {run}")
+    print(f"{n} records, all replay to their stored events and outcome")
+
+
+def export(
+    file: FileOrFolder,
+    to: Annotated[str, typer.Option(help="md or html (a transcript per record), csv or parquet (tables).")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write to; default: where the records are.")] = None,
+    id: Id = None,
+    module: Module = None,
+) -> None:
+    """Write transcripts to read or tables to compute with."""
+    known(module)
+    if to not in ("md", "html", "csv", "parquet"):
+        raise ValueError(f"--to {to!r}: {catalog.near(to, ['md', 'html', 'csv', 'parquet'])}")
+    records = one(read(file), id)
+    folder = out or (file if file.is_dir() else file.parent)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = _tables(records, to, folder) if to in ("csv", "parquet") else _transcripts(records, to, folder)
+    for path in paths[:10]:
+        print(path)
+    if len(paths) > 10:
+        print(f"... and {len(paths) - 10} more")
+
+
+def _tables(records: list[Record], to: str, folder: Path) -> list[Path]:
+    from negolab.analysis import tables
+
+    paths = []
+    for name, frame in (("matches", tables.matches(records)), ("turns", tables.turns(records))):
+        paths.append(folder / f"{name}.{to}")
+        tables.write(frame, paths[-1])
+    return paths
+
+
+def _transcripts(records: list[Record], to: str, folder: Path) -> list[Path]:
+    from negolab.formats import transcript
+
+    render = transcript.html if to == "html" else transcript.markdown
+    paths = []
+    for record in records:
+        paths.append(folder / f"{_safe(record.id)}.{to}")
+        paths[-1].write_text(render(record), "utf-8")
+    return paths
+
+
+def _safe(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:100]
+
+
+def add_to(app: typer.Typer) -> None:
+    for command in (batch, replay, check, export):
+        app.command()(command)

@@ -1,0 +1,142 @@
+"""The command line as a user meets it: what it prints, what it keeps, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from negolab.store import read
+
+NEGOLAB = [sys.executable, "-m", "negolab"]
+
+
+def negolab(*args: str, cwd: Path | None = None, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line; the checkout's packages, whatever the working directory."""
+    return subprocess.run([*NEGOLAB, *args], cwd=cwd, input=text, capture_output=True, text=True, timeout=120)
+
+
+def test_games_lists_every_game_with_its_presets() -> None:
+    shown = negolab("games").stdout
+    for word in ("balloon", "bargaining", "split", "trading", "textarena-0.7.4", "deal-or-no-deal"):
+        assert word in shown
+    assert "beta" in negolab("games", "bargaining").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["gams"], "no such command 'gams': did you mean games?"),
+        (["watch", "tradng"], "unknown game 'tradng': did you mean trading?"),
+        (["watch", "trading", "--preset", "sed"], "unknown preset 'sed' of trading: did you mean seed?"),
+        (["watch", "trading", "--set", "max_turn=3"], "unknown parameter 'max_turn': did you mean max_turns?"),
+        (["watch", "trading", "--set", "max_turns=many"], "max_turns"),
+        (["watch", "trading", "--set", "max_turns"], "is not of the form name=value"),
+        (["watch", "trading", "--a", "gredy-honest"], "unknown player 'gredy-honest' for trading: did you mean"),
+        (["watch", "bargaining", "--a", "time:bta=2"], "player 'time' has no parameter 'bta': did you mean beta?"),
+        (["play", "trading", "--seat", "C"], "--seat must be A or B"),
+        (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
+        (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
+        (["watch", "trading", "--sed", "3"], "No such option"),
+        (["batch", "trading"], "Missing option"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
+    ran = negolab(*args)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1, ran.stderr
+
+
+def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
+    ran = negolab(
+        "watch", "trading", "--a", "fair-split", "--b", "greedy-honest", "--seed", "3", "--out", str(tmp_path)
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "A: [Offer:" in ran.stdout
+    assert "possible:" in ran.stdout
+    again = negolab("replay", str(tmp_path))
+    assert "A: [Offer:" in again.stdout
+    assert negolab("check", str(tmp_path)).stdout.startswith("1 records, all replay")
+
+
+def test_one_seats_replay_hides_the_other(tmp_path: Path) -> None:
+    negolab("watch", "trading", "--seed", "987654321", "--out", str(tmp_path))
+    (record,) = read(tmp_path)
+    shown = negolab("replay", str(tmp_path), "--seat", "A").stdout
+    mine, theirs = (record.events[0].state["private"][seat]["values"] for seat in ("A", "B"))  # type: ignore[union-attr]
+    assert f"each worth {mine[1]}" in shown
+    assert mine != theirs
+    assert str(record.header.seed) not in shown
+
+
+def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
+    words = "hello\n" + "[Deny] no\n" * 3 + "Pass.\n" * 5
+    ran = negolab(
+        "play", "trading", "--seat", "B", "--against", "chat", "--seed", "1", "--out", str(tmp_path), text=words
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "NO_DEAL" in ran.stdout
+    (record,) = read(tmp_path)
+    assert record.end == "NO_DEAL"
+
+
+def test_leaving_keeps_what_was_played(tmp_path: Path) -> None:
+    negolab("play", "trading", "--seat", "A", "--against", "chat", "--out", str(tmp_path), text="hello\n/quit\n")
+    (record,) = read(tmp_path)
+    assert record.end == "ABORTED"
+
+
+@pytest.mark.parametrize("to", ["md", "html", "csv", "parquet"])
+def test_records_are_exported(tmp_path: Path, to: str) -> None:
+    negolab("batch", "trading", "--a", "fair-split", "--b", "chat", "--n", "3", "--out", str(tmp_path))
+    ran = negolab("export", str(tmp_path), "--to", to, "--out", str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stderr
+    written = list((tmp_path / "out").iterdir())
+    assert len(written) == (2 if to in ("csv", "parquet") else 3)
+    assert all(path.stat().st_size for path in written)
+
+
+BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--seed", "1"]
+
+
+def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) -> None:
+    for n in ("20", "30"):
+        ran = negolab(*BATCH, "--n", n, "--out", str(tmp_path))
+        assert ran.returncode == 0, ran.stderr
+    assert "30 games" in ran.stdout
+    assert "[" in ran.stdout and "n = 30" in ran.stdout
+    assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
+    other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
+    assert "holds another run" in other.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_ten_kills_lose_no_game_and_repeat_none(tmp_path: Path) -> None:
+    n = 20_000 if os.environ.get("NEGOLAB_SLOW") else 1500
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    command = [*BATCH, "--n", str(n), "--out"]
+    kills = 0
+    file = killed / "records.jsonl"
+    for kill in range(1, 11):
+        process = subprocess.Popen(
+            [*NEGOLAB, *command, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        target = kill * n // 11
+        while process.poll() is None and (not file.exists() or file.read_bytes().count(b"\n") < target):
+            time.sleep(0.01)
+        kills += process.poll() is None
+        process.kill()
+        process.wait()
+    assert kills == 10
+    ran = negolab(*command, str(killed))
+    assert ran.returncode == 0, ran.stderr
+    negolab(*command, str(whole))
+    left, right = ({r.id: (r.events, r.header.players) for r in read(folder)} for folder in (killed, whole))
+    assert len(left) == len(read(killed)) == n
+    assert left == right, "the tables equal an undisturbed run's"

@@ -1,0 +1,144 @@
+"""The driver: scripted and asynchronous players, time limits, many matches at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import negolab as nl
+from negolab.catalog import AnyGame
+from negolab.events import Rejected
+from negolab.game import Ask
+from negolab.match import Match
+from negolab.play import Plan, aplay, aplay_many, derived, play, play_pairing
+from tests.games.ultimatum import Ultimatum
+
+GAME = Ultimatum()
+
+
+class Says:
+    """Answers with fixed words."""
+
+    def __init__(self, *words: Any) -> None:
+        self.words = list(words)
+
+    def reply(self, told: AnyGame, ask: Ask) -> Any:
+        return self.words.pop(0) if len(self.words) > 1 else self.words[0]
+
+
+class Slow(Says):
+    """The same, a moment later."""
+
+    async def reply(self, told: AnyGame, ask: Ask) -> Any:
+        await asyncio.sleep(0.05)
+        return super().reply(told, ask)
+
+
+def test_the_first_cell_of_a_notebook_works() -> None:
+    game = nl.load("trading", max_turns=4)
+    match = nl.Match(game, seed=7)
+    nl.play(match, {"A": nl.player("fair-split", game), "B": nl.player("greedy-honest", game)})
+    assert match.outcome is not None
+    assert match.record().id == match.id
+
+
+def test_players_that_await_are_played_without_a_loop() -> None:
+    match = play(Match(GAME, seed=1), {"A": Slow("4"), "B": Says("yes")})
+    assert match.ended is not None
+    reply = match.events[1].reply  # type: ignore[union-attr]
+    assert reply.answered_at - reply.asked_at >= 0.04  # type: ignore[operator]
+
+
+def test_play_works_inside_a_running_loop_as_in_jupyter() -> None:
+    async def cell() -> Match:
+        return play(Match(GAME, seed=1), {"A": Slow("4"), "B": Slow("yes")})
+
+    assert asyncio.run(cell()).ended is not None
+
+
+def test_a_late_reply_is_rejected_as_time() -> None:
+    match = play(Match(GAME, seed=1), {"A": Slow("4"), "B": Says("yes")}, time_limit=0.01)
+    late = [event for event in match.events if isinstance(event, Rejected)]
+    assert {event.invalid.kind for event in late} == {"time"}
+    assert match.ended is not None
+    assert match.ended.end == "FORFEIT"
+
+
+def test_an_answer_that_is_no_text_is_rejected() -> None:
+    match = play(Match(GAME, seed=1), {"A": Says(None, b"4", "4"), "B": Says("yes")})
+    assert [e.invalid.codes for e in match.events if isinstance(e, Rejected)] == [("not_text",)] * 2
+
+
+class Counted(Says):
+    """Knows how many of its kind are thinking at once."""
+
+    thinking = most = 0
+
+    async def reply(self, told: AnyGame, ask: Ask) -> Any:
+        Counted.thinking += 1
+        Counted.most = max(Counted.most, Counted.thinking)
+        await asyncio.sleep(0.01)
+        Counted.thinking -= 1
+        return super().reply(told, ask)
+
+
+def test_many_matches_wait_at_the_same_time_up_to_the_limit() -> None:
+    async def run() -> list[Match]:
+        jobs = ((Match(GAME, seed=i), {"A": Counted("4"), "B": Says("yes")}) for i in range(40))
+        return [match async for match in aplay_many(jobs, at_once=10)]  # type: ignore[misc]
+
+    assert len(asyncio.run(run())) == 40
+    assert Counted.most == 10
+
+
+def test_a_failing_player_does_not_leave_the_others_running() -> None:
+    class Fails:
+        async def reply(self, told: AnyGame, ask: Ask) -> str:
+            raise RuntimeError("no credit")
+
+    async def run() -> None:
+        jobs = [
+            (Match(GAME, seed=1), {"A": Fails(), "B": Says("yes")}),
+            (Match(GAME), {"A": Slow("4"), "B": Slow("no")}),
+        ]
+        async for _ in aplay_many(jobs):  # type: ignore[arg-type]
+            pass
+
+    with pytest.raises(RuntimeError, match="no credit"):
+        asyncio.run(run())
+
+
+def test_seats_that_are_asked_at_once_answer_at_once() -> None:
+    game = nl.load("split", preset="no-press", rounds=3)
+    match = asyncio.run(aplay(Match(game, seed=1), {"A": Slow("5 coins"), "B": Slow("5 coins")}))
+    assert match.ended is not None
+
+
+def test_a_plan_names_its_games_whatever_their_number() -> None:
+    few, many = (Plan(game="trading", preset="seed", params={}, a="x", b="y", n=n, seed=1) for n in (2, 4))
+    assert list(few.pairings()) == list(many.pairings())[:2]
+    assert len({pairing.id for pairing in many.pairings()}) == 4
+
+
+def test_swapped_seats_play_the_same_deal() -> None:
+    plan = Plan(game="trading", preset="seed", params={}, a="chat", b="fair-split", n=4, seed=1, swap=True)
+    first, second, third, _ = plan.pairings()
+    assert first.seed == second.seed != third.seed
+    assert first.players == {"A": "chat", "B": "fair-split"}
+    assert second.players == {"A": "fair-split", "B": "chat"}
+    with pytest.raises(ValueError, match="n must be even"):
+        Plan(game="trading", preset="seed", params={}, a="x", b="y", n=3, seed=1, swap=True)
+
+
+def test_a_game_of_a_batch_is_the_same_every_time() -> None:
+    plan = Plan(game="trading", preset="seed", params={}, a="random-legal", b="greedy-honest", n=2, seed=5)
+    game = nl.load("trading")
+    left, right = ([play_pairing(game, p).events for p in plan.pairings()] for _ in range(2))
+    assert left == right
+
+
+def test_derived_seeds_differ_by_name() -> None:
+    assert len({derived(1, "deal", i) for i in range(1000)}) == 1000
+    assert derived(1, "deal", 0) != derived(2, "deal", 0)

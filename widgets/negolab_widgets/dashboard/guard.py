@@ -1,0 +1,89 @@
+"""What a browser may send to a kernel and get from it, and kernels that are not culled before they are used.
+
+Voila refuses to run code a browser sends, but by itself lets it overwrite any widget, start subshells, and read
+tracebacks and the source of cells. Here only widget messages pass.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from jupyter_server.services.kernels.connection.base import deserialize_binary_message, deserialize_msg_from_ws_v1
+from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+from traitlets import Dict, Float, Set, Unicode
+
+_V1 = "v1.kernel.websocket.jupyter.org"
+
+
+class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
+    """A kernel's websocket that lets through what widgets need, in both directions, and drops the rest."""
+
+    allow_in = Set(Unicode(), {"comm_msg", "comm_info_request", "kernel_info_request", "comm_open"}, config=True)
+    allow_out = Set(
+        Unicode(),
+        {
+            "clear_output",
+            "comm_close",
+            "comm_info_reply",
+            "comm_msg",
+            "comm_open",
+            "display_data",
+            "execute_result",
+            "kernel_info_reply",
+            "status",
+            "update_display_data",
+        },
+        config=True,
+    )
+    # The one comm that a browser opens itself: how ipywidgets loads the state of what is shown.
+    allow_targets = Set(Unicode(), {"jupyter.widget.control"}, config=True)
+
+    def handle_incoming_message(self, ws_msg: Any) -> Any:
+        try:
+            channel, header, content = self._read(ws_msg)
+        except Exception:
+            self.log.warning("guard: a malformed message was dropped")
+            return None
+        kind = header.get("msg_type")
+        passes = kind in self.allow_in and channel == "shell" and not header.get("subshell_id")
+        if kind == "comm_open":
+            passes = passes and content.get("target_name") in self.allow_targets
+        if not passes:
+            self.log.warning("guard: dropped incoming %s on %s", kind, channel)
+            return None
+        return super().handle_incoming_message(ws_msg)
+
+    def _read(self, ws_msg: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        if self.subprotocol == _V1:
+            channel, parts = deserialize_msg_from_ws_v1(ws_msg)
+            return channel, self.session.unpack(parts[0]), self.session.unpack(parts[3])
+        message = deserialize_binary_message(ws_msg) if isinstance(ws_msg, bytes) else json.loads(ws_msg)
+        return message.get("channel"), message["header"], message["content"]
+
+    def handle_outgoing_message(self, stream: Any, outgoing_msg: Any) -> Any:
+        _, parts = self.session.feed_identities(outgoing_msg)
+        header = self.session.unpack(parts[1])  # parts[0] is the signature
+        if header["msg_type"] not in self.allow_out:
+            self.log.debug("guard: dropped outgoing %s", header["msg_type"])
+            return None
+        return super().handle_outgoing_message(stream, outgoing_msg)
+
+
+class GraceKernelManager(AsyncMappingKernelManager):  # type: ignore[misc]
+    """Culls idle kernels, but none that left Voila's pool less than `cull_grace` seconds ago: otherwise one that sat in
+    the pool longer than the idle time-out can end between the page and its websocket, and the page stays dead."""
+
+    cull_grace = Float(60.0, config=True)
+    _seen = Dict()
+
+    async def cull_kernel_if_idle(self, kernel_id: str) -> None:
+        # Voila calls this only for kernels that are no longer pooled: the first call marks the hand-out.
+        if time.monotonic() - self._seen.setdefault(kernel_id, time.monotonic()) >= self.cull_grace:
+            await super().cull_kernel_if_idle(kernel_id)
+
+    async def shutdown_kernel(self, kernel_id: str, *args: Any, **kwargs: Any) -> Any:
+        self._seen.pop(kernel_id, None)
+        return await super().shutdown_kernel(kernel_id, *args, **kwargs)

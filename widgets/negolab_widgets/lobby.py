@@ -1,0 +1,137 @@
+"""The lobby: choose a game, an opponent and a seat, and play; the record is kept when the match ends."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Seat, other
+from negolab.match import Match
+from negolab.play import made
+from negolab.players.player import players
+from negolab.store import Store
+from negolab_widgets import html
+from negolab_widgets.seat import HumanSeat
+
+log = logging.getLogger("negolab.widgets")
+
+OUT = "NEGOLAB_OUT"
+"""Environment variable with the folder that keeps the records."""
+
+TITLES = {
+    "balloon": "Balloon: agree on a set of items",
+    "bargaining": "Bargaining: agree on a price",
+    "split": "Split: divide what is there",
+    "trading": "Trading: exchange goods",
+}
+
+
+class Lobby(w.VBox):  # type: ignore[misc]
+    """Pick one of the games and play it against a scripted opponent. `game` fixes the choice; `out` is the folder of
+    the records (default: `$NEGOLAB_OUT`, else `data/runs/people`)."""
+
+    def __init__(self, game: str | None = None, *, out: str | Path | None = None) -> None:
+        self._out = Path(out or os.environ.get(OUT) or "data/runs/people")
+        names = catalog.names() if game is None else [game]
+        self._game = w.Dropdown(description="Game", options=[(title(name), name) for name in names])
+        self._preset = w.Dropdown(description="Preset")
+        self._opponent = w.Dropdown(description="Opponent")
+        self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
+        self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
+        self._start = w.Button(description="Start the match")
+        self._start.add_class("nl-primary")
+        self._again = w.Button(description="Choose another match")
+        self._notice, self._table = w.HTML(), w.VBox()
+        self._game.observe(lambda _: self._guarded(self._choices), "value")
+        self._preset.observe(lambda _: self._guarded(self._opponents), "value")
+        self._start.on_click(lambda _: self._guarded(self._sit))
+        self._again.on_click(lambda _: self._guarded(self._leave))
+        form = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
+        form.add_class("nl-form")
+        head = html.element("h1", "Play a negotiation game") + html.element(
+            "p", "Choose a game and who sits across the table. What you play is kept as a record that can be replayed."
+        )
+        self._form = w.VBox([w.HTML(head), form, self._notice, self._start])
+        self._form.layout.grid_gap = "0.75rem"
+        super().__init__(children=[w.HTML(html.theme()), self._form, self._table])
+        self.add_class("nl-page")
+        self._guarded(self._choices)
+
+    def _choices(self) -> None:
+        presets = catalog.games().get(self._game.value) or tuple(catalog.presets(catalog.module(self._game.value)))
+        self._preset.options = presets
+        self._preset.value = presets[0]
+        self._seat.value = "B" if self._game.value == "bargaining" else "A"
+        self._opponents()
+
+    def _opponents(self) -> None:
+        game = catalog.load(self._game.value, preset=self._preset.value)
+        found = [name for name in players(game) if _plays(name, game)]
+        self._opponent.options = found
+        self._opponent.value = next((name for name in _FIRST if name in found), found[0])
+
+    def _sit(self) -> None:
+        game = catalog.load(self._game.value, preset=self._preset.value)
+        seat: Seat = self._seat.value
+        names = {seat: "person", other(seat): self._opponent.value}
+        match = Match(game, seed=_seed(self._seed.value), players=names)
+        opponent = made(self._opponent.value, game, match.seed or 0, other(seat))
+        table = HumanSeat(match, seat, {other(seat): opponent}, title=title(self._game.value), keep=self._keep)
+        self._notice.value = ""
+        self._table.children = [table, self._again]
+        self._form.layout.display = "none"
+
+    def _leave(self) -> None:
+        self._table.children = []
+        self._form.layout.display = None
+
+    def _keep(self, match: Match) -> str:
+        with Store(self._out, wait=10) as store:
+            store.append(match.record())
+        return f"Kept as record {match.id[:12]} in {store.file}."
+
+    def _guarded(self, work: Any) -> None:
+        """Run a callback; what the person can mend is said, anything else only in the log."""
+        try:
+            work()
+        except ValueError as error:
+            self._notice.value = html.element("div", html.escape(error), cls="nl-notice", role="alert")
+        except Exception:
+            log.exception("the lobby failed")
+            self._notice.value = html.element("div", "Something went wrong on our side.", cls="nl-notice", role="alert")
+
+
+_FIRST = ("linear", "truthful", "fair-split", "greedy")
+"""Opponents that make a first game worth playing."""
+
+
+def title(game: str) -> str:
+    """What a game is called on screen."""
+    return TITLES.get(game, game)
+
+
+def _plays(name: str, game: AnyGame) -> bool:
+    """Whether a player suits a game by its defaults."""
+    cls = players(game)[name]
+    needs = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    if needs:
+        return False
+    try:
+        cls().check(game)
+    except ValueError:
+        return False
+    return True
+
+
+def _seed(text: str) -> int | None:
+    text = text.strip()
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise ValueError("The seed is a whole number of up to 18 digits, or nothing.")
+    return int(text) if text else None
