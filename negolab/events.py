@@ -22,7 +22,7 @@ class Replied(msgspec.Struct, frozen=True, gc=False, tag="replied"):
     reply: Reply
 
 
-class Rejected(msgspec.Struct, frozen=True, gc=False, tag="rejected"):
+class Rejected(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="rejected"):
     """The words before it, or an answer that never became words, were no legal action."""
 
     seat: Seat

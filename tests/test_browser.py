@@ -50,10 +50,10 @@ def reply(page: Any) -> None:
 def play_to_the_end(page: Any) -> int:
     """Reply until the result stands there; the number of replies."""
     for replies in range(1, 80):
-        log = page.locator(".nl-log > div").count()
+        log = page.locator(".nl-log > div > div").count()
         reply(page)
         page.wait_for_function(
-            "n => document.querySelector('.nl-result') || document.querySelectorAll('.nl-log > div').length > n",
+            "n => document.querySelector('.nl-result') || document.querySelectorAll('.nl-log > div > div').length > n",
             arg=log,
             timeout=20_000,
         )

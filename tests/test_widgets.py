@@ -69,7 +69,7 @@ def test_a_researchers_own_game_has_a_table_too() -> None:
     table = sit(Ultimatum(outside=3), "B")
     press(table, "yes")
     assert table._match.ended is not None
-    assert "You reached a deal." in state(table)
+    assert "It ended in agreement." in state(table)
 
 
 def test_no_hidden_value_is_in_any_widgets_state() -> None:

@@ -54,7 +54,7 @@ def batch(
 def _fill(store: Store, plan: Plan, game: AnyGame) -> bool:
     """Play what is missing; True if Ctrl-C came. The game at hand is then finished or dropped, never half kept."""
     done = store.ids()
-    progress = tqdm(plan.pairings(), total=plan.n, unit="game", file=sys.stderr, mininterval=0.5)
+    progress = tqdm(plan.pairings(), total=plan.n, unit="game", file=sys.stderr, mininterval=0.5, disable=None)
     try:
         for pairing in progress:
             if pairing.id not in done:
@@ -131,7 +131,7 @@ def check(run: FileOrFolder, module: Module = None) -> None:
     """Play every record of a run again and compare: do they come to their stored outcome?"""
     known(module)
     n = bad = 0
-    for record in tqdm(iterate(run), unit="record", file=sys.stderr, mininterval=0.5):
+    for record in tqdm(iterate(run), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
         n += 1
         for text in differences(record):
             bad += 1

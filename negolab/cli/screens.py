@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,13 +34,11 @@ def lab(
 
 
 def _run(*args: str) -> None:
-    process = subprocess.Popen([sys.executable, "-m", "negolab_widgets.dashboard", *args])
-    while True:
-        try:
-            raise typer.Exit(process.wait())
-        except KeyboardInterrupt:
-            # Ctrl-C reached the child too: wait for it to end by itself.
-            continue
+    command = [sys.executable, "-m", "negolab_widgets.dashboard", *args]
+    if os.name == "posix":
+        # Become the dashboard: a signal to this process then reaches it.
+        os.execv(sys.executable, command)
+    raise typer.Exit(subprocess.call(command))
 
 
 def add_to(app: typer.Typer) -> None:

@@ -103,7 +103,10 @@ class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         rules = f"{self.pie} units are to be divided. A offers B a share; B says yes or no. No deal: you get "
-        due = "Offer a number." if seen.seat == "A" else f"A offers you {seen.public.offer}. Answer yes or no."
+        turn, offer = self.turn(seen.public), seen.public.offer
+        due = "It is over." if not turn else "Wait." if seen.seat not in turn else "Offer a number."
+        if turn == ("B",) == (seen.seat,):
+            due = f"A offers you {offer}. Answer yes or no."
         return due if since else f"{rules}{seen.private.outside} and the other an amount you do not know.\n{due}"
 
     @override

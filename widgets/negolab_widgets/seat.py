@@ -26,7 +26,7 @@ from negolab_widgets.tables.plain import Line
 log = logging.getLogger("negolab.widgets")
 P = ParamSpec("P")
 
-MOST_BUTTONS = 12
+MOST_BUTTONS = 24
 """With more options than this, they become a list to choose from."""
 
 
@@ -48,6 +48,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._kept: str | None = None
         self._front = front(match.game, seat)
         self._heard = 0
+        self._prompt = ""
         self._lines: list[Line] = []
         self._since: Observation[Any, Any] = match.seen(seat)
         self._unread = True
@@ -56,7 +57,8 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         super().__init__(children=self._parts)
         self.add_class("nl-page")
         if self._front is None:
-            self._rules.value = plain.rules(match.told(seat).prompt(self._since, None))
+            self._prompt = match.told(seat).prompt(self._since, None)
+            self._rules.value = plain.rules(self._prompt, is_open=True)
         self._guarded(self._advance)()
 
     # What is on the table.
@@ -66,7 +68,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._options = w.Box()
         self._options.add_class("nl-options")
         self._filter = w.Text(
-            description="Find among your options", continuous_update=True, placeholder="type to narrow"
+            description="Or find one of your options", continuous_update=True, placeholder="type to narrow"
         )
         self._list = w.Select(description="Your options", rows=6)
         self._message = w.Textarea(description="Your message", rows=3, placeholder="Write your reply here.")
@@ -78,7 +80,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._choose_button.on_click(lambda _: self._guarded(self._say)(self._list.value or "", "button"))
         self._filter.observe(lambda _: self._guarded(self._narrow)(), "value")
         choose = w.VBox([self._options, self._filter, self._list, self._choose_button])
-        main = w.VBox([self._log, self._result, self._notice, choose, self._message, self._send_button])
+        main = w.VBox([self._log, self._result, self._notice, self._message, self._send_button, choose])
         side = w.VBox([self._own])
         main.add_class("nl-main")
         side.add_class("nl-side")
@@ -131,6 +133,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
             self._notice.value = self._warn("It is not your turn.")
             return
         self._match.submit(self._seat, Reply(text, via=via))
+        self._rules.value = plain.rules(self._prompt, is_open=False) if self._prompt else ""
         rejected = self._rejections()
         self._lines.append(Line("you", text))
         if rejected and self._front is None:

@@ -29,9 +29,9 @@ def header(title: str, seat: Seat, status: str, *, yours: bool) -> str:
     )
 
 
-def rules(text: str) -> str:
-    """The whole prompt as it stood when the person sat down, folded."""
-    return folded("Rules, as you were given them", said(text), is_open=True)
+def rules(text: str, *, is_open: bool) -> str:
+    """The whole prompt as it stood when the person sat down."""
+    return folded("Rules, as you were given them", said(text), is_open=is_open)
 
 
 def log(lines: Iterable[Line], *, monospaced: bool = False) -> str:
@@ -43,7 +43,8 @@ def log(lines: Iterable[Line], *, monospaced: bool = False) -> str:
         for line in lines
     ]
     cls = "nl-log nl-mono" if monospaced else "nl-log"
-    return element("div", *entries, cls=cls, role="log", aria_label="What was said", tabindex="0")
+    # The outer box runs from the bottom up, so that it always shows the newest entry.
+    return element("div", element("div", *entries), cls=cls, role="log", aria_label="What was said", tabindex="0")
 
 
 def own(game: AnyGame, seen: Observation[Any, Any]) -> str:
@@ -60,7 +61,7 @@ def own(game: AnyGame, seen: Observation[Any, Any]) -> str:
 def result(ended: Ended, seat: Seat, unit: str, kept: str) -> str:
     """The end as this seat may know it."""
     words = {
-        "AGREED": "You reached a deal.",
+        "AGREED": "It ended in agreement.",
         "NO_DEAL": "It ended without a deal.",
         "OUT_OF_TIME": "The turns ran out without a deal.",
         "FORFEIT": "It ended by a forfeit.",
