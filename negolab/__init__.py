@@ -4,7 +4,9 @@
 >>> match = nl.Match(nl.load("trading"), seed=7)
 """
 
-from negolab.catalog import games, load
+from typing import TYPE_CHECKING
+
+from negolab.catalog import load
 from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
 from negolab.match import Match
 from negolab.play import aplay, batch, play
@@ -12,6 +14,11 @@ from negolab.players.player import player, players
 from negolab.record import Record, states
 from negolab.store import Store, read
 from negolab.version import __version__
+
+if TYPE_CHECKING:
+    from negolab.catalog import games
+else:
+    from negolab import games
 
 __all__ = [
     "Ask",

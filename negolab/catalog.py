@@ -15,11 +15,10 @@ from typing import Any, get_args
 
 import msgspec
 
-from negolab import games as _ours
 from negolab.game import Game, State
 
 AnyGame = Game[Any, Any, Any]
-_OURS = _ours.__name__ + "."
+_OURS = "negolab.games."
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -31,7 +30,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 def names() -> list[str]:
     """The ids of our own games."""
-    return sorted(m.name for m in pkgutil.iter_modules(_ours.__path__))
+    return sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")]))
 
 
 def games() -> dict[str, tuple[str, ...]]:

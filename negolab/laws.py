@@ -269,7 +269,7 @@ def _common_option(left: Match, right: Match, seat: Seat, rng: random.Random) ->
     return rng.choice(common) if common else None
 
 
-def twins(game: AnyGame, seeds: int = 8) -> list[tuple[AnyGame, AnyGame, Seat]]:
+def twins(game: AnyGame, seeds: int = 16) -> list[tuple[AnyGame, AnyGame, Seat]]:
     """Pairs of games that differ in a secret of one seat, as (game, twin, the seat that must not tell them apart).
 
     Candidates are changes of single parameters and the presets of the same module. A pair counts if, for every seed
@@ -312,13 +312,13 @@ def _changes(game: AnyGame) -> Iterator[AnyGame]:
 
 
 def _near(value: Any) -> list[Any]:
-    """A few other values of the same shape."""
+    """A few other values of the same shape, far enough away that draws which use them come out differently."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int | float):
-        return [value + 1, value - 1, value + 100]
+        return [2 * value + 1, value // 2, value + 100]
     if isinstance(value, tuple) and value and all(isinstance(v, int) for v in value):
-        return [tuple(v + 1 for v in value), tuple(v - 1 for v in value), tuple(v + 100 for v in value)]
+        return [tuple(2 * v + 1 for v in value), tuple(v // 2 for v in value), tuple(v + 100 for v in value)]
     return []
 
 

@@ -1,0 +1,53 @@
+"""Split games: talk, then both seats say at once what they keep of a common stock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from negolab.games.split.allocation import allocate
+from negolab.games.split.position import Action, Draw, Message, Private, Proposal, Public, Schedule, Sent, Settled
+from negolab.games.split.rules import Split
+from negolab.games.split.sources import corpus_scenarios
+
+_TRUST: dict[str, Any] = {"source": "rps", "roles": "random", "show": "hand"}
+_TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "classic": {},
+    "trust-and-split": _TRUST,
+    "deal-or-no-deal": {
+        "items": ("books", "hats", "balls"),
+        "stock": None,
+        "source": "dond",
+        "rule": "exact",
+        "max_chars": 400,
+    },
+    "no-press": {"source": "fixed", "show": "both", "quota": 0},
+    "mila-tas-rps": _TRUST,
+    "mila-tas": {"items": ("hats", "books"), "stock": (10, 10), **_TEN_ONE},
+    "mila-no-press": {
+        "items": ("hats", "books", "balls"),
+        "stock": (10, 10, 10),
+        **_TEN_ONE,
+        "conflict": True,
+        "show": "both",
+        "quota": 0,
+    },
+}
+"""The four variants of the family, then parameter sets that replay published runs (arXiv 2511.19405, 2406.14662)."""
+
+__all__ = [
+    "PRESETS",
+    "Action",
+    "Draw",
+    "Message",
+    "Private",
+    "Proposal",
+    "Public",
+    "Schedule",
+    "Sent",
+    "Settled",
+    "Split",
+    "allocate",
+    "corpus_scenarios",
+]

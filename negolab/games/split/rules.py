@@ -1,0 +1,311 @@
+"""Split games: in each round two seats may talk, then say at once and in private what they keep of a stock.
+
+Over-claims are scaled down in proportion, or both get nothing unless the two asks agree exactly. The variants differ
+in where values come from: by chance (classic), by rock-paper-scissors (Trust-and-Split, arXiv 2511.19405), as in Deal
+or No Deal (Lewis et al. 2017, arXiv 1706.05125), or fixed and without talk (Advantage Alignment, arXiv 2406.14662).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from typing_extensions import override
+
+from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.games.split import measures, options, parameters, prompt, variation
+from negolab.games.split.allocation import Rule, allocate, points
+from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, demand, frozen
+from negolab.games.split.position import (
+    Action,
+    Draw,
+    Message,
+    Position,
+    Private,
+    Proposal,
+    Public,
+    Schedule,
+    Seen,
+    Sent,
+    Settled,
+    Units,
+)
+from negolab.games.split.proposals import read_proposal, written
+from negolab.games.split.reading import is_sendable, read_message, refusal
+from negolab.games.split.sources import Context, draw, from_plain
+
+_ALONE: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
+
+
+class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
+    """One protocol for all variants.
+
+    `stock` counts units per type (None: drawn with the values); `source` says where values come from, from `low` to
+    `high` or from the rows of `fixed` or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and
+    `conflict` keep only some draws; `redraw` says how often there is one. `show` is what a seat sees of the round,
+    `reveal` whether its summary publishes values and points. `quota` counts messages per seat and round, `max_chars`
+    characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the match ends.
+    """
+
+    items: tuple[str, ...] = ("coins",)
+    stock: Units | None = (10,)
+    source: Source = "uniform"
+    low: int = 1
+    high: int = 20
+    fixed: tuple[Units, Units] = ((10,), (1,))
+    roles: Roles = "fixed"
+    equal_totals: bool = False
+    conflict: bool = False
+    redraw: Redraw = "all"
+    show: Show = "own"
+    reveal: bool = True
+    rule: Rule = "proportional"
+    rounds: int = 10
+    quota: int = 1
+    max_chars: int = 500
+    first: First = "random"
+    attempts: int = 3
+    fallback: Fallback = "zero"
+    contexts: tuple[Context, ...] | None = ()
+
+    pays_as_it_goes: ClassVar[bool] = True
+    Hidden: ClassVar[Any] = Schedule
+
+    def __post_init__(self) -> None:
+        for name in ("items", "stock", "fixed", "contexts"):
+            msgspec.structs.force_setattr(self, name, frozen(getattr(self, name)))
+        parameters.check(self)
+
+    # Dealing.
+
+    @override
+    def deal(self, rng: random.Random) -> Position:
+        first: Seat = rng.choice(SEATS) if self.first == "random" else self.first
+        return self.start(first, list(draw(self, first, rng)))
+
+    def start(self, first: Seat, rounds: Sequence[Draw | Mapping[str, Any]]) -> Position:
+        """The start from an explicit schedule, one entry per round: `Draw`s, or plain `{"stock": {item: n}, "values":
+        {seat: {item: v}}, "hands": {seat: hand} | None}`."""
+        demand(first in SEATS, "first", first, "A or B")
+        demand(len(rounds) == self.rounds, "rounds", len(rounds), f"{self.rounds} entries")
+        schedule = Schedule(tuple([r if isinstance(r, Draw) else from_plain(self, r) for r in rounds]))
+        return self._begin(1, first, schedule, (), (), ((), ()))
+
+    def _begin(
+        self,
+        number: int,
+        first: Seat,
+        schedule: Schedule,
+        messages: tuple[Sent, ...],
+        history: tuple[Settled, ...],
+        earned: tuple[tuple[float, ...], tuple[float, ...]],
+    ) -> Position:
+        """Round `number`: what its seats may see is copied from the schedule."""
+        drawn = schedule.rounds[number - 1]
+        values, hands = drawn.values, drawn.hands
+        phase, on_turn = ("talk", _ALONE[first]) if self.quota else ("split", SEATS)
+        shown = values if self.show == "both" else None
+        public = Public(number, phase, first, on_turn, drawn.stock, shown, messages, history)  # type: ignore[arg-type]
+        if self.show == "own":
+            a, b = (
+                Private(values["A"], None, None, False, earned[0]),
+                Private(values["B"], None, None, False, earned[1]),
+            )
+        elif self.show == "hand" and hands is not None:
+            a, b = Private(None, hands["A"], None, False, earned[0]), Private(None, hands["B"], None, False, earned[1])
+        else:
+            a, b = Private(None, None, None, False, earned[0]), Private(None, None, None, False, earned[1])
+        return State(public, {"A": a, "B": b}, schedule)
+
+    @override
+    def turn(self, public: Public) -> tuple[Seat, ...]:
+        return public.on_turn
+
+    # Reading and saying.
+
+    @override
+    def parse(self, text: str, seen: Seen) -> Action | Invalid:
+        public = seen.public
+        if public.phase == "split":
+            return read_proposal(text, self.items, public.stock, self.rule == "exact")
+        if public.phase == "talk":
+            return read_message(text, self.max_chars)
+        return refusal("unreadable", "The match is over: nothing more is asked.")
+
+    @override
+    def say(self, action: Action) -> str:
+        if isinstance(action, Message):
+            return f"<message>{action.text}</message>"
+        if not isinstance(action, Proposal):
+            raise ValueError(f"a split game knows messages and proposals, not {action!r:.80}")
+        return written(self.items, action.keep)
+
+    @override
+    def options(self, seen: Seen) -> tuple[Action, ...]:
+        if seen.seat not in seen.public.on_turn:
+            return ()
+        if seen.public.phase == "talk":
+            return options.messages(self, seen)
+        return options.proposals(seen.public.stock, self.rule == "exact")
+
+    # Playing.
+
+    @override
+    def step(self, state: Position, actions: Mapping[Seat, Action]) -> Position:
+        on_turn = state.public.on_turn
+        if not actions or not all([seat in on_turn for seat in actions]):  # noqa: C419 -- a third of the time
+            raise ValueError(
+                f"{' and '.join(on_turn) or 'nobody'} may act now, not {' and '.join(actions) or 'nobody'}"
+            )
+        if state.public.phase == "split":
+            return self._file(state, {seat: self._ask(state, actions[seat]) for seat in actions}, ())
+        ((seat, action),) = actions.items()
+        if not isinstance(action, Message) or not is_sendable(action.text, self.max_chars):
+            raise ValueError(
+                f"seat {seat} must send a message of at most {self.max_chars} characters, not {action!r:.80}"
+            )
+        return self._talk(state, seat, action.text, False)
+
+    def _ask(self, state: Position, action: Action) -> Units | None:
+        stock = state.public.stock
+        if isinstance(action, Proposal):
+            keep = action.keep
+            if keep is None:
+                if self.rule == "exact":
+                    return None
+            elif _fits(keep, stock):
+                return keep
+        raise ValueError(f"a proposal must keep between 0 and the stock {stock} of each type, not {action!r:.80}")
+
+    def _talk(self, state: Position, seat: Seat, text: str, lapsed: bool) -> Position:
+        was = state.public
+        messages = was.messages + (Sent(was.round, seat, text, lapsed),)  # noqa: RUF005 -- twice as fast
+        # Every finished round has sent its full number of messages.
+        is_last = len(messages) == 2 * self.quota * was.round
+        public = Public(
+            was.round,
+            "split" if is_last else "talk",
+            was.first,
+            SEATS if is_last else _ALONE[other(seat)],
+            was.stock,
+            was.values,
+            messages,
+            was.history,
+        )
+        return State(public, state.private, state.hidden)
+
+    def _file(self, state: Position, asks: dict[Seat, Units | None], lapsed: tuple[Seat, ...]) -> Position:
+        """Take asks in; the round is settled when both are there."""
+        if len(asks) == 2:
+            return self._settle(state, asks, lapsed)
+        ((seat, ask),) = asks.items()
+        private, away = state.private, other(seat)
+        if away not in state.public.on_turn:
+            waiting = private[away]
+            lapsed = tuple([s for s in SEATS if s in lapsed or (s == away and waiting.lapsed)])
+            return self._settle(state, {seat: ask, away: waiting.ask}, lapsed)
+        was, own = state.public, private[seat]
+        public = Public(was.round, was.phase, was.first, _ALONE[away], was.stock, was.values, was.messages, was.history)
+        filed = Private(own.values, own.hand, ask, seat in lapsed, own.earned)
+        return State(public, {**private, seat: filed}, state.hidden)
+
+    def _settle(self, state: Position, asks: dict[Seat, Units | None], lapsed: tuple[Seat, ...]) -> Position:
+        was, private, schedule = state.public, state.private, state.hidden
+        drawn = schedule.rounds[was.round - 1]
+        ask_a, ask_b = asks["A"], asks["B"]
+        share_a, share_b, agreed = allocate(self.rule, was.stock, ask_a, ask_b)
+        a, b = points(share_a, drawn.values["A"]), points(share_b, drawn.values["B"])
+        settled = Settled(
+            was.round,
+            was.first,
+            was.stock,
+            {"A": ask_a, "B": ask_b},
+            {"A": share_a, "B": share_b},
+            agreed,
+            lapsed,
+            drawn.values if self.reveal else None,
+            drawn.hands if self.reveal else None,
+            {"A": a, "B": b} if self.reveal else None,
+        )
+        history = was.history + (settled,)  # noqa: RUF005 -- twice as fast as unpacking
+        earned = (private["A"].earned + (a,), private["B"].earned + (b,))  # noqa: RUF005
+        if was.round < self.rounds:
+            return self._begin(was.round + 1, other(was.first), schedule, was.messages, history, earned)
+        public = Public(was.round, "over", was.first, (), was.stock, was.values, was.messages, history)
+        return State(public, _closed(*earned), schedule)
+
+    @override
+    def retries(self, seat: Seat) -> int:
+        return self.attempts - 1
+
+    @override
+    def forfeit(self, state: Position, seat: Seat, invalid: Invalid) -> Position:
+        was, private = state.public, state.private
+        if self.fallback == "end":
+            public = Public(was.round, "over", was.first, (), was.stock, was.values, was.messages, was.history, seat)
+            return State(public, _closed(private["A"].earned, private["B"].earned), state.hidden)
+        if was.phase == "talk":
+            return self._talk(state, seat, "", True)
+        # Unread words are no consent: asking for 0 would complete a deal with a seat that asks for everything.
+        ask = None if self.rule == "exact" else (0,) * len(was.stock)
+        return self._file(state, {seat: ask}, (seat,))
+
+    @override
+    def bound(self) -> int:
+        return self.rounds * (2 * self.quota + 2)
+
+    # Ending.
+
+    @override
+    def outcome(self, state: Position) -> Outcome:
+        public = state.public
+        payoffs: dict[Seat, int | float | None] = {s: sum(state.private[s].earned, 0.0) for s in SEATS}
+        if public.ended_by is not None:
+            return Outcome("FORFEIT", payoffs)
+        if public.phase != "over":
+            return Outcome("ABORTED", payoffs)
+        divided = any(any(settled.shares[s]) for settled in public.history for s in SEATS)
+        return Outcome("AGREED" if divided else "NO_DEAL", payoffs)
+
+    @override
+    def details(self, state: Position) -> dict[str, Any]:
+        return measures.details(self, state)
+
+    # Telling.
+
+    @override
+    def prompt(self, seen: Seen, since: Seen | None) -> str:
+        return prompt.whole(self, seen) if since is None else prompt.news(self, seen, since)
+
+    @override
+    def facts(self, seen: Seen) -> dict[str, Any]:
+        return prompt.facts(self, seen)
+
+    @override
+    def secrets(self, seat: Seat) -> tuple[str, ...]:
+        return ("contexts",)
+
+    @override
+    def vary(self, state: Position, seat: Seat, rng: random.Random) -> Position | None:
+        return variation.vary(self, state, seat, rng)
+
+    @override
+    def revealed(self, public: Public) -> bool:
+        return self.reveal and bool(public.history)
+
+
+def _fits(keep: Units, stock: Units) -> bool:
+    """Whether it keeps whole units within the stock, one number per type."""
+    if type(keep) is not tuple or len(keep) != len(stock):
+        return False
+    for units, most in zip(keep, stock, strict=True):  # noqa: SIM110 -- half the time of all()
+        if type(units) is not int or not 0 <= units <= most:
+            return False
+    return True
+
+
+def _closed(earned_a: tuple[float, ...], earned_b: tuple[float, ...]) -> dict[Seat, Private]:
+    """What is left to each seat when the match is over."""
+    return {"A": Private(None, None, None, False, earned_a), "B": Private(None, None, None, False, earned_b)}
