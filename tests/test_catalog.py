@@ -58,7 +58,11 @@ def test_a_researchers_game_loads_by_module_file_and_instance() -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("blloon", "did you mean balloon"), ("nowhere.py", "no game module at nowhere.py"), ("json", "must define one Game")],
+    [
+        ("blloon", "did you mean balloon"),
+        ("nowhere.py", "no game module at nowhere.py"),
+        ("json", "must define one Game"),
+    ],
 )
 def test_what_is_no_game_is_said(name: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):

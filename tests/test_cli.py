@@ -38,7 +38,10 @@ def test_games_lists_every_game_with_its_presets() -> None:
         (["watch", "trading", "--set", "max_turns=many"], "max_turns"),
         (["watch", "trading", "--set", "max_turns"], "is not of the form name=value"),
         (["watch", "trading", "--a", "gredy-honest"], "unknown player 'gredy-honest' for trading: did you mean"),
-        (["watch", "bargaining", "--a", "time:bta=2"], "player 'time' has no parameter 'bta': did you mean beta?"),
+        (
+            ["watch", "bargaining", "--a", "time:bta=2"],
+            "player 'time' has no parameter 'bta': did you mean beta or start?",
+        ),
         (["play", "trading", "--seat", "C"], "--seat must be A or B"),
         (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),

@@ -69,7 +69,7 @@ class Person:
         if self._front is not None:
             self.catch_up()
         elif ask.rejected and ask.seen is self._since:
-            print(_refused(ask), flush=True)
+            print(_refused(ask, told.retries(self._seat)), flush=True)
         else:
             print(f"\n{told.prompt(ask.seen, self._since)}", flush=True)
         self._since = ask.seen
@@ -94,8 +94,7 @@ class Person:
             print(f"\n{ended.end}. You get {number(ended.payoffs[self._seat])} ({self._match.game.unit}).")
 
 
-def _refused(ask: Ask) -> str:
-    left = "" if ask.retries_left is None else f" ({ask.retries_left} more may be refused)"
+def _refused(ask: Ask, allowed: int | None) -> str:
+    left = f" ({ask.retries_left} more may be refused)" if allowed else ""
     invalid: Invalid = ask.rejected[-1]
     return f"   not accepted: {invalid.reason}{left}"
-

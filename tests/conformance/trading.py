@@ -128,7 +128,7 @@ def close(found: float | None, expected: float | None, name: str) -> None:
 def reading(row: Row) -> None:
     game = game_of({**row, "max_turns": 10})
     plenty = (10**12,) * 5
-    state = game.start({s: plenty for s in SEATS}, {s: game.base_values for s in SEATS})
+    state = game.start(dict.fromkeys(SEATS, plenty), dict.fromkeys(SEATS, game.base_values))
     read = game.parse(row["text"], observe(state, "A"))
     if isinstance(read, Invalid):
         assert (row["verdict"], row["error"]) == ("invalid", read.codes[0])

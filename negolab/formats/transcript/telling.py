@@ -1,0 +1,128 @@
+"""A match as rows: what the game master told whom, and what came back. Any game's record, or one seat's view of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
+from negolab.game import SEATS, End, Invalid, Observation, Seat, observe
+from negolab.record import Closing, Fold, Record, View, start
+
+Who = Literal["A", "B", "GM"]
+Seen = Observation[Any, Any]
+Prompt = Callable[[Seen, Seen | None], str]
+Reason = Callable[[Invalid], str]
+
+CLOSING: dict[End, str] = {
+    "AGREED": "game successful",
+    "ABORTED": "abort",
+    "FORFEIT": "None",
+    "NO_DEAL": "no deal",
+    "OUT_OF_TIME": "out of time",
+}
+"""The master's note to itself at the end; `None` is clembench's word for a lost match."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of a transcript."""
+
+    sender: Who
+    receiver: Who
+    text: str
+
+    @property
+    def cell(self) -> str:
+        """Its direction: `GM>A`, `A>GM`, `GM>B`, `B>GM` or `GM|GM`."""
+        return "GM|GM" if self.sender == self.receiver else f"{self.sender}>{self.receiver}"
+
+    @property
+    def way(self) -> str:
+        """Its direction in words."""
+        sender, receiver = (who.replace("GM", "master") for who in (self.sender, self.receiver))
+        return sender if sender == receiver else f"{sender} → {receiver}"
+
+
+def rows(source: Record | View, *, prompt: Prompt | None = None, reason: Reason | None = None) -> list[Row]:
+    """The rows of a whole match, or of what one seat was told and said.
+
+    `prompt` and `reason` replace the game's own words, for a match that was played with others.
+    """
+    if isinstance(source, View):
+        return _of_view(source, prompt, reason)
+    return _of_record(source, prompt, reason)
+
+
+class _Telling:
+    """Writes the rows of one game: before each reply, what its author had been told since the last."""
+
+    def __init__(self, games: dict[Seat, AnyGame], prompt: Prompt | None, reason: Reason | None) -> None:
+        self.rows: list[Row] = []
+        self._prompt = prompt or (lambda seen, since: games[seen.seat].prompt(seen, since))
+        self._reason = reason or (lambda invalid: invalid.reason)
+        self._since: dict[Seat, Seen] = {}
+        self._rejected: dict[Seat, Invalid] = {}
+
+    def reply(self, seen: Seen, text: str) -> None:
+        seat = seen.seat
+        rejected = self._rejected.pop(seat, None)
+        told = self._prompt(seen, self._since.get(seat)) if rejected is None else self._reason(rejected)
+        self._since[seat] = seen
+        self.rows += (Row("GM", seat, told), Row(seat, "GM", text))
+
+    def reject(self, seen: Seen, rejected: Rejected) -> None:
+        if rejected.wordless:
+            self.reply(seen, f"(no words: {', '.join(rejected.invalid.codes)})")
+        self._rejected[seen.seat] = rejected.invalid
+
+    def move_on(self, *seats: Seat) -> None:
+        """The rejections of these seats are history."""
+        for seat in seats:
+            self._rejected.pop(seat, None)
+
+    def end(self, end: End) -> None:
+        self.rows += (Row("GM", "GM", CLOSING[end]), Row("GM", "GM", "end game"))
+
+
+def _of_record(record: Record, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
+    game = record.game
+    fold = Fold(game, start(record))
+    telling = _Telling({seat: game.told(seat) for seat in SEATS}, prompt, reason)
+    for event in record.events:
+        before = fold.state.public
+        match event:
+            case Replied(seat, reply):
+                telling.reply(observe(fold.state, seat), reply.text)
+            case Rejected(seat):
+                telling.reject(observe(fold.state, seat), event)
+            case Ended(end):
+                telling.end(end)
+        after = fold.apply(event).public
+        if isinstance(event, Stepped):
+            telling.move_on(*SEATS)
+        elif isinstance(event, Forfeited) and after != before:
+            telling.move_on(event.seat)
+    return telling.rows
+
+
+def _of_view(view: View, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
+    game = catalog.convert(catalog.known_class(view.game), view.params)
+    telling = _Telling({view.seat: game}, prompt, reason)
+    seen: Seen | None = None
+    for entry in view.entries:
+        match entry:
+            case Observation():
+                if seen is not None and seen.public != entry.public:
+                    telling.move_on(view.seat)
+                seen = entry
+            case Replied(_, reply) if seen is not None:
+                telling.reply(seen, reply.text)
+            case Rejected() if seen is not None:
+                telling.reject(seen, entry)
+            case Closing(end):
+                telling.end(end)
+    return telling.rows

@@ -1,0 +1,48 @@
+"""The game `balloon`: agree on one set of items under an effort limit.
+
+rules.py holds the game, reading.py and literal.py read its messages, play.py says what they do, instance.py draws what
+is negotiated, options.py writes messages, language.py and texts/ hold all words, scores.py measures a deal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from negolab.games.balloon.instance import Instance, importances
+from negolab.games.balloon.rules import Balloon
+from negolab.games.balloon.state import Fault, Message, Private, Public, Say, Terms
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "seed": {},
+    "clembench": {"rules": "reference", "empty_turn_limit": 8, "turn_limit": None, "importance_seed": 1},
+}
+"""`seed`: the rules as the prompt states them. `clembench`: the reference exactly, for replaying published matches."""
+
+ALIASES = ("hot_air_balloon", "air_balloon_survival")
+
+_HARD = {"A": "strongly-correlated", "B": "strongly-correlated"}
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "negotiation_easy": {"items": 15, "mode": "equal", "strategic_reasoning": True},
+    "negotiation_hard": {"items": 15, "mode": "inverse", "strategic_reasoning": True},
+    "reasoning off_easy": {"items": 15, "mode": "equal", "strategic_reasoning": False},
+    "reasoning off_hard": {"items": 15, "mode": "inverse", "strategic_reasoning": False},
+    "complexity_easy": {"items": 35, "mode": "equal", "strategic_reasoning": True},
+    "complexity_hard": {"items": 35, "mode": "equal", "strategic_reasoning": True, "correlation": _HARD},
+}
+"""The published families of instances, as changes of parameters for a sweep."""
+
+__all__ = [
+    "ALIASES",
+    "FAMILIES",
+    "PRESETS",
+    "Balloon",
+    "Fault",
+    "Instance",
+    "Message",
+    "Private",
+    "Public",
+    "Say",
+    "Terms",
+    "importances",
+]

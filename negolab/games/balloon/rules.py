@@ -1,0 +1,333 @@
+"""Two seats agree on one set of items under a common effort limit; each is paid its own importance summed over it.
+
+Messages alternate, A first, and consist of tagged moves (PROPOSAL, REFUSE, AGREE) and tagged free text. clembench's
+`hot_air_balloon` (Chalamalasetti et al. 2023; the game: The Price of Thought, arXiv 2510.08098).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, ClassVar, Unpack, get_args
+
+import msgspec
+from typing_extensions import override
+
+from negolab.game import End, Game, Invalid, Outcome, Seat, other
+from negolab.games.balloon import options as writing
+from negolab.games.balloon import play, scores
+from negolab.games.balloon.checks import check, share, span, whole
+from negolab.games.balloon.instance import MOST_ITEMS, Correlation, Instance, Mode, draw, uncorrelated, worth
+from negolab.games.balloon.language import language, prompt, reason
+from negolab.games.balloon.reading import Reader, reader
+from negolab.games.balloon.state import (
+    Fault,
+    Message,
+    Names,
+    Private,
+    Public,
+    Rules,
+    Say,
+    Seen,
+    State,
+    Terms,
+)
+
+_TURNS: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
+_FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay"})
+
+
+class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
+    """`rules` are those the prompt states or the reference's. `patience` is the number of invalid replies a seat may
+    make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
+    of accepted messages. The rest says how an instance is drawn, unless `instance` gives one."""
+
+    unit: ClassVar[str] = "own importance"
+
+    rules: Rules = "stated"
+    language: str = "en"
+    strategic_reasoning: bool = False
+    require_argument: bool = True
+    patience: int = 2
+    empty_turn_limit: int | None = None
+    turn_limit: int | None = 40
+    items: int = 15
+    effort_range: tuple[int, int] = (1, 1001)
+    limit_ratio: float = 0.5
+    mode: Mode | None = "inverse"
+    correlation: dict[Seat, Correlation] | None = msgspec.field(default_factory=uncorrelated)
+    importance_seed: int | None = None
+    instance: Instance | None = None
+
+    def __post_init__(self) -> None:
+        language(self.language)
+        check("rules", self.rules, self.rules in get_args(Rules), "'stated' or 'reference'")
+        for name in ("strategic_reasoning", "require_argument"):
+            check(name, getattr(self, name), isinstance(getattr(self, name), bool), "True or False")
+        check("patience", self.patience, whole(self.patience, 0), "an integer of at least 0")
+        for name, least in (("empty_turn_limit", 0), ("turn_limit", 1)):
+            value = getattr(self, name)
+            check(name, value, value is None or whole(value, least), f"None or an integer of at least {least}")
+        self._check_drawing()
+
+    def _check_drawing(self) -> None:
+        check("items", self.items, whole(self.items, 1) and self.items <= MOST_ITEMS, f"1 to {MOST_ITEMS}")
+        must = "two integers, the first at least 1, the second not below it"
+        check("effort_range", self.effort_range, span(self.effort_range), must)
+        check("limit_ratio", self.limit_ratio, share(self.limit_ratio), "above 0 and at most 1")
+        check("mode", self.mode, self.mode in (None, *get_args(Mode)), f"one of {', '.join(get_args(Mode))}")
+        kinds = self.correlation
+        known = kinds is None or (set(kinds) == {"A", "B"} and {*kinds.values()} <= {*get_args(Correlation)})
+        check("correlation", kinds, known, f"for each of A and B one of {', '.join(get_args(Correlation))}")
+        seed = self.importance_seed
+        check("importance_seed", seed, seed is None or isinstance(seed, int), "None or an integer")
+        check("instance", self.instance, isinstance(self.instance, Instance | None), "None or an Instance")
+
+    # The start.
+
+    def start(self, instance: Instance) -> State:
+        """The start of an explicit instance."""
+        terms = Terms(
+            self.language,
+            instance.effort,
+            instance.limit,
+            self.strategic_reasoning,
+            self.require_argument,
+            self.patience,
+            self.empty_turn_limit,
+            self.turn_limit,
+        )
+        own = instance.importance
+        return State(
+            Public(terms, (), {"A": (), "B": ()}, "A"),
+            {"A": Private(own["A"], self.patience), "B": Private(own["B"], self.patience)},
+        )
+
+    @override
+    def deal(self, rng: random.Random) -> State:
+        if self.instance is not None:
+            return self.start(self.instance)
+        if self.mode is None or self.correlation is None:
+            raise ValueError("a game as told to a seat cannot be dealt: it does not know mode and correlation")
+        drawn = draw(
+            rng,
+            items=self.items,
+            effort_range=self.effort_range,
+            limit_ratio=self.limit_ratio,
+            correlation=self.correlation,
+            mode=self.mode,
+            importance_seed=self.importance_seed,
+            in_item_order=self.rules == "stated",
+        )
+        return self.start(drawn)
+
+    # Messages.
+
+    @property
+    def reader(self) -> Reader:
+        """What reads the texts of this game."""
+        return reader(self.rules, self.language, self.strategic_reasoning, self.require_argument)
+
+    @override
+    def turn(self, public: Public) -> tuple[Seat, ...]:
+        return _TURNS[public.mover] if public.end is None else ()
+
+    @override
+    def parse(self, text: str, seen: Seen) -> Say | Invalid:
+        said = self.reader.read(text)
+        if not isinstance(said, Say):
+            return self._fault(seen, (said.code,), said.tag)
+        played = self._play(seen.public, seen.seat, said)
+        if isinstance(played, play.Played):
+            return said
+        codes = played.codes[: seen.private.patience + 1]  # what comes after the end is not charged
+        relay = said.text if len(codes) > 1 else None
+        return self._fault(seen, codes, played.tag, played.effort, relay)
+
+    @override
+    def say(self, action: Say) -> str:
+        return self.reader.write(action)
+
+    def _play(self, public: Public, seat: Seat, say: Say) -> play.Wrong | play.Played:
+        rule = play.stated if self.rules == "stated" else play.reference
+        return rule(public, seat, say, self.reader.tags)
+
+    def _fault(self, seen: Seen, codes: tuple[str, ...], tag: str, effort: int = 0, relay: str | None = None) -> Fault:
+        tags = self.reader.tags
+        allowed = [tags.propose, tags.refuse, tags.agree]
+        if self.require_argument or self.rules == "stated":
+            allowed.append(tags.argument)
+        slots = {
+            "tag": tag,
+            "tags": ", ".join(allowed),
+            "argument": tags.argument,
+            "reasoning": tags.reasoning,
+            "effort": effort,
+            "limit": seen.public.terms.limit,
+        }
+        words = " ".join(reason(self.language, code, slots) for code in codes)
+        return Fault(codes, words, "format" if codes[0] in _FORMAT else "rule", relay)
+
+    def message(self, seen: Seen, **parts: Unpack[writing.Parts]) -> Say:
+        """A message of these moves and words, in the form of the published transcript; not checked for legality."""
+        return writing.message(self.rules, seen.public.terms, **parts)
+
+    def compose(self, seen: Seen, **parts: Unpack[writing.Parts]) -> str:
+        """The text of `message(seen, **parts)`."""
+        return self.say(self.message(seen, **parts))
+
+    @override
+    def options(self, seen: Seen) -> tuple[Say, ...]:
+        return writing.options(self.rules, seen) if seen.seat in self.turn(seen.public) else ()
+
+    @override
+    def prompt(self, seen: Seen, since: Seen | None) -> str:
+        messages = seen.public.messages
+        if since is not None:
+            new = messages[len(since.public.messages) :]
+            return "\n\n".join(message.text for message in new if message.seat != seen.seat)
+        second = seen.seat == "B"
+        rules = prompt(seen.public.terms, seen.private.importance, second=second)
+        if second and len(messages) == 1:
+            return f"{rules}\n\n{messages[0].text}"
+        return "\n\n".join((rules, *(f"{message.seat}: {message.text}" for message in messages)))
+
+    # Playing.
+
+    @override
+    def step(self, state: State, actions: Mapping[Seat, Say]) -> State:
+        ((seat, say),) = actions.items()
+        public = state.public
+        if seat != public.mover or public.end is not None:
+            raise ValueError(f"seat {seat!r} is not on turn")
+        if not self._reads_back(say):
+            raise ValueError(f"no message of this game: {say!r:.200}")
+        played = self._play(public, seat, say)
+        if isinstance(played, play.Wrong):
+            raise ValueError(f"not legal ({', '.join(played.codes)}): {say!r:.200}")
+        mine, theirs, deal, lost = played
+        empty = 0 if say.propose else public.empty + 1
+        away = other(seat)
+        after = Public(
+            public.terms,
+            public.messages + (Message(seat, say.text),),  # noqa: RUF005 - the fast way for a long tuple
+            {"A": mine, "B": theirs} if seat == "A" else {"A": theirs, "B": mine},
+            away,
+            public.turn + 1,
+            empty,
+            "FORFEIT" if lost else "AGREED" if deal is not None else self._out(public.turn + 1, empty),
+            deal,
+            seat if lost else None,
+            lost,
+        )
+        return State(after, state.private if say.reasoning is None else _thought(state, seat, say.reasoning))
+
+    def _reads_back(self, action: Any) -> bool:
+        if not isinstance(action, Say) or not isinstance(action.text, str):
+            return False
+        read = self.reader.read(self.reader.write(action))
+        return read is action or read == action
+
+    def _out(self, turn: int, empty: int) -> End | None:
+        """The end by a limit, if one is reached."""
+        if self.empty_turn_limit is not None and empty > self.empty_turn_limit:
+            return "NO_DEAL"
+        return "OUT_OF_TIME" if self.turn_limit is not None and turn >= self.turn_limit else None
+
+    @override
+    def retries(self, seat: Seat) -> int:
+        return 0
+
+    @override
+    def forfeit(self, state: State, seat: Seat, invalid: Invalid) -> State:
+        codes = invalid.codes if isinstance(invalid, Fault) else (*invalid.codes, invalid.kind)[:1]
+        own = state.private[seat]
+        public = state.public
+        left = own.patience - len(codes)
+        if left < 0:
+            end: End = "FORFEIT" if invalid.kind == "rule" else "ABORTED"
+            after = msgspec.structs.replace(public, end=end, ended_by=seat, code=codes[own.patience])
+            return State(after, {**state.private, seat: msgspec.structs.replace(own, patience=0)})
+        if isinstance(invalid, Fault) and invalid.relay is not None:
+            heard = Message(seat, invalid.relay, accepted=False)
+            public = msgspec.structs.replace(public, messages=(*public.messages, heard), mover=other(seat))
+        return State(public, {**state.private, seat: msgspec.structs.replace(own, patience=left)})
+
+    # The end.
+
+    @override
+    def outcome(self, state: State) -> Outcome:
+        public = state.public
+        if public.end is None:
+            return Outcome("ABORTED", {"A": None, "B": None})
+        if public.deal is None or play.total(public.terms.effort, public.deal) > public.terms.limit:
+            return Outcome(public.end, {"A": 0, "B": 0})
+        a, b = self._worths(state, public.deal)
+        return Outcome(public.end, {"A": a, "B": b})
+
+    @staticmethod
+    def _worths(state: State, names: Names) -> tuple[int, int]:
+        a, b = (play.total(state.private[seat].importance, names) for seat in ("A", "B"))
+        return a, b
+
+    @override
+    def details(self, state: State) -> dict[str, Any]:
+        public = state.public
+        deal = public.deal
+        effort = None if deal is None else play.total(public.terms.effort, deal)
+        return {
+            "deal": None if deal is None else sorted(deal),
+            "effort": effort,
+            "limit": public.terms.limit,
+            "ended_by": public.ended_by,
+            "code": public.code,
+            **msgspec.to_builtins(self.scores(state)),
+        }
+
+    def scores(self, state: State) -> scores.Scores:
+        """The measures of the deal; a match without one has few."""
+        public = state.public
+        if public.deal is None:
+            return scores.without_deal(public.end)
+        terms = public.terms
+        if play.total(terms.effort, public.deal) > terms.limit:
+            return scores.over_limit()
+        instance = (terms.effort, state.private["A"].importance, state.private["B"].importance, terms.limit)
+        worths = self._worths(state, public.deal)
+        nothing = 0 if self.rules == "stated" else None
+        return scores.of_deal(worths, scores.possible(*instance), scores.is_pareto(worths, *instance), nothing)
+
+    @override
+    def facts(self, seen: Seen) -> dict[str, Any]:
+        terms, own = seen.public.terms, seen.private
+        return {
+            "LIMIT on total effort": terms.limit,
+            "messages so far": f"{seen.public.turn} of {terms.turn_limit or 'any number'}",
+            "invalid messages you may still send": own.patience,
+            "items": {
+                name: {"effort": effort, "importance to you": own.importance[name]}
+                for name, effort in terms.effort.items()
+            },
+        }
+
+    # What is secret.
+
+    @override
+    def secrets(self, seat: Seat) -> tuple[str, ...]:
+        return ("instance", "mode", "correlation", "importance_seed")
+
+    @override
+    def bound(self) -> int | None:
+        return self.turn_limit
+
+    @override
+    def vary(self, state: State, seat: Seat, rng: random.Random) -> State:
+        own = state.private[seat]
+        top = max(state.public.terms.effort.values())
+        drawn = {name: worth(0, top, "uncorrelated", rng) for name in own.importance}
+        return State(state.public, {**state.private, seat: msgspec.structs.replace(own, importance=drawn)})
+
+
+def _thought(state: State, seat: Seat, reasoning: str) -> dict[Seat, Private]:
+    own = state.private[seat]
+    return {**state.private, seat: Private(own.importance, own.patience, (*own.reasoning, reasoning))}

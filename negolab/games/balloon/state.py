@@ -1,0 +1,79 @@
+"""The values of the game: what is public, what each seat keeps, what a message says, what is wrong with one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from negolab.game import End, Invalid, Observation, Seat
+from negolab.game import State as AnyState
+
+Rules = Literal["stated", "reference"]
+Names = frozenset[str]
+
+
+class Terms(msgspec.Struct, frozen=True, gc=False):
+    """What both seats know from the start and nothing changes; `effort` keeps the items' order."""
+
+    language: str
+    effort: dict[str, int]
+    limit: int
+    strategic_reasoning: bool
+    require_argument: bool
+    patience: int
+    empty_turn_limit: int | None
+    turn_limit: int | None
+
+
+class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What one seat handed to the other. `accepted` is False for words handed on although no move of theirs counts."""
+
+    seat: Seat
+    text: str
+    accepted: bool = True
+
+
+class Public(msgspec.Struct, frozen=True, gc=False):
+    """`active` holds each seat's proposals in order; `turn` counts accepted messages, `empty` those in a row without
+    PROPOSAL. `ended_by` and `code` tell who brought about a FORFEIT or ABORTED, and by what."""
+
+    terms: Terms
+    messages: tuple[Message, ...]
+    active: dict[Seat, tuple[Names, ...]]
+    mover: Seat
+    turn: int = 0
+    empty: int = 0
+    end: End | None = None
+    deal: Names | None = None
+    ended_by: Seat | None = None
+    code: str | None = None
+
+
+class Private(msgspec.Struct, frozen=True, gc=False):
+    """A seat's importances in the order its prompt lists them, the invalid replies it may still make, and its
+    reasoning texts."""
+
+    importance: dict[str, int]
+    patience: int
+    reasoning: tuple[str, ...] = ()
+
+
+class Say(msgspec.Struct, frozen=True, gc=False):
+    """A message: `text` goes to the other seat, `reasoning` (the block's content) does not; moves in text order."""
+
+    text: str
+    reasoning: str | None = None
+    propose: tuple[Names, ...] = ()
+    refuse: tuple[Names, ...] = ()
+    agree: tuple[Names, ...] = ()
+
+
+class Fault(Invalid, frozen=True, gc=False):
+    """An invalid message. `relay` is set if its text is handed on all the same."""
+
+    relay: str | None = None
+
+
+State = AnyState[Public, Private]
+Seen = Observation[Public, Private]
