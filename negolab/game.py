@@ -146,6 +146,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Measures of a match for `Outcome.details`: plain data, computed only when asked for."""
         return {}
 
+    def paid(self, payoff: int | float | None) -> str:
+        """A payoff in words, with its unit."""
+        return "nothing" if payoff is None else f"{payoff:g} {self.unit}"
+
     def retries(self, seat: Seat) -> int | None:
         """Invalid replies in a row before `forfeit` is called; 0 = each one calls it, None = ask for ever."""
         return 2

@@ -75,8 +75,7 @@ def test_a_person_plays_a_game_to_its_end(game: str, served: Served, chromium: A
     (record,) = [r for r in read(served.out) if r.header.game == game]
     (seat,) = (s for s, name in record.header.players.items() if name == "person")
     text = page.locator(".nl-result").inner_text()
-    payoff = record.payoffs[seat]
-    assert (f"You get {payoff:g}" if payoff is not None else "not paid") in text
+    assert f"You get {record.game.paid(record.payoffs[seat])}." in text
     assert record.id[:12] in text
     assert not errors
     page.set_viewport_size({"width": 360, "height": 800})

@@ -157,3 +157,12 @@ def test_html_is_escaped_once_and_values_are_written_as_one_would() -> None:
         "a b 1",
         "x",
     ]
+
+
+def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path)
+    press(lobby, "Start the match")
+    lobby._table.children[0]._say("Pass.", "text")
+    press(lobby, "Choose another match")
+    (record,) = read(tmp_path)
+    assert (record.end, lobby._table.children) == ("ABORTED", ())

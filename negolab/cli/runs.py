@@ -111,7 +111,7 @@ def _seat_view(record: Record, seat: Seat) -> str:
                 out.append(told.prompt(entry, last))
                 last = entry
         elif isinstance(entry, Closing):
-            out.append(f"{entry.end}: you get {entry.payoff} ({told.unit})")
+            out.append(f"{entry.end}: you get {told.paid(entry.payoff)}")
         elif isinstance(entry, Replied | Rejected | Forfeited):
             out.append(terminal.line(entry) or "")
     return "\n\n".join(out)

@@ -91,7 +91,7 @@ class Person:
         self.catch_up()
         ended = self._match.ended
         if self._front is None and ended is not None:
-            print(f"\n{ended.end}. You get {number(ended.payoffs[self._seat])} ({self._match.game.unit}).")
+            print(f"\n{ended.end}. You get {self._match.game.paid(ended.payoffs[self._seat])}.")
 
 
 def _refused(ask: Ask, allowed: int | None) -> str:

@@ -49,6 +49,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._start.add_class("nl-primary")
         self._again = w.Button(description="Choose another match")
         self._notice, self._table = w.HTML(), w.VBox()
+        self._table.layout.grid_gap = "0.75rem"
         self._game.observe(lambda _: self._guarded(self._choices), "value")
         self._preset.observe(lambda _: self._guarded(self._opponents), "value")
         self._start.on_click(lambda _: self._guarded(self._sit))
@@ -58,6 +59,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         head = html.element("h1", "Play a negotiation game") + html.element(
             "p", "Choose a game and who sits across the table. What you play is kept as a record that can be replayed."
         )
+        self._match: Match | None = None
         self._form = w.VBox([w.HTML(head), form, self._notice, self._start])
         self._form.layout.grid_gap = "0.75rem"
         super().__init__(children=[w.HTML(html.theme()), self._form, self._table])
@@ -85,10 +87,15 @@ class Lobby(w.VBox):  # type: ignore[misc]
         opponent = made(self._opponent.value, game, match.seed or 0, other(seat))
         table = HumanSeat(match, seat, {other(seat): opponent}, title=title(self._game.value), keep=self._keep)
         self._notice.value = ""
+        self._match = match
         self._table.children = [table, self._again]
         self._form.layout.display = "none"
 
     def _leave(self) -> None:
+        if self._match is not None and self._match.ended is None:
+            self._match.abort("left by the person")
+            self._keep(self._match)
+        self._match = None
         self._table.children = []
         self._form.layout.display = None
 

@@ -55,6 +55,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._thinking: asyncio.Task[None] | None = None
         self._build()
         super().__init__(children=self._parts)
+        self.layout.grid_gap = "0.75rem"
         self.add_class("nl-page")
         if self._front is None:
             self._prompt = match.told(seat).prompt(self._since, None)
@@ -98,8 +99,9 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._header.value = plain.header(self._title, seat, status, yours=asked)
         self._log.value = plain.log(self._lines, monospaced=self._front is not None)
         self._own.value = plain.own(told, seen)
+        self._result.layout.display = None if over else "none"
         if match.ended is not None:
-            self._result.value = plain.result(match.ended, seat, match.game.unit, self._kept or "")
+            self._result.value = plain.result(told, match.ended, seat, self._kept or "")
         self._offer([told.say(action) for action in told.options(seen)] if asked else [])
         for control in (self._message, self._send_button):
             control.disabled = not asked

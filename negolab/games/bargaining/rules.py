@@ -17,7 +17,7 @@ from negolab.game import Game, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompts
 from negolab.games.bargaining.checks import check, check_pair
 from negolab.games.bargaining.draws import draw, possible
-from negolab.games.bargaining.money import nearest
+from negolab.games.bargaining.money import money, nearest
 from negolab.games.bargaining.reading import (
     Grammar,
     grammar,
@@ -285,6 +285,10 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         known = 0 if since is None else len(since.public.offers)
         head = [prompts.rules(seen, self.item), ""] if since is None else []
         return "\n".join([*head, *prompts.story(seen, known), prompts.due(seen, seen.seat in self.turn(seen.public))])
+
+    @override
+    def paid(self, payoff: int | float | None) -> str:
+        return super().paid(payoff) if payoff is None else money(payoff)
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from negolab.games.trading.goods import GOODS, Goods, listed, worth
@@ -102,7 +103,9 @@ def _line(entry: Entry) -> str:
         done.append("refused the waiting offer")
     if entry.offer is not None:
         done.append(f"offered {listed(entry.offer.give)} for {listed(entry.offer.want)}")
-    return f'{entry.seat}: "{entry.text}" ({"; ".join(done) or "only talk"})'
+    # As a JSON string, a message stays on its line and cannot pass for the game's own words.
+    said = json.dumps(entry.text, ensure_ascii=False)
+    return f"{entry.seat}: {said} ({'; '.join(done) or 'only talk'})"
 
 
 def _holdings(seen: Seen) -> str:

@@ -213,6 +213,11 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     # Ending.
 
     @override
+    def paid(self, payoff: int | float | None) -> str:
+        words = {1: "a win (+1)", 0: "a draw (0)", -1: "a loss (-1)"}
+        return super().paid(payoff) if payoff is None else words[int(payoff)]
+
+    @override
     def outcome(self, state: Position) -> Outcome:
         public = state.public
         if public.loser is not None:

@@ -58,7 +58,7 @@ def own(game: AnyGame, seen: Observation[Any, Any]) -> str:
     )
 
 
-def result(ended: Ended, seat: Seat, unit: str, kept: str) -> str:
+def result(game: AnyGame, ended: Ended, seat: Seat, kept: str) -> str:
     """The end as this seat may know it."""
     words = {
         "AGREED": "It ended in agreement.",
@@ -67,12 +67,10 @@ def result(ended: Ended, seat: Seat, unit: str, kept: str) -> str:
         "FORFEIT": "It ended by a forfeit.",
         "ABORTED": "The match was stopped.",
     }
-    paid = ended.payoffs[seat]
-    yours = "You are not paid." if paid is None else f"You get {paid:g} ({unit})."
     return element(
         "div",
         element("strong", escape(words[ended.end])),
-        element("div", escape(yours)),
+        element("div", escape(f"You get {game.paid(ended.payoffs[seat])}.")),
         element("div", escape(kept), cls="nl-who"),
         cls="nl-result",
         role="status",
