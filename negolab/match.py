@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
-import uuid
+import time
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -15,6 +16,11 @@ from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, St
 from negolab.game import SEATS, Ask, Invalid, Observation, Outcome, Reply, Seat, State, other
 from negolab.record import Header, Record, start
 from negolab.version import __version__
+
+
+def new_id() -> str:
+    """128 random bits as hex digits."""
+    return os.urandom(16).hex()
 
 
 def clean(text: str) -> str:
@@ -51,12 +57,12 @@ class Match:
         self.seed = seed
         self.state = start
         self.players = dict(players or {})
-        self.id = id or uuid.uuid4().hex
+        self.id = id or new_id()
         self.notes = dict(notes or {})
         self.events: list[Event] = [Dealt(start)]
         self.ended: Ended | None = None
         self._told: dict[Seat, AnyGame] = {}
-        self._created = datetime.now(UTC)
+        self._created = time.time()
         self._seen: dict[Seat, Observation[Any, Any]] = {}
         self._held: dict[Seat, Any] = {}
         self._rejected: dict[Seat, tuple[Invalid, ...]] = {}
@@ -220,7 +226,7 @@ class Match:
             params=catalog.parameters(self.game),
             seed=self.seed,
             players=self.players,
-            created=self._created.isoformat(timespec="seconds"),
+            created=datetime.fromtimestamp(self._created, UTC).isoformat(timespec="seconds"),
             negolab=__version__,
             notes=self.notes,
         )
@@ -255,7 +261,7 @@ class Match:
         if not 1 <= at <= len(self.events):
             raise ValueError(f"at must be 1 to {len(self.events)} events, not {at}")
         notes = {**self.notes, "forked_from": self.id, "at": at}
-        return Match.replay(self.record(), at, id=uuid.uuid4().hex, notes=notes)
+        return Match.replay(self.record(), at, id=new_id(), notes=notes)
 
 
 def _bare(invalid: Invalid) -> Invalid:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from negolab.game import Invalid
 from negolab.games.trading.goods import GOODS, Deal, Goods
@@ -24,25 +23,16 @@ LONGEST_NUMBER = 4300
 """Digits beyond which Python neither reads nor prints an integer."""
 
 
-class Offers(NamedTuple):
-    """What a text holds of offer tokens under the strict grammar."""
-
-    first: str | None
-    tokens: int
-    broken: bool
-
-
-def scan(text: str) -> Offers:
+def scan(text: str) -> tuple[str | None, int, bool]:
     """The first offer token's body, the number of tokens, and whether a head stands without its bracket."""
     first, tokens, broken = None, 0, False
-    for head in _TOKEN.finditer(text):
-        body, closed, mention = head.groups()
+    for body, closed, mention in _TOKEN.findall(text):
         if closed:
             first = body if first is None else first
             tokens += 1
         elif not mention:
             broken = True
-    return Offers(first, tokens, broken)
+    return first, tokens, broken
 
 
 def strict(body: str) -> Deal | None:

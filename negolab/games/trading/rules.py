@@ -35,7 +35,6 @@ Rules = Literal["seed", "tolerant", "textarena-0.7.4"]
 
 
 _TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: ()}
-_ACCEPT, _DENY = "[accept]", "[deny]"
 
 
 class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
@@ -74,9 +73,9 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
 
     @override
     def deal(self, rng: random.Random) -> Position:
-        holdings = {seat: self._draw_holdings(rng) for seat in SEATS}
-        values = {seat: self._draw_values(rng) for seat in SEATS}
-        return self.start(holdings, values)
+        p, q = self._draw_holdings(rng), self._draw_holdings(rng)
+        a, b = self._draw_values(rng), self._draw_values(rng)
+        return State(Public(0, self.max_turns, "A"), {"A": Private(p, a, p), "B": Private(q, b, q)})
 
     def _draw_holdings(self, rng: random.Random) -> Goods:
         low, high = self.holdings_range
@@ -109,27 +108,29 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         if "[" not in text:
             return self._judge(Move(text), seen) if not self.lenient else Move(text)
         lower = text.lower()
-        accept, deny = _ACCEPT in lower, _DENY in lower
+        accept, deny = "[accept]" in lower, "[deny]" in lower
         if self.lenient:
             offer, malformed = lenient(text)
             return Move(text, accept, deny, offer, malformed)
-        return self._strict(text, accept, deny, seen)
-
-    def _strict(self, text: str, accept: bool, deny: bool, seen: Seen) -> Move | Invalid:
-        first, tokens, broken = scan(text)
+        # No other letter becomes one of these when lowered, so the search is exact.
+        first, tokens, broken = scan(text) if "[offer" in lower else (None, 0, False)
         offer = None if first is None else strict(first)
+        warnings = self._warnings(seen.public, accept or deny, offer is not None, tokens > 1, broken)
         malformed = first is not None and offer is None
-        incoming = seen.public.waiting is not None
+        return self._judge(Move(text, accept, deny, offer, False, warnings), seen, malformed)
+
+    def _warnings(self, public: Public, replies: bool, offers: bool, extra: bool, broken: bool) -> tuple[str, ...]:
+        """What has no effect although its author may think so."""
         warnings: tuple[str, ...] = ()
-        if (accept or deny) and not incoming:
+        if replies and public.waiting is None:
             warnings += ("reply_without_offer",)
-        if tokens > 1:
+        if extra:
             warnings += ("extra_offers",)
-        if offer is not None and seen.public.turn == self.max_turns - 1:
+        if offers and public.turn == self.max_turns - 1:
             warnings += ("offer_unanswerable",)
         if broken:
             warnings += ("broken_offer",)
-        return self._judge(Move(text, accept, deny, offer, False, warnings), seen, malformed)
+        return warnings
 
     def _judge(self, move: Move, seen: Seen, malformed: bool = False) -> Move | Invalid:
         """The move, or the first of the five faults, from what its author sees."""
