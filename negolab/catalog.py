@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from negolab.game import Game, State
+from negolab.game import Game, State, frozen
 
 AnyGame = Game[Any, Any, Any]
 _OURS = "negolab.games."
@@ -165,15 +165,15 @@ def known_class(game: str) -> type[AnyGame]:
         return game_class(module(home))
     found = sys.modules.get(home)
     cls = getattr(found, name, None)
-    if not (isinstance(cls, type) and issubclass(cls, Game)):
-        raise ValueError(f"the game {game!r} is not loaded: nl.load({home!r}) first (on the command line: --module)")
+    if not (isinstance(cls, type) and issubclass(cls, Game) and cls is not Game):
+        raise ValueError(f"the game {game!r} is not loaded: nl.load its module first (--module FILE.py)")
     return cls
 
 
 @cache
 def state_type(cls: type[AnyGame]) -> Any:
     """The type `State[Public, Private]` of a game, with its `Hidden`, for reading records."""
-    for base in cls.__orig_bases__:  # type: ignore[attr-defined]
+    for base in getattr(cls, "__orig_bases__", ()):
         args = get_args(base)
         if len(args) == 3:
             return msgspec.defstruct(
@@ -189,4 +189,7 @@ def read_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
         found = msgspec.convert(plain, type=state_type(cls))
     except msgspec.ValidationError as error:
         raise ValueError(f"the start does not fit {cls.__name__}: {error}") from None
-    return State(found.public, found.private, None if cls.Hidden is NoneType else found.hidden)
+    if set(found.private) != {"A", "B"}:
+        raise ValueError(f"the start must hold what A and B know, not {sorted(found.private)}")
+    private = {seat: frozen(own) for seat, own in found.private.items()}
+    return State(frozen(found.public), private, None if cls.Hidden is NoneType else found.hidden)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 
 import msgspec
 
@@ -21,11 +21,36 @@ Kind = Literal["format", "rule", "time"]
 Public = TypeVar("Public")
 Private = TypeVar("Private")
 Action = TypeVar("Action")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def other(seat: Seat) -> Seat:
     """The seat across the table."""
     return "B" if seat == "A" else "A"
+
+
+class FrozenDict(dict[Key, Value]):
+    """A mapping that nobody can change. What a player is shown must not be a way into the state, so mappings in
+    `Public` and `Private` are of this kind; equality, order and JSON are those of a dict."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("what a seat sees cannot be changed")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+
+def frozen(value: Any) -> Any:
+    """The same value with every mapping in it a `FrozenDict` and every list a tuple."""
+    if isinstance(value, msgspec.Struct):
+        fields = {name: frozen(getattr(value, name)) for name in value.__struct_fields__}
+        return type(value)(**fields)
+    if isinstance(value, dict):
+        return FrozenDict({key: frozen(inner) for key, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(inner) for inner in value)
+    return value
 
 
 class State(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
@@ -69,7 +94,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     answered_at: float | None = None
     model: str | None = None
     reasoning: str | None = None
-    usage: dict[str, int] | None = None
+    usage: dict[str, Any] | None = None
     cost: float | None = None
     request_id: str | None = None
 

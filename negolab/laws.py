@@ -6,14 +6,14 @@ For tests and for authors of new games: run each over many seeds and all presets
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.game import SEATS, Invalid, Observation, Seat, State, other
+from negolab.game import SEATS, FrozenDict, Invalid, Observation, Seat, State, other
 from negolab.match import Match, differences
 from negolab.record import final, from_line
 
@@ -144,6 +144,29 @@ def rules_change_nothing_in_place(game: AnyGame, seed: int) -> None:
         if len(match.pending()) == 1 and len(game.turn(state.public)) == 1:
             game.step(state, {seat: rng.choice(options)})
         assert _frozen(state) == before, "a state was changed in place"
+
+
+def nothing_shown_can_be_changed(game: AnyGame, seed: int) -> None:
+    """Nothing that a player is given is a way to change the state: mappings are `FrozenDict`, sequences tuples."""
+    for match, _ in positions(game, seed):
+        for seat in SEATS:
+            found = _mutable(match.seen(seat)) or _mutable(match.told(seat))
+            assert found is None, f"seat {seat} is shown something it could change: {found!r:.200}"
+
+
+def _mutable(value: Any) -> Any:
+    """The first part of a value that could be changed in place; None if there is none."""
+    if isinstance(value, msgspec.Struct):
+        if not value.__struct_config__.frozen:
+            return value
+        parts: Iterable[Any] = (getattr(value, name) for name in value.__struct_fields__)
+    elif isinstance(value, FrozenDict):
+        parts = value.values()
+    elif isinstance(value, tuple | frozenset):
+        parts = value
+    else:
+        return value if isinstance(value, dict | list | set | bytearray) else None
+    return next((found for part in parts if (found := _mutable(part)) is not None), None)
 
 
 def ends_within_bound(game: AnyGame, seed: int) -> None:
@@ -334,6 +357,7 @@ LAWS: tuple[Law, ...] = (
     words_and_actions_agree,
     nobody_else_has_options,
     rules_change_nothing_in_place,
+    nothing_shown_can_be_changed,
     ends_within_bound,
     unfinished_pays_only_as_it_goes,
     a_seat_is_blind,

@@ -5,17 +5,33 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Self
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any, Self, get_args
 
 import msgspec
 
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
-from negolab.game import SEATS, Ask, Invalid, Observation, Outcome, Reply, Seat, State, other
+from negolab.game import SEATS, Ask, End, Game, Invalid, Kind, Observation, Outcome, Reply, Seat, State, other
 from negolab.record import Header, Record, start
 from negolab.version import __version__
+
+
+def _check(game: Any, seed: Any, players: Any, id: Any) -> None:
+    """What a caller may get wrong, before anything is played that could not be written down."""
+    if not isinstance(game, Game):
+        raise ValueError(f"a match needs a Game, such as nl.load('trading'), not {game!r:.80}")
+    if seed is not None and type(seed) is not int:
+        raise ValueError(f"seed must be a whole number or None, not {seed!r}")
+    if id is not None and not (isinstance(id, str) and id):
+        raise ValueError(f"id must be a word or None, not {id!r}")
+    for seat, name in (players or {}).items():
+        if seat not in SEATS or not isinstance(name, str):
+            raise ValueError(f"players are named by seat, A and B, not {seat!r}: {name!r}")
 
 
 def new_id() -> str:
@@ -25,6 +41,8 @@ def new_id() -> str:
 
 def clean(text: str) -> str:
     """The text with every lone surrogate replaced, so that it can be written as UTF-8."""
+    if type(text) is not str:
+        text = str.__str__(text)
     if text.isascii():
         return text
     try:
@@ -50,6 +68,7 @@ class Match:
         id: str | None = None,
         notes: dict[str, Any] | None = None,
     ) -> None:
+        _check(game, seed, players, id)
         if start is None:
             seed = random.SystemRandom().getrandbits(48) if seed is None else seed
             start = game.deal(random.Random(seed))
@@ -109,29 +128,35 @@ class Match:
     def submit(self, seat: Seat, reply: Reply | str) -> list[Event]:
         """Hear a seat's words; the events they caused. `ValueError` if `seat` is not being asked."""
         self._must_ask(seat)
-        if isinstance(reply, str):
-            reply = Reply(clean(reply))
-        elif isinstance(reply.text, str):
-            reply = _clean_reply(reply)
-        else:
-            raise TypeError(f"a reply's text must be a string, not {type(reply.text).__name__}")
+        reply = heard(reply)
         action = self.told(seat).parse(reply.text, self.seen(seat))
+        if not isinstance(action, Invalid):
+            return self._play(seat, reply, action)
         mark = len(self.events)
         self.events.append(Replied(seat, reply))
-        if isinstance(action, Invalid):
-            self._refuse(seat, Rejected(seat, _bare(action)), action)
-        else:
-            self._take(seat, action)
+        self._refuse(seat, Rejected(seat, _bare(action)), action)
         return self.events[mark:]
 
     def act(self, seat: Seat, action: Any) -> list[Event]:
-        """Play a typed action: the same events as submitting `game.say(action)`, without reading it back."""
+        """Play a typed action: the same events as submitting `game.say(action)`. `ValueError` if it is not legal, and
+        then nothing was recorded."""
         self._must_ask(seat)
+        try:
+            reply = Reply(clean(self.game.say(action)))
+        except (AttributeError, TypeError) as error:
+            raise ValueError(f"{action!r:.200} is no action of {type(self.game).__name__}: {error}") from None
+        read = self.told(seat).parse(reply.text, self.seen(seat))
+        if read != action:
+            why = read.reason if isinstance(read, Invalid) else f"its words are read as {read!r:.200}"
+            raise ValueError(f"seat {seat} cannot play {action!r:.200} now: {why}")
+        return self._play(seat, reply, action)
+
+    def _play(self, seat: Seat, reply: Reply, action: Any) -> list[Event]:
         mark = len(self.events)
         held = {**self._held, seat: action}
-        # Step first: an action that is not legal raises, and then nothing was recorded.
+        # Step first: should it raise, nothing was recorded.
         state = self.game.step(self.state, held) if len(held) == len(self._turn) else None
-        self.events.append(Replied(seat, Reply(self.game.say(action))))
+        self.events.append(Replied(seat, reply))
         self._held = held
         if state is not None:
             self._stepped(state)
@@ -146,21 +171,18 @@ class Match:
 
     def abort(self, reason: str) -> list[Event]:
         """Stop the match from outside the rules; nothing happens if it is over."""
+        if not (reason and type(reason) is str):
+            raise ValueError(f"say in words why the match is stopped, not {reason!r}")
         if self.ended is not None:
             return []
         mark = len(self.events)
-        self._end(msgspec.structs.replace(self._verdict(), reason=reason))
+        self._end(msgspec.structs.replace(self._verdict(), reason=clean(reason)))
         return self.events[mark:]
 
     def _must_ask(self, seat: Seat) -> None:
         if seat not in self._turn or seat in self._held:
             asked = " and ".join(s for s in self._turn if s not in self._held) or "nobody"
             raise ValueError(f"seat {seat!r} is not being asked now: {asked} is")
-
-    def _take(self, seat: Seat, action: Any) -> None:
-        self._held[seat] = action
-        if len(self._held) == len(self._turn):
-            self._stepped(self.game.step(self.state, self._held))
 
     def _stepped(self, state: State[Any, Any]) -> None:
         seats = tuple(self._held) if len(self._held) == 1 else SEATS
@@ -207,7 +229,9 @@ class Match:
 
     def _verdict(self) -> Ended:
         outcome = self.game.outcome(self.state)
-        return Ended(outcome.end, outcome.payoffs)
+        if outcome.end not in get_args(End) or set(outcome.payoffs) != {"A", "B"}:
+            raise ValueError(f"an outcome ends in one of {get_args(End)} and pays A and B, not {outcome!r:.200}")
+        return Ended(outcome.end, {seat: _payoff(seat, outcome.payoffs[seat]) for seat in SEATS})
 
     def _end(self, ended: Ended) -> None:
         self.ended = ended
@@ -264,16 +288,43 @@ class Match:
         return Match.replay(self.record(), at, id=new_id(), notes=notes)
 
 
-def _bare(invalid: Invalid) -> Invalid:
+def _bare(invalid: Any) -> Invalid:
     """The three recorded fields of an `Invalid`; a game may parse into a richer one."""
-    return invalid if type(invalid) is Invalid else Invalid(invalid.codes, invalid.reason, invalid.kind)
+    codes, reason, kind = invalid.codes, invalid.reason, invalid.kind
+    if not (isinstance(codes, tuple) and codes and all(isinstance(code, str) for code in codes)):
+        raise ValueError(f"Invalid.codes must be a tuple of words, not {codes!r}")
+    if kind not in get_args(Kind) or not isinstance(reason, str):
+        raise ValueError(f"Invalid needs a reason in words and a kind of {get_args(Kind)}, not {kind!r}")
+    return Invalid(codes, reason, kind)
 
 
-def _clean_reply(reply: Reply) -> Reply:
-    text, reasoning = clean(reply.text), reply.reasoning and clean(reply.reasoning)
-    if text is reply.text and reasoning is reply.reasoning:
-        return reply
-    return msgspec.structs.replace(reply, text=text, reasoning=reasoning)
+def heard(reply: Any) -> Reply:
+    """A reply as it can be recorded: text as a plain string, without lone surrogates. `TypeError` for what is no
+    text, `ValueError` for a field of the wrong type."""
+    if isinstance(reply, str):
+        return Reply(clean(reply))
+    if not isinstance(reply, Reply) or not isinstance(reply.text, str):
+        found = reply.text if isinstance(reply, Reply) else reply
+        raise TypeError(f"a reply's text must be a string, not {type(found).__name__}")
+    if all(value is None for value in msgspec.structs.astuple(reply)[1:]) and type(reply.text) is str:
+        text = clean(reply.text)
+        return reply if text is reply.text else Reply(text)
+    fields = {name: clean(v) if isinstance(v, str) else v for name, v in msgspec.structs.asdict(reply).items()}
+    try:
+        return msgspec.convert(fields, type=Reply)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"a reply cannot be recorded: {error}") from None
+
+
+def _payoff(seat: Seat, payoff: Any) -> int | float | None:
+    """A payoff as a plain number."""
+    if payoff is None or type(payoff) is int:
+        return payoff
+    if isinstance(payoff, Integral):
+        return int(payoff)
+    if isinstance(payoff, Real) and isfinite(payoff):
+        return float(payoff)
+    raise ValueError(f"the payoff of seat {seat} must be a finite number or None, not {payoff!r}")
 
 
 def _moves(events: tuple[Event, ...]) -> list[tuple[int, int]]:
@@ -289,12 +340,20 @@ def _moves(events: tuple[Event, ...]) -> list[tuple[int, int]]:
 
 
 def differences(record: Record) -> list[str]:
-    """Play the record's replies again and say, a line each, where the events differ (`negolab check`)."""
+    """Play the record's replies again and say, a line each, what does not come out as it is stored (`negolab check`)."""
+    try:
+        return [f"record {record.id}: {text}" for text in _differences(record)]
+    except Exception as error:  # whatever a damaged record leads to is a finding about that record
+        return [f"record {record.id}: cannot be replayed: {type(error).__name__}: {error}"]
+
+
+def _differences(record: Record) -> Iterator[str]:
+    seed = record.header.seed
+    if seed is not None and record.game.deal(random.Random(seed)) != start(record):
+        yield f"the start is not the deal of seed {seed}"
     again = Match.replay(record)
     if len(again.events) != len(record.events):
-        return [f"record {record.id}: {len(record.events)} events stored, {len(again.events)} when replayed"]
-    return [
-        f"record {record.id}, event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}"
-        for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=True))
-        if i and stored != replayed
-    ]
+        yield f"{len(record.events)} events are stored, {len(again.events)} come out when replayed"
+    for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=False)):
+        if i and stored != replayed:
+            yield f"event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Unpack, get_args
 import msgspec
 from typing_extensions import override
 
-from negolab.game import End, Game, Invalid, Outcome, Seat, other
+from negolab.game import SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
 from negolab.games.balloon import options as writing
 from negolab.games.balloon import play, scores
 from negolab.games.balloon.checks import check, share, span, whole
@@ -89,7 +89,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         """The start of an explicit instance."""
         terms = Terms(
             self.language,
-            instance.effort,
+            FrozenDict(instance.effort),
             instance.limit,
             self.strategic_reasoning,
             self.require_argument,
@@ -99,8 +99,8 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         )
         own = instance.importance
         return State(
-            Public(terms, (), {"A": (), "B": ()}, "A"),
-            {"A": Private(own["A"], self.patience), "B": Private(own["B"], self.patience)},
+            Public(terms, (), FrozenDict({"A": (), "B": ()}), "A"),
+            {seat: Private(FrozenDict(own[seat]), self.patience) for seat in SEATS},
         )
 
     @override
@@ -211,7 +211,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         after = Public(
             public.terms,
             public.messages + (Message(seat, say.text),),  # noqa: RUF005 - the fast way for a long tuple
-            {"A": mine, "B": theirs} if seat == "A" else {"A": theirs, "B": mine},
+            FrozenDict({"A": mine, "B": theirs} if seat == "A" else {"A": theirs, "B": mine}),
             away,
             public.turn + 1,
             empty,
@@ -325,7 +325,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         own = state.private[seat]
         top = max(state.public.terms.effort.values())
         drawn = {name: worth(0, top, "uncorrelated", rng) for name in own.importance}
-        return State(state.public, {**state.private, seat: msgspec.structs.replace(own, importance=drawn)})
+        return State(state.public, {**state.private, seat: msgspec.structs.replace(own, importance=FrozenDict(drawn))})
 
 
 def _thought(state: State, seat: Seat, reasoning: str) -> dict[Seat, Private]:

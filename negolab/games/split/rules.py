@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 from typing_extensions import override
 
-from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.game import SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.split import measures, options, parameters, prompt, variation
 from negolab.games.split.allocation import Rule, allocate, points
 from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, demand, frozen
@@ -106,7 +106,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         drawn = schedule.rounds[number - 1]
         values, hands = drawn.values, drawn.hands
         phase, on_turn = ("talk", _ALONE[first]) if self.quota else ("split", SEATS)
-        shown = values if self.show == "both" else None
+        shown = FrozenDict(values) if self.show == "both" else None
         public = Public(number, phase, first, on_turn, drawn.stock, shown, messages, history)  # type: ignore[arg-type]
         if self.show == "own":
             a, b = (
@@ -221,13 +221,13 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             was.round,
             was.first,
             was.stock,
-            {"A": ask_a, "B": ask_b},
-            {"A": share_a, "B": share_b},
+            FrozenDict({"A": ask_a, "B": ask_b}),
+            FrozenDict({"A": share_a, "B": share_b}),
             agreed,
             lapsed,
-            drawn.values if self.reveal else None,
-            drawn.hands if self.reveal else None,
-            {"A": a, "B": b} if self.reveal else None,
+            FrozenDict(drawn.values) if self.reveal else None,
+            FrozenDict(drawn.hands) if self.reveal and drawn.hands is not None else None,
+            FrozenDict({"A": a, "B": b}) if self.reveal else None,
         )
         history = was.history + (settled,)  # noqa: RUF005 -- twice as fast as unpacking
         earned = (private["A"].earned + (a,), private["B"].earned + (b,))  # noqa: RUF005
