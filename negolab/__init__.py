@@ -10,7 +10,7 @@ from negolab.catalog import load
 from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
 from negolab.match import Match
 from negolab.play import aplay, batch, play
-from negolab.players.player import player, players
+from negolab.players.player import Scripted, player, players
 from negolab.record import Record, states
 from negolab.store import Store, read
 from negolab.version import __version__
@@ -29,6 +29,7 @@ __all__ = [
     "Outcome",
     "Record",
     "Reply",
+    "Scripted",
     "State",
     "Store",
     "__version__",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Iterable
@@ -72,15 +73,20 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = loaded
     try:
         spec.loader.exec_module(loaded)
-    except BaseException:
+    except BaseException as error:
         del sys.modules[name]
-        raise
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     return loaded
 
 
 def presets(found: ModuleType) -> dict[str, dict[str, Any]]:
     """Name -> changes of parameters; a module without PRESETS has the one preset `default`."""
-    return getattr(found, "PRESETS", None) or {"default": {}}
+    named = getattr(found, "PRESETS", None) or {"default": {}}
+    if not (isinstance(named, dict) and all(isinstance(changes, dict) for changes in named.values())):
+        raise ValueError(f"PRESETS of {found.__name__} must map names to changes of parameters")
+    return named
 
 
 def game_class(found: ModuleType, name: str | None = None) -> type[AnyGame]:
@@ -101,17 +107,23 @@ def game_class(found: ModuleType, name: str | None = None) -> type[AnyGame]:
     return classes[0]
 
 
-def load(game: str | AnyGame, preset: str | None = None, **params: Any) -> AnyGame:
+def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **params: Any) -> AnyGame:
     """A game by id, alias or module path, or a `Game` instance, with a preset and changes of single parameters.
 
     >>> load("split", preset="trust-and-split", rounds=5)
     """
+    if isinstance(game, os.PathLike):
+        game = os.fspath(game)
     if isinstance(game, Game):
         if preset is not None:
             raise ValueError("a Game instance has its parameters already: load its module to choose a preset")
         return convert(type(game), {**parameters(game), "preset": game.preset, **params}) if params else game
+    if not (game and type(game) is str):
+        raise ValueError(f"a game is a name, a module or a Game, not {game!r}")
     found = module(game)
     known = presets(found)
+    if "preset" in params or "game" in params:
+        raise ValueError("preset and game are no parameters")
     preset = next(iter(known)) if preset is None else preset
     if preset not in known:
         raise ValueError(f"unknown preset {preset!r} of {game}: {near(preset, known)}")

@@ -130,7 +130,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     # What a small game writes.
 
     def deal(self, rng: random.Random) -> State[Public, Private]:
-        """Draw all chance of the match, once, from `rng`, and return `start(...)` of what was drawn."""
+        """Draw all chance of the match, once, from `rng`, and return the start."""
         raise NotImplementedError
 
     def turn(self, public: Public) -> tuple[Seat, ...]:

@@ -340,7 +340,7 @@ def _moves(events: tuple[Event, ...]) -> list[tuple[int, int]]:
 
 
 def differences(record: Record) -> list[str]:
-    """Play the record's replies again and say, a line each, what does not come out as it is stored (`negolab check`)."""
+    """Deal and play a record again and say, a line each, what does not come out as stored (`negolab check`)."""
     try:
         return [f"record {record.id}: {text}" for text in _differences(record)]
     except Exception as error:  # whatever a damaged record leads to is a finding about that record

@@ -7,7 +7,8 @@ import hashlib
 import inspect
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from math import inf
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Event
-from negolab.game import Ask, Invalid, Reply, Seat
+from negolab.game import SEATS, Ask, Invalid, Reply, Seat
 from negolab.match import Match
 from negolab.players.player import Player, player, settings
 from negolab.record import Record
@@ -42,15 +43,16 @@ def play(
     `time_limit` is in seconds per reply: a later one is rejected as an `Invalid` of kind "time". `watch` is called with
     the events of each reply.
     """
-    _name(match, players)
-    if any(_is_async(p) for p in players.values()):
+    _seat(match, players, time_limit)
+    if any(inspect.iscoroutinefunction(p.reply) for p in players.values()):
         return blocking(aplay(match, players, time_limit=time_limit, watch=watch))
     while asks := match.pending():
         seat, ask = next(iter(asks.items()))
         began = time.monotonic()
-        answer = players[seat].reply(match.told(seat), ask)
-        late = time_limit is not None and time.monotonic() - began > time_limit
-        events = hear(match, seat, _late(time_limit) if late else answer)
+        reply = players[seat].reply(match.told(seat), ask)
+        if inspect.isawaitable(reply):
+            reply = blocking(_awaited(reply, time_limit))
+        events = hear(match, seat, _late(time_limit) if _over(began, time_limit) else reply)
         if watch is not None:
             watch(match, events)
     return match
@@ -64,10 +66,18 @@ async def aplay(
     watch: Watch | None = None,
 ) -> Match:
     """`play` for a running event loop: seats that are asked at once answer at once."""
-    _name(match, players)
+    _seat(match, players, time_limit)
     while asks := match.pending():
-        replies = [answer(players[seat], match.told(seat), ask, time_limit) for seat, ask in asks.items()]
-        for seat, reply in zip(asks, await asyncio.gather(*replies), strict=True):
+        tasks = [
+            asyncio.ensure_future(answer(players[seat], match.told(seat), ask, time_limit))
+            for seat, ask in asks.items()
+        ]
+        try:
+            replies = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        for seat, reply in zip(asks, replies, strict=True):
             if match.asks(seat):
                 events = hear(match, seat, reply)
                 if watch is not None:
@@ -77,18 +87,30 @@ async def aplay(
 
 async def answer(who: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
     """One player's reply with its times, or an `Invalid` of kind "time" if it did not come within the limit."""
-    asked_at = time.time()
+    asked_at, began = time.time(), time.monotonic()
     reply = who.reply(told, ask)
     if inspect.isawaitable(reply):
-        try:
-            reply = await asyncio.wait_for(reply, time_limit)
-        except TimeoutError:
-            return _late(time_limit)
+        reply = await _awaited(reply, time_limit)
         if isinstance(reply, str):
             reply = Reply(reply)
         if isinstance(reply, Reply) and reply.asked_at is None:
-            return msgspec.structs.replace(reply, asked_at=asked_at, answered_at=time.time())
-    return reply
+            reply = msgspec.structs.replace(reply, asked_at=asked_at, answered_at=time.time())
+    return _late(time_limit) if _over(began, time_limit) else reply
+
+
+async def _awaited(reply: Awaitable[Any], time_limit: float | None) -> Any:
+    """What is awaited, or an `Invalid` if our own limit came first; a player's own `TimeoutError` is its failure."""
+    try:
+        async with asyncio.timeout(time_limit) as limit:
+            return await reply
+    except TimeoutError:
+        if limit.expired():
+            return _late(time_limit)
+        raise
+
+
+def _over(began: float, time_limit: float | None) -> bool:
+    return time_limit is not None and time.monotonic() - began > time_limit
 
 
 def hear(match: Match, seat: Seat, answer: Any) -> list[Event]:
@@ -170,13 +192,16 @@ def plan_of(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap:
     """The plan of `n` games of `a` against `b`; `ValueError` if a player does not exist or cannot play the game."""
     for name in (a, b):
         player(name, game)
+    if type(n) is not int or type(seed) is not int:
+        raise ValueError(f"n and seed must be whole numbers, not {n!r} and {seed!r}")
     plain = catalog.parameters(game)
     return Plan(game=catalog.game_id(game), preset=game.preset, params=plain, a=a, b=b, n=n, seed=seed, swap=swap)
 
 
-def batch(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
+def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
     """Play `n` games of two scripted players, named as `time:beta=0.2`, and return their records. With `swap` every
     deal is played from both seats. The same arguments give the same games."""
+    game = catalog.load(game)
     plan = plan_of(game, a, b, n=n, seed=seed, swap=swap)
     return [play_pairing(game, pairing).record() for pairing in plan.pairings()]
 
@@ -224,14 +249,17 @@ async def aplay_many(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _name(match: Match, players: Mapping[Seat, Player]) -> None:
-    for seat, who in players.items():
-        match.players.setdefault(seat, getattr(who, "name", None) or type(who).__name__)
-
-
-def _is_async(who: Player) -> bool:
-    return inspect.iscoroutinefunction(who.reply)
+def _seat(match: Match, players: Mapping[Seat, Player], time_limit: float | None) -> None:
+    """Check and note who plays; `ValueError` for a seat without a player or a limit that is none."""
+    for seat in SEATS:
+        if not callable(getattr(players.get(seat), "reply", None)):
+            raise ValueError(f"seat {seat} needs a player with a method reply(told, ask), not {players.get(seat)!r}")
+        match.players.setdefault(seat, getattr(players[seat], "name", None) or type(players[seat]).__name__)
+    if set(players) != set(SEATS):
+        raise ValueError(f"players sit at A and B, not {sorted(players)}")
+    if time_limit is not None and not 0 < time_limit < inf:
+        raise ValueError(f"time_limit must be seconds above 0 or None, not {time_limit!r}")
 
 
 def _late(limit: float | None) -> Invalid:
-    return Invalid(("late",), f"Your reply did not come within {limit:g} s.", "time")
+    return Invalid(("late",), f"Your reply did not come within {limit:g} s: answer sooner.", "time")

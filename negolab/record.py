@@ -72,6 +72,8 @@ class Record(msgspec.Struct, frozen=True):
 
     def seen_by(self, seat: Seat) -> View:
         """What `seat` saw and did, and nothing else."""
+        if seat not in SEATS:
+            raise ValueError(f"a seat is A or B, not {seat!r}")
         return view(self, seat)
 
     def to_line(self) -> bytes:
@@ -100,10 +102,15 @@ def from_line(line: bytes | str) -> Record:
         record = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"not a record: {error}") from None
+    if record.header.schema < 1:
+        raise ValueError(f"record {record.id} has schema {record.header.schema}")
     if record.header.schema > SCHEMA:
         raise ValueError(f"record {record.id} has schema {record.header.schema}; this negolab reads up to {SCHEMA}")
     if not record.events or not isinstance(record.events[0], Dealt):
         raise ValueError(f"record {record.id} does not start with a deal")
+    last = record.events[-1]
+    if isinstance(last, Ended) and set(last.payoffs) != {"A", "B"}:
+        raise ValueError(f"record {record.id} must end with payoffs of A and B")
     return record
 
 
@@ -149,8 +156,12 @@ class Fold:
 def states(record: Record) -> Iterator[State[Any, Any]]:
     """Replay: the state after each event, in order."""
     fold = Fold(record.game, start(record))
-    for event in record.events:
-        yield fold.apply(event)
+    for i, event in enumerate(record.events):
+        try:
+            yield fold.apply(event)
+        except Exception as error:  # a damaged record can break any rule
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"record {record.id}, event {i}: cannot be replayed: {why}") from error
 
 
 def final(record: Record) -> State[Any, Any]:

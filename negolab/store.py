@@ -29,6 +29,8 @@ def read(path: str | Path) -> list[Record]:
 def iterate(path: str | Path) -> Iterator[Record]:
     """`read`, a record at a time. A torn last line is dropped with a warning; any other bad line is a `ValueError`
     that names file and line."""
+    if path == "":
+        raise ValueError("records are read from a file or a folder; the name is empty")
     for file in _files(Path(path)):
         yield from _records(file)
 
@@ -64,6 +66,8 @@ class Store:
     def __init__(self, folder: str | Path, *, wait: float = 0) -> None:
         """`wait`: seconds to wait for another process that is writing to the folder."""
         self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{self.folder} is a file: records are kept in a folder")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file = self.folder / FILE
         self._lock = filelock.FileLock(self.folder / ".lock", timeout=wait)
@@ -71,7 +75,11 @@ class Store:
             self._lock.acquire()
         except filelock.Timeout:
             raise ValueError(f"{self.folder} is in use: another process writes to it") from None
-        mend(self.file)
+        try:
+            mend(self.file)
+        except BaseException:
+            self._lock.release()
+            raise
         self._out = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._synced = time.monotonic()
 
@@ -84,9 +92,15 @@ class Store:
             self._sync()
 
     def ids(self) -> set[str]:
-        """Ids of the games that are there already."""
+        """Ids of the games that are there already; `ValueError` names the line that is no record."""
+        found = set()
         with self.file.open("rb") as lines:
-            return {_ids.decode(line).header.id for line in lines if line.strip()}
+            for number, line in enumerate(lines, 1):
+                try:
+                    found.add(_ids.decode(line).header.id)
+                except msgspec.DecodeError as error:
+                    raise ValueError(f"{self.file}, line {number}: not a record: {error}") from None
+        return found
 
     def claim(self, plan: Any) -> None:
         """Write the plan before the first game; `ValueError` if the folder holds another plan's games. The number of
@@ -94,16 +108,24 @@ class Store:
         path = self.folder / PLAN
         new = msgspec.json.decode(msgspec.json.encode(plan))
         if path.exists():
-            old = msgspec.json.decode(path.read_bytes())
+            old = _plan(path)
             differ = [key for key in new if key != "n" and new[key] != old.get(key)]
             if differ:
                 raise ValueError(
-                    f"{self.folder} holds another run (its {', '.join(differ)} differ): choose another folder"
+                    f"{self.folder} holds another run, of other {', '.join(differ)}: choose another folder"
                 )
+            new["n"] = max(new["n"], old.get("n", 0))
         elif self.file.stat().st_size:
             raise ValueError(f"{self.folder} holds games without a plan: choose another folder")
         path.with_suffix(".tmp").write_bytes(msgspec.json.format(msgspec.json.encode(new)) + b"\n")
         path.with_suffix(".tmp").replace(path)
+
+    def free(self) -> Self:
+        """`ValueError` if the folder holds the games of a plan, which single games would only confuse."""
+        if (self.folder / PLAN).exists():
+            self.close()
+            raise ValueError(f"{self.folder} holds a batch: keep single matches in another folder")
+        return self
 
     def close(self) -> None:
         self._sync()
@@ -121,6 +143,14 @@ class Store:
         self.close()
 
 
+def _plan(path: Path) -> dict[str, Any]:
+    try:
+        plan = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{path} is no plan of a run ({error}): choose another folder") from None
+    return plan
+
+
 class _Id(msgspec.Struct):
     id: str
 
@@ -134,21 +164,32 @@ _ids = msgspec.json.Decoder(_Head)
 
 def mend(file: Path) -> None:
     """Make the file end with a whole line: a record that lacks only its line end gets it, a torn one is cut off with a
-    warning that names the file."""
+    warning that names the file. What is neither is left alone: `ValueError`."""
     if not file.exists() or not file.stat().st_size:
         return
     with file.open("rb+") as out:
         last = _last_line(out)
         if last.endswith(b"\n"):
             return
-        try:
-            from_line(last)
-        except ValueError:
+        if _is_json(last):
+            out.seek(0, os.SEEK_END)
+            out.write(b"\n")
+        elif last.startswith(_BEGINS) or _BEGINS.startswith(last):
             warnings.warn(f"{file}: the last line is torn and was cut off", stacklevel=3)
             out.truncate(out.seek(0, os.SEEK_END) - len(last))
         else:
-            out.seek(0, os.SEEK_END)
-            out.write(b"\n")
+            raise ValueError(f"{file} does not end with a record or the beginning of one: choose another folder")
+
+
+_BEGINS = b'{"header":'
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _last_line(file: Any) -> bytes:

@@ -140,6 +140,42 @@ def test_an_illegal_typed_action_leaves_no_trace() -> None:
     assert len(match.events) == 1
 
 
+def test_an_illegal_first_of_two_actions_is_refused_at_once() -> None:
+    match = Match(Sealed(), seed=1)
+    with pytest.raises(ValueError, match="seat A cannot play 999 now"):
+        match.act("A", 999)
+    assert len(match.events) == 1
+    match.act("A", 5)
+    match.act("B", 7)
+    assert match.ended is not None
+
+
+def test_what_a_player_is_shown_cannot_be_changed() -> None:
+    match = Match(load("split", preset="no-press"), seed=1)
+    for restored in (match, Match.replay(from_line(match.record().to_line()))):
+        with pytest.raises(TypeError, match="cannot be changed"):
+            restored.seen("B").public.values["B"] = (1000,)
+
+
+@pytest.mark.parametrize("wrong", [{"seed": "7"}, {"seed": True}, {"id": 5}, {"players": {"C": "x"}}])
+def test_what_could_not_be_written_down_is_refused_before_the_deal(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Match(GAME, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_reply_with_a_field_of_the_wrong_type_is_refused() -> None:
+    match = Match(GAME, seed=1)
+    with pytest.raises(ValueError, match="cannot be recorded"):
+        match.submit("A", Reply("4", cost="much"))  # type: ignore[arg-type]
+    match.submit("A", Reply("4", usage={"prompt_tokens": 5, "details": None}, model="m\ud800"))
+    assert from_line(match.record().to_line()).events[1:] == tuple(match.events[1:])
+
+
+def test_a_record_with_another_seed_is_found_out() -> None:
+    line = Match(load("trading"), seed=5).record().to_line().replace(b'"seed":5', b'"seed":6')
+    assert "not the deal of seed 6" in differences(from_line(line))[0]
+
+
 def test_lone_surrogates_are_replaced_before_they_are_recorded() -> None:
     match = Match(GAME, seed=1)
     match.submit("A", "\ud800 4 \ud83c\udf88")

@@ -142,3 +142,33 @@ def test_a_game_of_a_batch_is_the_same_every_time() -> None:
 def test_derived_seeds_differ_by_name() -> None:
     assert len({derived(1, "deal", i) for i in range(1000)}) == 1000
     assert derived(1, "deal", 0) != derived(2, "deal", 0)
+
+
+def test_a_players_own_timeout_is_its_failure_and_not_the_limit() -> None:
+    class Fails:
+        async def reply(self, told: AnyGame, ask: Ask) -> str:
+            raise TimeoutError("the network")
+
+    with pytest.raises(TimeoutError, match="the network"):
+        play(Match(GAME, seed=1), {"A": Fails(), "B": Says("yes")}, time_limit=60)
+
+
+def test_a_plain_method_may_return_an_awaitable() -> None:
+    slow = Slow("4")
+
+    class Later:
+        def reply(self, told: AnyGame, ask: Ask) -> Any:
+            return slow.reply(told, ask)
+
+    assert play(Match(GAME, seed=1), {"A": Later(), "B": Says("yes")}).ended is not None
+
+
+def test_a_seat_without_a_player_is_named() -> None:
+    with pytest.raises(ValueError, match="seat B needs a player"):
+        play(Match(GAME, seed=1), {"A": Says("4")})
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_a_time_limit_is_a_number_of_seconds(limit: float) -> None:
+    with pytest.raises(ValueError, match="time_limit"):
+        play(Match(GAME, seed=1), {"A": Says("4"), "B": Says("yes")}, time_limit=limit)

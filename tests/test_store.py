@@ -85,3 +85,18 @@ def test_a_record_does_not_import_what_it_names() -> None:
     record = from_line(line)
     with pytest.raises(ValueError, match="is not loaded"):
         _ = record.game
+
+
+def test_a_file_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text("important notes without a line end")
+    with pytest.raises(ValueError, match="does not end with a record"):
+        Store(tmp_path)
+    assert file.read_text() == "important notes without a line end"
+
+
+def test_single_matches_do_not_mix_with_a_batch(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="chat", n=2, seed=1))
+    with pytest.raises(ValueError, match="holds a batch"):
+        Store(tmp_path).free()

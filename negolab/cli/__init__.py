@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import warnings
@@ -41,15 +42,21 @@ def main() -> None:
         code = app(standalone_mode=False)
     except TyperException as error:
         _stop(_said(error))
-    except (ValueError, OSError, RuntimeError) as error:
-        _stop(str(error))
     except KeyboardInterrupt:
         _stop("stopped", 130)
+    except Exception as error:  # the last resort: one line, whatever it was
+        if os.environ.get("NEGOLAB_DEBUG"):
+            raise
+        known = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
+        _stop(str(error) if known else f"{type(error).__name__}: {error} (NEGOLAB_DEBUG=1 shows where)")
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _said(error: TyperException) -> str:
     text = error.format_message() if hasattr(error, "format_message") else str(error)
+    if not sys.argv[1:]:
+        print(text)
+        return "choose a command"
     if text.startswith("No such command"):
         name = text.split("'")[1]
         text = f"no such command {name!r}: {catalog.near(name, _commands())}"

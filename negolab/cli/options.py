@@ -14,7 +14,7 @@ from negolab.players.player import setting
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
 Preset = Annotated[str | None, typer.Option(help="A preset of the game (see `negolab games`).")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; repeatable.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the deal; drawn and shown if left out.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the deal; drawn if left out, and kept in the record.")]
 Module = Annotated[str | None, typer.Option(help="Module or .py file of the game, if it is not one of ours.")]
 
 
@@ -37,6 +37,8 @@ def _pairs(changes: list[str]) -> dict[str, Any]:
         name, sign, value = change.partition("=")
         if not sign or not name:
             raise ValueError(f"--set {change!r} is not of the form name=value")
+        if name.strip() in ("preset", "game"):
+            raise ValueError(f"--set {change!r}: {name.strip()} is not a parameter; use its own option")
         pairs[name.strip()] = setting(value)
     return pairs
 

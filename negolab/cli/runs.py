@@ -85,6 +85,8 @@ def replay(
     view = None if seat is None else seat_of(seat)
     records = one(iterate(file), id)
     if len(records) > 1:
+        if view is not None:
+            raise ValueError(f"{len(records)} records here: choose one with --id to see it as seat {view}")
         _list(records)
         return
     (record,) = records
@@ -128,12 +130,15 @@ def _list(records: list[Record]) -> None:
 
 
 def check(run: FileOrFolder, module: Module = None) -> None:
-    """Play every record of a run again and compare: do they come to their stored outcome?"""
+    """Deal and play every record of a run again: do they come to their stored events and outcome?"""
     known(module)
     n = bad = 0
+    ids: set[str] = set()
     for record in tqdm(iterate(run), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
         n += 1
-        for text in differences(record):
+        again = [f"record {record.id}: the id stands there twice"] if record.id in ids else []
+        ids.add(record.id)
+        for text in [*again, *differences(record)]:
             bad += 1
             print(text)
     if bad:
@@ -180,7 +185,11 @@ def _transcripts(records: list[Record], to: str, folder: Path) -> list[Path]:
     render = transcript.html if to == "html" else transcript.markdown
     paths = []
     for record in records:
-        paths.append(folder / f"{_safe(record.id)}.{to}")
+        name, again = _safe(record.id), 1
+        while folder / f"{name}.{to}" in paths:
+            again += 1
+            name = f"{_safe(record.id)}-{again}"
+        paths.append(folder / f"{name}.{to}")
         paths[-1].write_text(render(record), "utf-8")
     return paths
 

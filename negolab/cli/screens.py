@@ -14,7 +14,7 @@ from negolab.cli.table import RUNS
 
 
 def serve(
-    port: Annotated[int, typer.Option(help="Port on this machine.")] = 8866,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8866,
     out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
@@ -26,7 +26,7 @@ def lab(
     folder: Annotated[Path, typer.Option("--dir", help="Where your copy of the notebooks is kept.")] = Path(
         "negolab-notebooks"
     ),
-    port: Annotated[int, typer.Option(help="Port on this machine.")] = 8888,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8888,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Open JupyterLab on a copy of the notebooks."""
@@ -34,7 +34,7 @@ def lab(
 
 
 def _run(*args: str) -> None:
-    command = [sys.executable, "-m", "negolab_widgets.dashboard", *args]
+    command = [sys.executable, "-P", "-m", "negolab_widgets.dashboard", *args]
     if os.name == "posix":
         # Become the dashboard: a signal to this process then reaches it.
         os.execv(sys.executable, command)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -53,19 +56,21 @@ def watch(
     a: Annotated[str, typer.Option(help="Player at seat A, such as `time:beta=0.2`.")] = "random-legal",
     b: Annotated[str, typer.Option(help="Player at seat B.")] = "random-legal",
     seed: Seed = None,
-    out: Annotated[Path | None, typer.Option(help="Folder, or .jsonl file, to keep the record in.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder, or new .jsonl file, to keep the record in.")] = None,
 ) -> None:
     """Let two scripted players play one match and print it as it happens."""
     loaded = chosen(game, preset, set_)
     match = Match(loaded, seed=seed, players={"A": a, "B": b})
     seats = {seat: made(name, loaded, match.seed or 0, seat) for seat, name in match.players.items()}
-    print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {a}, B = {b}\n")
-    play(match, seats, watch=lambda _, events: terminal.show(events))
+    with _place(out) as keep:
+        print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {a}, B = {b}\n")
+        try:
+            play(match, seats, watch=lambda _, events: terminal.show(events))
+        finally:
+            keep(match)
     assert match.outcome is not None
     print(f"\npayoffs in {loaded.unit}")
     print("\n".join(terminal.details(match.outcome.details)))
-    if out is not None:
-        keep(match, out)
 
 
 def play_(
@@ -83,13 +88,26 @@ def play_(
     away = other(mine)
     match = Match(loaded, seed=seed, players={mine: "person", away: against})
     opponent = made(against, loaded, match.seed or 0, away)
-    print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
-    try:
-        _sit(match, mine, opponent)
-    except (EOFError, KeyboardInterrupt):
-        match.abort("stopped by the person")
-        print("\nstopped")
-    keep(match, out)
+    _stop_kindly()
+    with _place(out) as keep:
+        print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
+        try:
+            _sit(match, mine, opponent)
+        except (EOFError, KeyboardInterrupt):
+            match.abort("stopped by the person")
+            print("\nstopped")
+        except Exception as error:
+            match.abort(f"{type(error).__name__} at {' and '.join(match.pending()) or 'the end'}")
+            raise
+        finally:
+            keep(match)
+
+
+def _stop_kindly() -> None:
+    """A terminal that is closed, or a polite kill, stops the match like Ctrl-C: it is kept."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
 
 
 def _sit(match: Match, seat: Seat, opponent: Player) -> None:
@@ -98,16 +116,28 @@ def _sit(match: Match, seat: Seat, opponent: Player) -> None:
     person.close()
 
 
-def keep(match: Match, out: Path) -> None:
-    """Write the record, to a run's folder or alone to a `.jsonl` file, and say where it is."""
-    if out.suffix == ".jsonl":
+@contextmanager
+def _place(out: Path | None) -> Iterator[Callable[[Match], None]]:
+    """Where a match will be kept, opened before it is played: a run's folder, or a new `.jsonl` file of its own."""
+    if out is None:
+        yield lambda match: None
+    elif out.suffix == ".jsonl":
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(match.record().to_line())
-        print(f"record {match.id} is in {out}")
-        return
-    with Store(out) as store:
-        store.append(match.record())
-        print(f"record {match.id} is in {store.file}")
+        with out.open("xb") as file:
+
+            def alone(match: Match) -> None:
+                file.write(match.record().to_line())
+                print(f"record {match.id} is in {out}")
+
+            yield alone
+    else:
+        with Store(out).free() as store:
+
+            def among_others(match: Match) -> None:
+                store.append(match.record())
+                print(f"record {match.id} is in {store.file}")
+
+            yield among_others
 
 
 def add_to(app: typer.Typer) -> None:

@@ -17,7 +17,7 @@ def line(event: Event) -> str | None:
     """An event as the experimenter reads it; None: nothing to say."""
     match event:
         case Replied(seat, reply):
-            return f"{seat}: {reply.text}"
+            return f"{seat}: {safe(reply.text)}"
         case Rejected(seat, invalid):
             return f"   {seat} rejected ({', '.join(invalid.codes)}): {invalid.reason}"
         case Forfeited(seat):
@@ -26,6 +26,13 @@ def line(event: Event) -> str | None:
             why = f" ({reason})" if reason else ""
             return f"{end}{why}: " + ", ".join(f"{seat} {number(payoff)}" for seat, payoff in payoffs.items())
     return None
+
+
+def safe(text: str) -> str:
+    """Words for a terminal: control characters made visible, further lines indented, so that no text can move the
+    cursor or pass for an event."""
+    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return shown.replace("\n", "\n     ")
 
 
 def number(payoff: float | None) -> str:

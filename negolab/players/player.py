@@ -6,7 +6,9 @@ import importlib
 import inspect
 import json
 from collections.abc import Awaitable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_type_hints, runtime_checkable
+
+import msgspec
 
 from negolab import catalog
 from negolab.catalog import AnyGame
@@ -44,8 +46,9 @@ class Scripted:
         return self.act(told, ask.seen)
 
 
-def players(game: AnyGame) -> dict[str, type[Scripted]]:
+def players(game: AnyGame | str) -> dict[str, type[Scripted]]:
     """Every scripted player for a game, by name: the game's own, then those that play any game."""
+    game = catalog.load(game)
     game_id = catalog.game_id(game)
     if ":" in game_id:
         own = getattr(catalog.home(game), "PLAYERS", {})
@@ -58,9 +61,12 @@ def players(game: AnyGame) -> dict[str, type[Scripted]]:
     return {**common, **own}
 
 
-def player(name: str, game: AnyGame, **params: Any) -> Scripted:
+def player(name: str, game: AnyGame | str, **params: Any) -> Scripted:
     """A scripted player by name. `name` may carry parameters: `time:beta=0.2,seed=3`. `ValueError` says which name
     or parameter does not exist and which are near."""
+    if not isinstance(name, str):
+        raise ValueError(f"a player is named by a word such as 'greedy', not {name!r}")
+    game = catalog.load(game)
     name, _, tail = name.partition(":")
     params = {**settings(tail), **params}
     known = players(game)
@@ -71,10 +77,22 @@ def player(name: str, game: AnyGame, **params: Any) -> Scripted:
     for param in params:
         if param not in accepted:
             raise ValueError(f"player {name!r} has no parameter {param!r}: {catalog.near(param, accepted)}")
-    made = cls(**params)
+    try:
+        made = cls(**{param: _typed(cls, param, value) for param, value in params.items()})
+    except TypeError as error:
+        raise ValueError(f"player {name!r}: {error}") from None
     made.check(game)
     made.name = ":".join(filter(None, (name, ",".join(f"{k}={v}" for k, v in params.items() if k != "seed"))))
     return made
+
+
+def _typed(cls: type[Scripted], param: str, value: Any) -> Any:
+    """A parameter of the type that `__init__` declares; `ValueError` names it."""
+    hint = get_type_hints(cls.__init__).get(param, Any)
+    try:
+        return msgspec.convert(value, type=hint)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"parameter {param} of the player cannot be {value!r}: {error}") from None
 
 
 def settings(text: str) -> dict[str, Any]:

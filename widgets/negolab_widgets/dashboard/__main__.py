@@ -94,7 +94,7 @@ def _must_be_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise SystemExit(f"negolab: port {port} is in use: choose another with --port") from None
+            raise RuntimeError(f"port {port} is in use: choose another with --port") from None
 
 
 def _wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
@@ -102,14 +102,14 @@ def _wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + READY_WITHIN
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise SystemExit(f"negolab: Voila ended with code {process.returncode} before it was ready")
+            raise RuntimeError(f"Voila ended with code {process.returncode} before it was ready")
         code = _status(url + "voila/files/probe.png")
         if code == 403:
             return
         if code is not None:
-            raise SystemExit(f"negolab: Voila did not take our configuration (probe answered {code}); not serving")
+            raise RuntimeError(f"Voila did not take our configuration (probe answered {code}); not serving")
         time.sleep(0.1)
-    raise SystemExit(f"negolab: Voila did not answer within {READY_WITHIN:g} s")
+    raise RuntimeError(f"Voila did not answer within {READY_WITHIN:g} s")
 
 
 def _status(url: str) -> int | None:
@@ -153,9 +153,13 @@ def main() -> None:
     commands.choices["serve"].add_argument("--out", type=Path, required=True)
     commands.choices["lab"].add_argument("--dir", type=Path, required=True)
     args = parser.parse_args()
-    if args.command == "serve":
-        sys.exit(serve(args.port, args.out, not args.no_browser))
-    sys.exit(lab(args.dir, args.port, not args.no_browser))
+    try:
+        if args.command == "serve":
+            sys.exit(serve(args.port, args.out, not args.no_browser))
+        sys.exit(lab(args.dir, args.port, not args.no_browser))
+    except (OSError, RuntimeError) as error:
+        print(f"negolab: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
