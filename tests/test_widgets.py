@@ -114,15 +114,17 @@ def test_a_forged_press_out_of_turn_does_nothing() -> None:
     assert "not your turn" in state(table)
 
 
-def test_a_fault_shows_a_sentence_and_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_opponent_ends_the_match_without_a_word_of_what_it_knew(caplog: pytest.LogCaptureFixture) -> None:
     class Breaks:
         def reply(self, told: Any, ask: Any) -> str:
             raise RuntimeError("the secret is 37.19")
 
-    table = HumanSeat(Match(Ultimatum(), seed=1), "B", {"A": Breaks()})
+    kept: list[Match] = []
+    table = HumanSeat(Match(Ultimatum(), seed=1), "B", {"A": Breaks()}, keep=lambda match: kept.append(match) or "")  # type: ignore[func-returns-value]
     assert "37.19" not in state(table)
-    assert "went wrong" in state(table)
+    assert "The match was stopped." in state(table)
     assert "37.19" in caplog.text
+    assert [match.record().end for match in kept] == ["ABORTED"]
 
 
 def test_the_lobby_seats_a_person_and_keeps_the_record(tmp_path: Path) -> None:

@@ -156,11 +156,14 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         """Let the others answer as far as they can, then draw."""
         while (waiting := self._next()) is not None:
             seat, player = waiting
-            answer = player.reply(self._match.told(seat), self._match.pending()[seat])
-            if inspect.isawaitable(answer):
-                self._thinking = asyncio.ensure_future(self._wait(seat, answer))
-                break
-            hear(self._match, seat, answer)
+            try:
+                answer = player.reply(self._match.told(seat), self._match.pending()[seat])
+                if inspect.isawaitable(answer):
+                    self._thinking = asyncio.ensure_future(self._wait(seat, answer))
+                    break
+                hear(self._match, seat, answer)
+            except Exception:
+                self._stop()
         self._read()
         if self._match.ended is not None and self._kept is None:
             self._kept = self._keep(self._match) if self._keep is not None else ""
@@ -172,9 +175,9 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
     async def _wait(self, seat: Seat, answer: Any) -> None:
         try:
             hear(self._match, seat, await answer)
-            self._advance()
         except Exception:
-            self._failed()
+            self._stop()
+        self._guarded(self._advance)()
 
     def _read(self) -> None:
         """Put what became visible into the log, when the seat is asked or the match is over."""
@@ -204,9 +207,14 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
 
         return run
 
+    def _stop(self) -> None:
+        """The other seat's player failed: the match cannot go on, but what was played is kept."""
+        log.exception("the other seat's player failed")
+        self._match.abort("the other seat's player failed")
+
     def _failed(self) -> None:
         log.exception("a table failed")
-        self._notice.value = self._warn("Something went wrong on our side; what was played is kept.")
+        self._notice.value = self._warn("Something went wrong on our side.")
 
     def _warn(self, text: str) -> str:
         return html.element("div", html.escape(text), cls="nl-notice", role="alert")

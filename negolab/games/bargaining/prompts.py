@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from negolab.games.bargaining.money import dollars, money
 from negolab.games.bargaining.state import Public, Seen, Terms, Told, may_talk, own_number
 
@@ -130,7 +132,8 @@ def story(seen: Seen, known: int) -> list[str]:
     lines = []
     for number, seat, cents in seen.public.offers[known:]:
         who = "you" if seat == seen.seat else "the seller" if seat == "A" else "the buyer"
-        said = f' Message: "{messages[number]}"' if number in messages else ""
+        # As a JSON string, a message cannot pass for the game's own words.
+        said = f" Message: {json.dumps(messages[number], ensure_ascii=False)}" if number in messages else ""
         lines.append(f"Round {number}: {who} offered {money(cents)}.{said}")
     return lines
 
