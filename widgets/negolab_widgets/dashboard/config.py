@@ -1,4 +1,5 @@
 # Voila's configuration. Voila reads it only as `voila.py` in its working directory: the launcher puts it there.
+import logging
 import os
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821
@@ -7,6 +8,10 @@ c.Voila.ip = "127.0.0.1"
 c.Voila.port_retries = 0
 c.Voila.open_browser = False
 c.Voila.kernel_websocket_connection_class = "negolab_widgets.dashboard.guard.GuardedConnection"
+
+# A visitor's refused requests are no news to the person who serves the page.
+for name in ("tornado.access", "tornado.general"):
+    logging.getLogger(name).setLevel(logging.ERROR)
 
 V = c.VoilaConfiguration
 V.template = "negolab"
