@@ -173,7 +173,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     def paid(self, payoff: int | float | None) -> str:
         """A payoff in words, with its unit."""
-        return "nothing" if payoff is None else f"{payoff:g} {self.unit}"
+        if payoff is None:
+            return "nothing"
+        return f"{payoff if isinstance(payoff, int) else round(payoff, 2):g} {self.unit}"
 
     def retries(self, seat: Seat) -> int | None:
         """Invalid replies in a row before `forfeit` is called; 0 = each one calls it, None = ask for ever."""

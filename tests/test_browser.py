@@ -57,7 +57,7 @@ def play_to_the_end(page: Any) -> int:
             arg=log,
             timeout=20_000,
         )
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(500)  # longer than a double click
         if page.locator(".nl-result").count():
             return replies
     raise AssertionError("80 replies and no end")
@@ -75,7 +75,7 @@ def test_a_person_plays_a_game_to_its_end(game: str, served: Served, chromium: A
     (record,) = [r for r in read(served.out) if r.header.game == game]
     (seat,) = (s for s, name in record.header.players.items() if name == "person")
     text = page.locator(".nl-result").inner_text()
-    assert f"You get {record.game.paid(record.payoffs[seat])}." in text
+    assert f"Your result: {record.game.paid(record.payoffs[seat])}." in text
     assert record.id[:12] in text
     assert not errors
     page.set_viewport_size({"width": 360, "height": 800})

@@ -165,6 +165,6 @@ def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path) -> None:
     lobby = Lobby("trading", out=tmp_path)
     press(lobby, "Start the match")
     lobby._table.children[0]._say("Pass.", "text")
-    press(lobby, "Choose another match")
+    press(lobby, "Leave this match")
     (record,) = read(tmp_path)
     assert (record.end, lobby._table.children) == ("ABORTED", ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import logging
 import os
@@ -25,6 +26,8 @@ log = logging.getLogger("negolab.widgets")
 OUT = "NEGOLAB_OUT"
 """Environment variable with the folder that keeps the records."""
 
+LEAVE, AGAIN = "Leave this match", "Choose another match"
+
 TITLES = {
     "balloon": "Balloon: agree on a set of items",
     "bargaining": "Bargaining: agree on a price",
@@ -47,7 +50,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
         self._start = w.Button(description="Start the match")
         self._start.add_class("nl-primary")
-        self._again = w.Button(description="Choose another match")
+        self._again = w.Button(description=LEAVE)
         self._notice, self._table = w.HTML(), w.VBox()
         self._table.layout.grid_gap = "0.75rem"
         self._game.observe(lambda _: self._guarded(self._choices), "value")
@@ -60,6 +63,9 @@ class Lobby(w.VBox):  # type: ignore[misc]
             "p", "Choose a game and who sits across the table. What you play is kept as a record that can be replayed."
         )
         self._match: Match | None = None
+        self._kept: set[str] = set()
+        # A page that is closed ends its kernel: what was played until then is kept.
+        atexit.register(self._guarded, self._leave)
         self._form = w.VBox([w.HTML(head), form, self._notice, self._start])
         self._form.layout.grid_gap = "0.75rem"
         super().__init__(children=[w.HTML(html.theme()), self._form, self._table])
@@ -88,21 +94,25 @@ class Lobby(w.VBox):  # type: ignore[misc]
         table = HumanSeat(match, seat, {other(seat): opponent}, title=title(self._game.value), keep=self._keep)
         self._notice.value = ""
         self._match = match
+        self._again.description = AGAIN if match.ended else LEAVE
         self._table.children = [table, self._again]
         self._form.layout.display = "none"
 
     def _leave(self) -> None:
-        if self._match is not None and self._match.ended is None:
+        if self._match is not None:
             self._match.abort("left by the person")
-            self._keep(self._match)
+            if self._match.id not in self._kept:
+                self._keep(self._match)
         self._match = None
         self._table.children = []
         self._form.layout.display = None
 
     def _keep(self, match: Match) -> str:
-        with Store(self._out, wait=10) as store:
+        with Store(self._out, wait=3) as store:
             store.append(match.record())
-        return f"Kept as record {match.id[:12]} in {store.file}."
+        self._kept.add(match.id)
+        self._again.description = AGAIN
+        return f"Kept as record {match.id[:12]}."
 
     def _guarded(self, work: Any) -> None:
         """Run a callback; what the person can mend is said, anything else only in the log."""

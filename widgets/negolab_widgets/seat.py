@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec
 
 import ipywidgets as w
 
+from negolab.events import Rejected
 from negolab.fronts import front
 from negolab.game import Observation, Reply, Seat
 from negolab.match import Match
@@ -28,6 +30,12 @@ P = ParamSpec("P")
 
 MOST_BUTTONS = 24
 """With more options than this, they become a list to choose from."""
+
+DOUBLE_CLICK = 0.4
+"""Seconds after a reply in which another press is the same one."""
+
+LONGEST = 100_000
+"""Characters of a message."""
 
 
 class HumanSeat(w.VBox):  # type: ignore[misc]
@@ -48,7 +56,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._kept: str | None = None
         self._front = front(match.game, seat)
         self._heard = 0
-        self._prompt = ""
+        self._pressed = 0.0
         self._lines: list[Line] = []
         self._since: Observation[Any, Any] = match.seen(seat)
         self._unread = True
@@ -58,8 +66,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self.layout.grid_gap = "0.75rem"
         self.add_class("nl-page")
         if self._front is None:
-            self._prompt = match.told(seat).prompt(self._since, None)
-            self._rules.value = plain.rules(self._prompt, is_open=True)
+            self._rules.value = plain.rules(match.told(seat).prompt(self._since, None))
         self._guarded(self._advance)()
 
     # What is on the table.
@@ -69,16 +76,19 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._options = w.Box()
         self._options.add_class("nl-options")
         self._filter = w.Text(
-            description="Or find one of your options", continuous_update=True, placeholder="type to narrow"
+            description="Or find one of your options", continuous_update=False, placeholder="type words, then Enter"
         )
         self._list = w.Select(description="Your options", rows=6)
-        self._message = w.Textarea(description="Your message", rows=3, placeholder="Write your reply here.")
+        # Sent as a whole when the box is left, so that a press on the button cannot come before the last letters.
+        self._message = w.Textarea(
+            description="Your message", rows=3, placeholder="Write your reply here.", continuous_update=False
+        )
         self._send_button = w.Button(description="Send message")
         self._send_button.add_class("nl-primary")
         self._choose_button = w.Button(description="Play the chosen option")
         self._notice, self._result = w.HTML(), w.HTML()
-        self._send_button.on_click(lambda _: self._guarded(self._say)(self._message.value, "text"))
-        self._choose_button.on_click(lambda _: self._guarded(self._say)(self._list.value or "", "button"))
+        self._send_button.on_click(lambda _: self._press(self._message.value, "text"))
+        self._choose_button.on_click(lambda _: self._press(self._list.value or "", "button"))
         self._filter.observe(lambda _: self._guarded(self._narrow)(), "value")
         choose = w.VBox([self._options, self._filter, self._list, self._choose_button])
         main = w.VBox([self._log, self._result, self._notice, self._message, self._send_button, choose])
@@ -111,7 +121,9 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         """A button per option, or a list where there are many."""
         self._texts = options
         few = len(options) <= MOST_BUTTONS
-        self._options.children = [self._button(text) for text in options] if few else []
+        old, self._options.children = self._options.children, [self._button(t) for t in options] if few else []
+        for button in old:
+            button.close()
         for control in (self._filter, self._list, self._choose_button):
             control.layout.display = "none" if few else None
         self._filter.value = ""
@@ -119,7 +131,8 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
 
     def _button(self, text: str) -> w.Button:
         button = w.Button(description=text if len(text) <= 80 else text[:77] + "...", tooltip=text)
-        button.on_click(lambda _: self._guarded(self._say)(text, "button"))
+        turn = len(self._match.events)
+        button.on_click(lambda _: self._press(text, "button", turn))
         return button
 
     def _narrow(self) -> None:
@@ -130,27 +143,35 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
 
     # What happens.
 
+    def _press(self, text: str, via: str, turn: int | None = None) -> None:
+        """A press in the browser: the second of a double click, or one on a button of an earlier turn, does nothing."""
+        now = time.monotonic()
+        if now - self._pressed < DOUBLE_CLICK or turn not in (None, len(self._match.events)):
+            return
+        if not text.strip():
+            self._notice.value = self._warn("There is nothing to send yet: write a message or choose an option.")
+            return
+        if len(text) > LONGEST:
+            self._notice.value = self._warn(f"Your message has {len(text)} characters; {LONGEST} are the most.")
+            return
+        self._guarded(self._say)(text, via)
+        self._pressed = time.monotonic()
+
     def _say(self, text: str, via: str) -> None:
         if not self._match.asks(self._seat):
             self._notice.value = self._warn("It is not your turn.")
             return
-        self._match.submit(self._seat, Reply(text, via=via))
-        self._rules.value = plain.rules(self._prompt, is_open=False) if self._prompt else ""
-        rejected = self._rejections()
+        events = self._match.submit(self._seat, Reply(text, via=via))
+        rejected = " ".join(e.invalid.reason for e in events if isinstance(e, Rejected) and e.seat == self._seat)
         self._lines.append(Line("you", text))
         if rejected and self._front is None:
             self._lines.append(Line("refused", rejected))
             self._notice.value = self._warn(rejected)
         else:
             self._notice.value = self._warn("")
-        if not rejected:
+        if not rejected and via == "text":
             self._message.value = ""
         self._advance()
-
-    def _rejections(self) -> str:
-        """The reason of the last reply's rejection, empty if it was accepted."""
-        ask = self._match.pending().get(self._seat)
-        return ask.rejected[-1].reason if ask is not None and ask.rejected else ""
 
     def _advance(self) -> None:
         """Let the others answer as far as they can, then draw."""
@@ -166,8 +187,16 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
                 self._stop()
         self._read()
         if self._match.ended is not None and self._kept is None:
-            self._kept = self._keep(self._match) if self._keep is not None else ""
+            self._kept = self._kept_as()
         self._draw()
+
+    def _kept_as(self) -> str:
+        """Where the record is, or that it could not be written: the result stands there either way."""
+        try:
+            return self._keep(self._match) if self._keep is not None else ""
+        except Exception:
+            log.exception("a record could not be kept")
+            return "The record could not be written yet; it is tried again when you leave this match."
 
     def _next(self) -> tuple[Seat, Player] | None:
         return next(((s, p) for s, p in self._others.items() if self._match.asks(s)), None)

@@ -42,7 +42,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
     make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
     of accepted messages. The rest says how an instance is drawn, unless `instance` gives one."""
 
-    unit: ClassVar[str] = "own importance"
+    unit: ClassVar[str] = "points of own importance"
 
     rules: Rules = "stated"
     language: str = "en"

@@ -13,8 +13,13 @@ def facts(seen: Seen) -> dict[str, str]:
     public, terms = seen.public, seen.public.terms
     cost = "valuation" if terms.frame == "keeps_item" else "cost"
     if seen.seat == "A":
-        return {f"Your {cost}": money(own_number(seen)), "The buyer's value": told(terms.seller_told, public.value)}
-    return {"Your value": money(own_number(seen)), f"The seller's {cost}": told(terms.buyer_told, public.cost)}
+        known = {f"Your {cost}": money(own_number(seen)), "The buyer's value": told(terms.seller_told, public.value)}
+    else:
+        known = {"Your value": money(own_number(seen)), f"The seller's {cost}": told(terms.buyer_told, public.cost)}
+    known = {name: "not known to you" if text == "nothing" else text for name, text in known.items()}
+    if may_talk(terms.talk, seen.seat):
+        known["To add a message"] = "a second line: message: your words"
+    return known
 
 
 def rules(seen: Seen, item: str) -> str:

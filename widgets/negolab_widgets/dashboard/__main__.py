@@ -126,7 +126,10 @@ def _status(url: str) -> int | None:
 @contextlib.contextmanager
 def _child(command: list[str], cwd: str, env: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A server as a child that ends with us, its kernels with it."""
-    process = subprocess.Popen(command, cwd=cwd, env=env)
+    # A session of its own: Ctrl-C in the terminal reaches us, and we pass it on once. A handler that is set here is the
+    # default again in the child, also where we were started with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(command, cwd=cwd, env=env, start_new_session=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         yield process

@@ -40,7 +40,9 @@ M.cull_connected = False
 M.buffer_offline_messages = False
 
 # `unsafe-eval` is what Voila's module loader needs. Nothing is loaded from anywhere else.
+# A closed page ends its kernel by a request that carries no XSRF token; there is nothing else to post to.
 c.Voila.tornado_settings = {
+    "disable_check_xsrf": True,
     "headers": {
         "Content-Security-Policy": "; ".join(
             [
@@ -57,5 +59,5 @@ c.Voila.tornado_settings = {
         ),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
-    }
+    },
 }

@@ -44,11 +44,14 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     def handle_incoming_message(self, ws_msg: Any) -> Any:
         try:
             channel, header, content = self._read(ws_msg)
+            header, content = dict(header), dict(content)
         except Exception:
             self.log.warning("guard: a malformed message was dropped")
             return None
         kind = header.get("msg_type")
-        passes = kind in self.allow_in and channel == "shell" and not header.get("subshell_id")
+        passes = (
+            isinstance(kind, str) and kind in self.allow_in and channel == "shell" and not header.get("subshell_id")
+        )
         if kind == "comm_open":
             passes = passes and content.get("target_name") in self.allow_targets
         if not passes:

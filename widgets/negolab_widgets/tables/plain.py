@@ -22,16 +22,16 @@ def header(title: str, seat: Seat, status: str, *, yours: bool) -> str:
     """The bar on top: the game, the seat, and whose turn it is."""
     return element(
         "div",
-        element("strong", escape(title)),
+        element("h1", escape(title)),
         element("span", f"you are seat {seat}"),
         element("span", escape(status), cls="nl-turn" if yours else "nl-wait", role="status"),
         cls="nl-bar",
     )
 
 
-def rules(text: str, *, is_open: bool) -> str:
-    """The whole prompt as it stood when the person sat down."""
-    return folded("Rules, as you were given them", said(text), is_open=is_open)
+def rules(text: str) -> str:
+    """The whole prompt as it stood when the person sat down, open until the person folds it."""
+    return folded("Rules, as you were given them", said(text), is_open=True)
 
 
 def log(lines: Iterable[Line], *, monospaced: bool = False) -> str:
@@ -70,7 +70,7 @@ def result(game: AnyGame, ended: Ended, seat: Seat, kept: str) -> str:
     return element(
         "div",
         element("strong", escape(words[ended.end])),
-        element("div", escape(f"You get {game.paid(ended.payoffs[seat])}.")),
+        element("div", escape(f"Your result: {game.paid(ended.payoffs[seat])}.")),
         element("div", escape(kept), cls="nl-who"),
         cls="nl-result",
         role="status",
