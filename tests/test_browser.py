@@ -72,11 +72,11 @@ def test_a_person_plays_a_game_to_its_end(game: str, served: Served, chromium: A
     shot(page, f"{game}-start")
     play_to_the_end(page)
     shot(page, f"{game}-end")
-    (record,) = [r for r in read(served.out) if r.header.game == game]
-    (seat,) = (s for s, name in record.header.players.items() if name == "person")
     text = page.locator(".nl-result").inner_text()
+    (record,) = [r for r in read(served.out) if r.id[:12] in text]
+    (seat,) = (s for s, name in record.header.players.items() if name == "person")
+    assert record.header.game == game
     assert f"Your result: {record.game.paid(record.payoffs[seat])}." in text
-    assert record.id[:12] in text
     assert not errors
     page.set_viewport_size({"width": 360, "height": 800})
     page.wait_for_timeout(300)
@@ -107,4 +107,32 @@ def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> No
     assert outside == []
     for path in ("voila/files/play.ipynb", "voila/tree", "api/contents", "api/terminals"):
         assert page.request.get(served.url + path).status in (403, 404, 405), path
+    page.close()
+
+
+def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any) -> None:
+    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
+    sit_down(page, served.url, "trading")
+    words = "The quick brown fox jumps over the lazy dog and runs on."
+    page.get_by_label("Your message").press_sequentially(words, delay=5)
+    page.get_by_role("button", name="Send message").dblclick()
+    page.wait_for_function("() => document.querySelectorAll('.nl-log .nl-table').length > 1", timeout=20_000)
+    page.wait_for_timeout(1000)
+    assert page.locator(".nl-you .nl-said").all_inner_texts() == [words]
+    page.goto("about:blank")
+    page.close()
+
+
+def test_a_closed_page_keeps_what_was_played(served: Served, chromium: Any) -> None:
+    before = len(read(served.out))
+    page = chromium.new_page()
+    sit_down(page, served.url, "trading")
+    reply(page)
+    page.wait_for_timeout(1000)
+    page.goto("about:blank")
+    for _ in range(50):
+        if len(read(served.out)) > before:
+            break
+        page.wait_for_timeout(200)
+    assert read(served.out)[-1].end == "ABORTED"
     page.close()
