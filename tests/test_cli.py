@@ -125,7 +125,7 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_ten_kills_lose_no_game_and_repeat_none(tmp_path: Path) -> None:
-    n = 20_000 if os.environ.get("NEGOLAB_SLOW") else 1500
+    n = 20_000 if os.environ.get("NEGOLAB_SLOW") else 4000
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = [*BATCH, "--n", str(n), "--out"]
     kills = 0
