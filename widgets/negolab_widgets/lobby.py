@@ -16,7 +16,7 @@ from negolab.catalog import AnyGame
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.play import made
-from negolab.players.player import players
+from negolab.players.player import Scripted, players
 from negolab.store import Store
 from negolab_widgets import html
 from negolab_widgets.seat import HumanSeat
@@ -51,9 +51,10 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._start = w.Button(description="Start the match")
         self._start.add_class("nl-primary")
         self._again = w.Button(description=LEAVE)
-        self._notice, self._table = w.HTML(), w.VBox()
+        self._about, self._notice, self._table = w.HTML(), w.HTML(), w.VBox()
         self._table.layout.grid_gap = "0.75rem"
         self._game.observe(lambda _: self._guarded(self._choices), "value")
+        self._opponent.observe(lambda _: self._guarded(self._describe), "value")
         self._preset.observe(lambda _: self._guarded(self._opponents), "value")
         self._start.on_click(lambda _: self._guarded(self._sit))
         self._again.on_click(lambda _: self._guarded(self._leave))
@@ -66,7 +67,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._kept: set[str] = set()
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guarded, self._leave)
-        self._form = w.VBox([w.HTML(head), form, self._notice, self._start])
+        self._form = w.VBox([w.HTML(head), form, self._about, self._notice, self._start])
         self._form.layout.grid_gap = "0.75rem"
         super().__init__(children=[w.HTML(html.theme()), self._form, self._table])
         self.add_class("nl-page")
@@ -84,6 +85,14 @@ class Lobby(w.VBox):  # type: ignore[misc]
         found = [name for name in players(game) if _plays(name, game)]
         self._opponent.options = found
         self._opponent.value = next((name for name in _FIRST if name in found), found[0])
+
+    def _describe(self) -> None:
+        """Say what was chosen, in the words of the game's and the opponent's own documentation."""
+        game = catalog.load(self._game.value, preset=self._preset.value)
+        opponent = players(game).get(self._opponent.value or "", Scripted)
+        told = {"The game": catalog.home(game).__doc__, "Your opponent": opponent.__doc__}
+        lines = [f"<b>{name}.</b> {html.escape(_first_paragraph(text))}" for name, text in told.items()]
+        self._about.value = html.element("div", *(html.element("p", line) for line in lines))
 
     def _sit(self) -> None:
         game = catalog.load(self._game.value, preset=self._preset.value)
@@ -145,6 +154,10 @@ def _plays(name: str, game: AnyGame) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].split())
 
 
 def _seed(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The game `balloon`: agree on one set of items under an effort limit.
+"""Two seats agree on one set of items under a common effort limit; each is paid its own importance over it.
 
 rules.py holds the game, reading.py and literal.py read its messages, play.py says what they do, instance.py draws what
 is negotiated, options.py writes messages, language.py and texts/ hold all words, scores.py measures a deal.

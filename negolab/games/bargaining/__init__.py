@@ -1,4 +1,7 @@
-"""Alternating-offer price negotiation: rules.py; what replies mean: reading.py; the designs: presets.py."""
+"""A seller (seat A) and a buyer (seat B) alternate price offers until one is accepted or the rounds are over.
+
+rules.py is the game, reading.py what replies mean, presets.py the designs.
+"""
 
 from __future__ import annotations
 

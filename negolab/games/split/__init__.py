@@ -1,4 +1,4 @@
-"""Split games: talk, then both seats say at once what they keep of a common stock."""
+"""Two seats may talk, then both say at once what they keep of a stock; each is paid its units times own value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Resource trading between two players, after TextArena's Negotiation."""
+"""Two seats trade goods that each values differently; the larger gain in own worth wins.
+
+After TextArena's two-player Negotiation.
+"""
 
 from __future__ import annotations
 
