@@ -75,8 +75,8 @@ def test_a_researchers_own_game_has_a_table_too() -> None:
 def test_no_hidden_value_is_in_any_widgets_state() -> None:
     for seat in ("A", "B"):
         game = load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
-        table = sit(game, seat, opponent="linear")
-        secret = ("37.19", "3719", "linear") if seat == "B" else ("61.73", "6173", "linear")
+        table = sit(game, seat, opponent="conceder")
+        secret = ("37.19", "3719", "conceder") if seat == "B" else ("61.73", "6173", "conceder")
         for _ in range(3):
             if table._match.ended is None:
                 table._say("51.10", "text")
@@ -168,3 +168,19 @@ def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path) -> None:
     press(lobby, "Leave this match")
     (record,) = read(tmp_path)
     assert (record.end, lobby._table.children) == ("ABORTED", ())
+
+
+def test_a_record_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path / "out")
+    press(lobby, "Start the match")
+    (tmp_path / "out").write_text("a file where the folder should be")
+    table = lobby._table.children[0]
+    while table._match.ended is None:
+        first_option(table)
+    assert "could not be written yet" in state(table)
+    press(lobby, "Leave this match")
+    assert "is a file" in lobby._notice.value
+    assert lobby._table.children, "the match is still there"
+    (tmp_path / "out").unlink()
+    press(lobby, "Leave this match")
+    assert len(read(tmp_path / "out")) == 1

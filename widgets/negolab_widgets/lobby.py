@@ -67,9 +67,9 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._kept: set[str] = set()
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guarded, self._leave)
-        self._form = w.VBox([w.HTML(head), form, self._about, self._notice, self._start])
+        self._form = w.VBox([w.HTML(head), form, self._about, self._start])
         self._form.layout.grid_gap = "0.75rem"
-        super().__init__(children=[w.HTML(html.theme()), self._form, self._table])
+        super().__init__(children=[w.HTML(html.theme()), self._form, self._table, self._notice])
         self.add_class("nl-page")
         self._guarded(self._choices)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Self
 
@@ -12,6 +13,8 @@ from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.state import Action, Private, Public, Seen
 from negolab.match import Match
 from negolab.record import Record, start
+
+log = logging.getLogger("negolab.fronts")
 
 AskSeller = Callable[[Seen], str | Reply | Action | None]
 """What the seller answers to its observation: words or a typed action. None or an exception count as no words."""
@@ -102,7 +105,9 @@ class Front:
     def _hear_seller(self, ask_seller: AskSeller, ask: Ask) -> None:
         try:
             reply = ask_seller(ask.seen)
-        except Exception:
+        except Exception as error:
+            # Counts as no words. Its text is not logged: it could hold what the seller knows.
+            log.warning("the seller failed with %s; its decision counts as missing", type(error).__name__)
             reply = None
         if isinstance(reply, Awaitable):
             raise TypeError("this seller answers later: let `play` drive the match and read `texts`")
