@@ -44,7 +44,7 @@ def sit(game: Any, seat: Seat = "B", seed: int = 1, opponent: str = "random-lega
 
 def first_option(table: HumanSeat) -> None:
     match, seat = table._match, table._seat
-    table._say(match.told(seat).say(match.told(seat).options(match.seen(seat))[0]), "button")
+    table._say(match.told(seat).say(match.told(seat).options(match.seen(seat))[0]))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_no_hidden_value_is_in_any_widgets_state() -> None:
         secret = ("37.19", "3719", "conceder") if seat == "B" else ("61.73", "6173", "conceder")
         for _ in range(3):
             if table._match.ended is None:
-                table._say("51.10", "text")
+                table._say("51.10")
             assert not [word for word in secret if re.search(rf"\b{re.escape(word)}\b", state(table))]
 
 
@@ -93,25 +93,26 @@ def test_what_the_other_knows_changes_nothing_on_the_page() -> None:
         seen = [[p.get_state(["value"]) for p in below(table) if isinstance(p, w.HTML)] for table in tables]
         assert seen[0] == seen[1]
         for table in tables:
-            table._say("Pass.", "text")
+            table._say("Pass.")
 
 
 def test_what_a_player_writes_is_never_markup() -> None:
     table = sit(load("split"), "A", opponent="greedy")
-    table._say("<message><img src=x onerror=alert(1)><script>alert(2)</script></message>", "text")
+    table._say("<message><img src=x onerror=alert(1)><script>alert(2)</script></message>")
     drawn = "".join(p.value for p in below(table) if isinstance(p, w.HTML))
     assert "<img" not in drawn
     assert "<script" not in drawn
     assert "&lt;img src=x" in drawn
 
 
-def test_a_forged_press_out_of_turn_does_nothing() -> None:
+def test_a_forged_press_after_the_end_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("negolab_widgets.seat.DOUBLE_CLICK", 0)
     table = sit(Ultimatum(outside=3), "B")
-    table._say("yes", "text")
+    table._press("yes")
     events = len(table._match.events)
-    table._say("no", "text")
+    table._press("no")
     assert len(table._match.events) == events
-    assert "not your turn" in state(table)
+    assert "The match is over." in table._controls.notice.value
 
 
 def test_a_failing_opponent_ends_the_match_without_a_word_of_what_it_knew(caplog: pytest.LogCaptureFixture) -> None:
@@ -149,7 +150,7 @@ def test_the_lobby_says_what_is_wrong_with_a_seed(tmp_path: Path) -> None:
 
 
 def test_html_is_escaped_once_and_values_are_written_as_one_would() -> None:
-    assert element("p", escape("<&'\""), cls="x") == '<p class="x">&lt;&amp;&#x27;&quot;</p>'
+    assert element("p", escape("<&'\""), cls="x") == '<p class="x">&lt;&amp;&#39;&#34;</p>'
     assert [shown(v) for v in (None, True, 2.5, 3.0, (1, 2), {"a_b": 1}, "x")] == [
         "–",
         "yes",
@@ -164,7 +165,7 @@ def test_html_is_escaped_once_and_values_are_written_as_one_would() -> None:
 def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path) -> None:
     lobby = Lobby("trading", out=tmp_path)
     press(lobby, "Start the match")
-    lobby._table.children[0]._say("Pass.", "text")
+    lobby._table.children[0]._say("Pass.")
     press(lobby, "Leave this match")
     (record,) = read(tmp_path)
     assert (record.end, lobby._table.children) == ("ABORTED", ())

@@ -1,70 +1,95 @@
-"""Escape and small builders. Every text that a player or a model wrote goes through `escape`."""
+"""Small builders of HTML. Text is escaped when it becomes a child or an attribute; what these builders made is not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from html import escape as _escape
 from importlib.resources import files
 from typing import Any
 
+from markupsafe import Markup
+from markupsafe import escape as _escape
 
-def escape(text: object) -> str:
-    """Text as HTML text, quotes included."""
-    return _escape(str(text), quote=True)
+__all__ = ["Markup", "bar", "element", "escape", "facts", "folded", "join", "label", "panel", "said", "shown", "table"]
 
 
-def element(tag: str, *children: str, cls: str = "", **attributes: str) -> str:
-    """An element around children that are HTML already."""
+def escape(text: object) -> Markup:
+    """Text as HTML text, quotes included; `Markup` stays as it is."""
+    return _escape(text if isinstance(text, Markup) else str(text))
+
+
+def join(parts: Iterable[object]) -> Markup:
+    """Parts one after the other, each escaped unless it is `Markup`."""
+    return Markup("").join(map(escape, parts))
+
+
+def element(tag: str, *children: object, cls: str = "", **attributes: str) -> Markup:
+    """An element. Children that are no `Markup` are text and escaped. Underscores in names of attributes become
+    hyphens (`aria_label`), one at the end is dropped (`for_`)."""
     named = {"class": cls, **attributes} if cls else attributes
-    written = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in named.items())
-    return f"<{tag}{written}>{''.join(children)}</{tag}>"
+    written = (f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in named.items())
+    return Markup(f"<{tag}{''.join(written)}>{join(children)}</{tag}>")
 
 
-def said(text: str) -> str:
+def said(text: str) -> Markup:
     """Text with its line breaks, as somebody wrote it."""
-    return element("div", escape(text), cls="nl-said")
+    return element("div", text, cls="nl-said", dir="auto")
 
 
-def folded(title: str, body: str, *, is_open: bool = False) -> str:
-    """A part that opens and closes."""
+def folded(title: str, body: object, *, is_open: bool = False) -> Markup:
+    """A part that opens and closes. Drawn again it forgets whether it was open: only for what is drawn once."""
     opened = {"open": ""} if is_open else {}
-    return element("details", element("summary", escape(title)), body, cls="nl-folded", **opened)
+    return element("details", element("summary", title), body, cls="nl-folded", **opened)
 
 
-def facts(values: Mapping[str, Any]) -> str:
+def panel(title: str, *body: object, cls: str = "") -> Markup:
+    """A titled part of the table."""
+    inner = (element("h2", title, cls="nl-heading"), *body)
+    return element("section", *inner, cls=f"nl-panel {cls}".rstrip(), aria_label=title)
+
+
+def bar(value: float, limit: float, text: str, *, name: str) -> Markup:
+    """A bar that fills towards a limit, with its words beside it; beyond the limit it says so by its colour too."""
+    share = max(0.0, min(1.0, value / limit)) if limit else float(value > 0)
+    fill = element("span", cls="nl-fill nl-over" if value > limit else "nl-fill", style=f"width: {share:.1%}")
+    numbers = {"aria_valuenow": f"{value:g}", "aria_valuemin": "0", "aria_valuemax": f"{limit:g}"}
+    track = element("span", fill, cls="nl-track", role="meter", aria_label=name, aria_valuetext=text, **numbers)
+    return element("div", track, element("span", text, cls="nl-bar-text"), cls="nl-meter")
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: str, *, cls: str = "") -> Markup:
+    """A table: the first cell of a row names it. Numbers stand right; `caption` is for screen readers."""
+    top = join(element("th", cell, scope="col") for cell in head)
+    whole = element(
+        "table",
+        element("caption", caption, cls="nl-hidden"),
+        element("thead", element("tr", top)) if head else "",
+        element("tbody", join(_row(cells) for cells in rows)),
+        cls=f"nl-facts {cls}".rstrip(),
+    )
+    return element("div", whole, cls="nl-wide", tabindex="0", role="group", aria_label=caption)
+
+
+def _row(cells: Sequence[object]) -> Markup:
+    first, *rest = cells
+    return element("tr", element("th", first, scope="row"), *(element("td", cell) for cell in rest))
+
+
+def facts(values: Mapping[str, Any]) -> Markup:
     """Facts as tables: a mapping of mappings becomes rows and columns, anything else a line."""
-    single = {name: value for name, value in values.items() if not _is_grid(value)}
-    grids = {name: value for name, value in values.items() if _is_grid(value)}
-    lines = _table((), ((label(name), shown(value)) for name, value in single.items()), "Your facts") if single else ""
-    return lines + "".join(_grid(name, grid) for name, grid in grids.items())
+    single = [(label(name), shown(value)) for name, value in values.items() if not _is_grid(value)]
+    grids = (_grid(name, value) for name, value in values.items() if _is_grid(value))
+    return join([table((), single, "Your facts") if single else "", *grids])
 
 
 def _is_grid(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Mapping) for v in value.values())
 
 
-def _grid(name: str, grid: Mapping[str, Mapping[str, Any]]) -> str:
+def _grid(name: str, grid: Mapping[str, Mapping[str, Any]]) -> Markup:
     columns = list(dict.fromkeys(column for row in grid.values() for column in row))
     body = ([str(key), *(shown(row.get(column)) for column in columns)] for key, row in grid.items())
-    return _table((label(name), *map(label, columns)), body, label(name))
-
-
-def _table(head: Iterable[str], body: Iterable[Iterable[str]], caption: str) -> str:
-    top = "".join(element("th", escape(cell), scope="col") for cell in head)
-    rows = "".join(_row(cells) for cells in body)
-    return element(
-        "table",
-        element("caption", escape(caption), cls="nl-hidden"),
-        element("thead", element("tr", top)) if top else "",
-        element("tbody", rows),
-        cls="nl-facts",
-    )
-
-
-def _row(cells: Iterable[str]) -> str:
-    first, *rest = cells
-    return element("tr", element("th", escape(first), scope="row"), *(element("td", escape(c)) for c in rest))
+    return table((label(name), *map(label, columns)), body, label(name))
 
 
 def label(name: str) -> str:
@@ -89,6 +114,7 @@ def shown(value: Any) -> str:
 
 
 @cache
-def theme() -> str:
+def theme() -> Markup:
     """The style sheet, as an element to put on the page once."""
-    return element("style", files("negolab_widgets").joinpath("theme.css").read_text("utf-8"))
+    colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
+    return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")

@@ -20,6 +20,7 @@ from negolab.players.player import Scripted, players
 from negolab.store import Store
 from negolab_widgets import html
 from negolab_widgets.seat import HumanSeat
+from negolab_widgets.tables.controls import column, warning
 
 log = logging.getLogger("negolab.widgets")
 
@@ -51,8 +52,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._start = w.Button(description="Start the match")
         self._start.add_class("nl-primary")
         self._again = w.Button(description=LEAVE)
-        self._about, self._notice, self._table = w.HTML(), w.HTML(), w.VBox()
-        self._table.layout.grid_gap = "0.75rem"
+        self._about, self._notice, self._table = w.HTML(), w.HTML(), column()
         self._game.observe(lambda _: self._guarded(self._choices), "value")
         self._opponent.observe(lambda _: self._guarded(self._describe), "value")
         self._preset.observe(lambda _: self._guarded(self._opponents), "value")
@@ -60,15 +60,17 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._again.on_click(lambda _: self._guarded(self._leave))
         form = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
         form.add_class("nl-form")
-        head = html.element("h1", "Play a negotiation game") + html.element(
-            "p", "Choose a game and who sits across the table. What you play is kept as a record that can be replayed."
+        head = html.join(
+            [
+                html.element("h1", "Play a negotiation game"),
+                html.element("p", "Choose a game and who sits across the table. What you play is kept as a record."),
+            ]
         )
         self._match: Match | None = None
         self._kept: set[str] = set()
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guarded, self._leave)
-        self._form = w.VBox([w.HTML(head), form, self._about, self._start])
-        self._form.layout.grid_gap = "0.75rem"
+        self._form = column(w.HTML(head), form, self._about, self._start)
         super().__init__(children=[w.HTML(html.theme()), self._form, self._table, self._notice])
         self.add_class("nl-page")
         self._guarded(self._choices)
@@ -91,8 +93,10 @@ class Lobby(w.VBox):  # type: ignore[misc]
         game = catalog.load(self._game.value, preset=self._preset.value)
         opponent = players(game).get(self._opponent.value or "", Scripted)
         told = {"The game": catalog.home(game).__doc__, "Your opponent": opponent.__doc__}
-        lines = [f"<b>{name}.</b> {html.escape(_first_paragraph(text))}" for name, text in told.items()]
-        self._about.value = html.element("div", *(html.element("p", line) for line in lines))
+        self._about.value = html.element(
+            "div",
+            *(html.element("p", html.element("b", f"{name}. "), _first_paragraph(text)) for name, text in told.items()),
+        )
 
     def _sit(self) -> None:
         game = catalog.load(self._game.value, preset=self._preset.value)
@@ -128,10 +132,10 @@ class Lobby(w.VBox):  # type: ignore[misc]
         try:
             work()
         except ValueError as error:
-            self._notice.value = html.element("div", html.escape(error), cls="nl-notice", role="alert")
+            self._notice.value = warning(str(error))
         except Exception:
             log.exception("the lobby failed")
-            self._notice.value = html.element("div", "Something went wrong on our side.", cls="nl-notice", role="alert")
+            self._notice.value = warning("Something went wrong on our side.")
 
 
 _FIRST = ("linear", "truthful", "fair-split", "greedy")

@@ -1,4 +1,4 @@
-"""One person's seat at a match: controls over the same `Match` that scripts and models play.
+"""One person's seat at a match: a game's table over the same `Match` that scripts and models play.
 
 Only what the seat may see is ever put into a widget's state. A widget is not a control either: a disabled button can
 be pressed and a value rewritten from the browser, so every reply goes through the match, which checks it.
@@ -15,21 +15,19 @@ from typing import Any, ParamSpec
 
 import ipywidgets as w
 
-from negolab.events import Rejected
+from negolab.events import Event, Rejected
 from negolab.fronts import front
-from negolab.game import Observation, Reply, Seat
+from negolab.game import Observation, Reply, Seat, other
 from negolab.match import Match
 from negolab.play import hear
 from negolab.players.player import Player
-from negolab_widgets import html
-from negolab_widgets.tables import plain
-from negolab_widgets.tables.plain import Line
+from negolab_widgets import closing, html
+from negolab_widgets.tables import table
+from negolab_widgets.tables.controls import Desk
+from negolab_widgets.tables.talk import Said, talk
 
 log = logging.getLogger("negolab.widgets")
 P = ParamSpec("P")
-
-MOST_BUTTONS = 24
-"""With more options than this, they become a list to choose from."""
 
 DOUBLE_CLICK = 0.4
 """Seconds after a reply in which another press is the same one."""
@@ -54,124 +52,92 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._match, self._seat, self._others = match, seat, dict(others)
         self._title, self._keep = title, keep
         self._kept: str | None = None
+        self._table = table(match.game)
         self._front = front(match.game, seat)
         self._heard = 0
         self._pressed = 0.0
-        self._lines: list[Line] = []
+        self._lines: list[Said] = []
         self._since: Observation[Any, Any] = match.seen(seat)
         self._unread = True
         self._thinking: asyncio.Task[None] | None = None
-        self._build()
-        super().__init__(children=self._parts)
-        self.layout.grid_gap = "0.75rem"
+        super().__init__(children=self._parts())
         self.add_class("nl-page")
-        if self._front is None:
-            self._rules.value = plain.rules(match.told(seat).prompt(self._since, None))
         self._guarded(self._advance)()
 
     # What is on the table.
 
-    def _build(self) -> None:
-        self._header, self._rules, self._log, self._own = w.HTML(), w.HTML(), w.HTML(), w.HTML()
-        self._options = w.Box()
-        self._options.add_class("nl-options")
-        self._filter = w.Text(
-            description="Or find one of your options", continuous_update=False, placeholder="type words, then Enter"
-        )
-        self._list = w.Select(description="Your options", rows=6)
-        # Sent as a whole when the box is left, so that a press on the button cannot come before the last letters.
-        self._message = w.Textarea(
-            description="Your message", rows=3, placeholder="Write your reply here.", continuous_update=False
-        )
-        self._send_button = w.Button(description="Send message")
-        self._send_button.add_class("nl-primary")
-        self._choose_button = w.Button(description="Play the chosen option")
-        self._notice, self._result = w.HTML(), w.HTML()
-        self._send_button.on_click(lambda _: self._press(self._message.value, "text"))
-        self._choose_button.on_click(lambda _: self._press(self._list.value or "", "button"))
-        self._filter.observe(lambda _: self._guarded(self._narrow)(), "value")
-        choose = w.VBox([self._options, self._filter, self._list, self._choose_button])
-        main = w.VBox([self._log, self._result, self._notice, self._message, self._send_button, choose])
-        side = w.VBox([self._own])
-        main.add_class("nl-main")
-        side.add_class("nl-side")
-        columns = w.Box([main, side])
+    def _parts(self) -> list[w.Widget]:
+        told, seen = self._match.told(self._seat), self._match.seen(self._seat)
+        self._header, self._log, self._result = w.HTML(), w.HTML(), w.HTML()
+        self._controls = self._table.Controls(told, seen, Desk(self._press, self._guarded, self._log))
+        self._rules = w.HTML()
+        if self._front is None:
+            self._fold_rules(told.prompt(seen, None))
+        self._controls.main.add_class("nl-main")
+        self._controls.side.add_class("nl-side")
+        columns = w.Box([self._controls.main, self._controls.side])
         columns.add_class("nl-columns")
-        for box in (main, side, choose):
-            box.layout.grid_gap = box.layout.gap = "0.75rem"
-        self._parts = [w.HTML(html.theme()), self._header, self._rules, columns]
+        return [w.HTML(html.theme()), self._header, self._rules, self._result, columns]
+
+    def _fold_rules(self, text: str) -> None:
+        self._rules.value = html.folded("Rules, as you were given them", html.said(text))
 
     def _draw(self) -> None:
         match, seat = self._match, self._seat
-        told, seen = match.told(seat), match.seen(seat)
-        asked, over = match.asks(seat), match.ended is not None
-        status = "The match is over." if over else "It is your turn." if asked else "Waiting for the other seat."
-        self._header.value = plain.header(self._title, seat, status, yours=asked)
-        self._log.value = plain.log(self._lines, monospaced=self._front is not None)
-        self._own.value = plain.own(told, seen)
-        self._result.layout.display = None if over else "none"
+        told, seen, asked = match.told(seat), match.seen(seat), match.asks(seat)
+        self._header.value = self._bar(told, seen, asked=asked)
+        self._log.value = talk(self._lines, monospaced=self._front is not None)
         if match.ended is not None:
-            self._result.value = plain.result(told, match.ended, seat, self._kept or "")
-        self._offer([told.say(action) for action in told.options(seen)] if asked else [])
-        for control in (self._message, self._send_button):
-            control.disabled = not asked
-            control.layout.display = "none" if over else None
+            self._result.value = closing.result(told, match.ended, seat, self._kept or "")
+        self._controls.update(seen, asked=asked)
 
-    def _offer(self, options: list[str]) -> None:
-        """A button per option, or a list where there are many."""
-        self._texts = options
-        few = len(options) <= MOST_BUTTONS
-        old, self._options.children = self._options.children, [self._button(t) for t in options] if few else []
-        for button in old:
-            button.close()
-        for control in (self._filter, self._list, self._choose_button):
-            control.layout.display = "none" if few else None
-        self._filter.value = ""
-        self._narrow()
-
-    def _button(self, text: str) -> w.Button:
-        button = w.Button(description=text if len(text) <= 80 else text[:77] + "...", tooltip=text)
-        turn = len(self._match.events)
-        button.on_click(lambda _: self._press(text, "button", turn))
-        return button
-
-    def _narrow(self) -> None:
-        wanted = self._filter.value.lower().split()
-        found = [text for text in self._texts if all(word in text.lower() for word in wanted)]
-        self._list.options = found
-        self._list.value = found[0] if found else None
+    def _bar(self, told: Any, seen: Observation[Any, Any], *, asked: bool) -> str:
+        """The game, the seat, how far the match is, and whose turn it is."""
+        away = self._table.role(told, other(self._seat))
+        waiting = f"Waiting for {away}."
+        status = "The match is over." if self._match.ended else "It is your turn." if asked else waiting
+        return html.element(
+            "div",
+            html.element("h1", self._title),
+            html.element("span", f"You are {self._table.role(told, self._seat)}."),
+            html.element("span", self._table.clock(told, seen)),
+            html.element("span", status, cls="nl-turn" if asked else "nl-wait", role="status"),
+            cls="nl-bar",
+        )
 
     # What happens.
 
-    def _press(self, text: str, via: str, turn: int | None = None) -> None:
-        """A press in the browser: the second of a double click, or one on a button of an earlier turn, does nothing."""
-        now = time.monotonic()
-        if now - self._pressed < DOUBLE_CLICK or turn not in (None, len(self._match.events)):
+    def _press(self, text: str) -> None:
+        """A reply from the browser: the second of a double click does nothing."""
+        if time.monotonic() - self._pressed < DOUBLE_CLICK:
+            return
+        if not self._match.asks(self._seat):
+            self._controls.refuse("The match is over." if self._match.ended else "It is not your turn.")
             return
         if not text.strip():
-            self._notice.value = self._warn("There is nothing to send yet: write a message or choose an option.")
+            self._controls.refuse("There is nothing to send yet: write a message or choose an option.")
             return
         if len(text) > LONGEST:
-            self._notice.value = self._warn(f"Your message has {len(text)} characters; {LONGEST} are the most.")
+            self._controls.refuse(f"Your message has {len(text)} characters; {LONGEST} are the most.")
             return
-        self._guarded(self._say)(text, via)
+        self._say(text)
         self._pressed = time.monotonic()
 
-    def _say(self, text: str, via: str) -> None:
-        if not self._match.asks(self._seat):
-            self._notice.value = self._warn("It is not your turn.")
-            return
-        events = self._match.submit(self._seat, Reply(text, via=via))
-        rejected = " ".join(e.invalid.reason for e in events if isinstance(e, Rejected) and e.seat == self._seat)
-        self._lines.append(Line("you", text))
-        if rejected and self._front is None:
-            self._lines.append(Line("refused", rejected))
-            self._notice.value = self._warn(rejected)
+    def _say(self, text: str) -> None:
+        events = self._match.submit(self._seat, Reply(text, via="table"))
+        self._lines.append(Said("you", text, kind="own"))
+        refused = self._refusal(events)
+        if refused:
+            self._lines += [] if self._front else [Said("not accepted", refused, kind="refused")]
+            self._controls.refuse(refused)
         else:
-            self._notice.value = self._warn("")
-        if not rejected and via == "text":
-            self._message.value = ""
+            self._controls.accepted()
         self._advance()
+
+    def _refusal(self, events: list[Event]) -> str:
+        """Why a reply was not accepted, in the words of the front where there is one; "" if it was."""
+        reasons = [e.invalid.reason for e in events if isinstance(e, Rejected) and e.seat == self._seat]
+        return self._front(self._match.events)[-1] if reasons and self._front else " ".join(reasons)
 
     def _advance(self) -> None:
         """Let the others answer as far as they can, then draw."""
@@ -213,14 +179,16 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         match, seat = self._match, self._seat
         if self._front is not None:
             texts = self._front(match.events) if match.asks(seat) or match.ended is not None else []
-            self._lines += [Line("table", text) for text in texts[self._heard :]]
+            if texts and not self._heard:
+                self._fold_rules(texts[0])
+            self._lines += [Said("the manager", text) for text in texts[self._heard :]]
             self._heard = max(self._heard, len(texts))
             return
         seen = match.seen(seat)
         if not (match.asks(seat) or match.ended is not None) or (seen is self._since and not self._unread):
             return
         if news := match.told(seat).prompt(seen, self._since).strip():
-            self._lines.append(Line("table", news))
+            self._lines.append(Said("the table", news))
         self._since, self._unread = seen, False
 
     # Faults.
@@ -243,7 +211,4 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
 
     def _failed(self) -> None:
         log.exception("a table failed")
-        self._notice.value = self._warn("Something went wrong on our side.")
-
-    def _warn(self, text: str) -> str:
-        return html.element("div", html.escape(text), cls="nl-notice", role="alert")
+        self._controls.refuse("Something went wrong on our side.")

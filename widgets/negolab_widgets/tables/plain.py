@@ -1,77 +1,84 @@
-"""The table for any game: pure functions from what one seat may see to HTML."""
+"""The table for any game: its prompts as a log, its options as buttons, and a box to type in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any
+
+import ipywidgets as w
+from typing_extensions import override
 
 from negolab.catalog import AnyGame
-from negolab.events import Ended
 from negolab.game import Observation, Seat
-from negolab_widgets.html import element, escape, facts, folded, said
+from negolab_widgets import html
+from negolab_widgets.html import Markup
+from negolab_widgets.tables import controls
+from negolab_widgets.tables.controls import column, row, shown_if
+from negolab_widgets.tables.typed import Typed
+
+MOST_BUTTONS = 24
+"""With more options than this, they become a list to choose from."""
 
 
-class Line(NamedTuple):
-    """One entry of the log: who speaks, and what."""
-
-    who: Literal["table", "you", "refused"]
-    text: str
+def role(game: AnyGame, seat: Seat) -> str:
+    return f"seat {seat}"
 
 
-def header(title: str, seat: Seat, status: str, *, yours: bool) -> str:
-    """The bar on top: the game, the seat, and whose turn it is."""
-    return element(
-        "div",
-        element("h1", escape(title)),
-        element("span", f"you are seat {seat}"),
-        element("span", escape(status), cls="nl-turn" if yours else "nl-wait", role="status"),
-        cls="nl-bar",
-    )
+def clock(game: AnyGame, seen: Observation[Any, Any]) -> str:
+    return ""
 
 
-def rules(text: str) -> str:
-    """The whole prompt as it stood when the person sat down, open until the person folds it."""
-    return folded("Rules, as you were given them", said(text), is_open=True)
+def render(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
+    return html.join([own(game, seen), html.panel("What you were told", html.said(game.prompt(seen, None)))])
 
 
-def log(lines: Iterable[Line], *, monospaced: bool = False) -> str:
-    """What was said, oldest first."""
-    names = {"table": "table", "you": "you", "refused": "not accepted"}
-    classes = {"table": "nl-table", "you": "nl-you", "refused": "nl-bad"}
-    entries = [
-        element("div", element("div", names[line.who], cls="nl-who"), said(line.text), cls=classes[line.who])
-        for line in lines
-    ]
-    cls = "nl-log nl-mono" if monospaced else "nl-log"
-    # The outer box runs from the bottom up, so that it always shows the newest entry.
-    return element("div", element("div", *entries), cls=cls, role="log", aria_label="What was said", tabindex="0")
-
-
-def own(game: AnyGame, seen: Observation[Any, Any]) -> str:
+def own(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
     """The seat's private facts."""
-    return element(
-        "section",
-        element("div", "What you know", cls="nl-heading"),
-        facts(game.facts(seen)),
-        cls="nl-panel",
-        aria_label="What you know",
-    )
+    return html.panel("What you know", html.facts(game.facts(seen)))
 
 
-def result(game: AnyGame, ended: Ended, seat: Seat, kept: str) -> str:
-    """The end as this seat may know it."""
-    words = {
-        "AGREED": "It ended in agreement.",
-        "NO_DEAL": "It ended without a deal.",
-        "OUT_OF_TIME": "The turns ran out without a deal.",
-        "FORFEIT": "It ended by a forfeit.",
-        "ABORTED": "The match was stopped.",
-    }
-    return element(
-        "div",
-        element("strong", escape(words[ended.end])),
-        element("div", escape(f"Your result: {game.paid(ended.payoffs[seat])}.")),
-        element("div", escape(kept), cls="nl-who"),
-        cls="nl-result",
-        role="status",
-    )
+class Controls(controls.Controls):
+    """A button per option, or a searchable list where there are many; the reply can always be typed."""
+
+    @override
+    def build(self) -> None:
+        self._own = w.HTML()
+        self._typed = Typed(self)
+        self._options = row()
+        self._options.add_class("nl-options")
+        self._filter = w.Text(
+            description="Or find one of your options", continuous_update=False, placeholder="type words, then Enter"
+        )
+        self._list = w.Select(description="Your options", rows=6)
+        self._choose = self.button("Play the chosen option", lambda: self.say(self._list.value or ""))
+        self._texts: list[str] = []
+        self.on_change(self._filter, self._narrow)
+        choices = column(self._options, self._filter, self._list, self._choose, self.notice)
+        self.main.children = [self.desk.log, self._typed.widget, choices]
+        self.side.children = [self._own]
+
+    @override
+    def draw(self) -> None:
+        self._own.value = own(self.game, self.seen)
+        self._typed.draw(asked=self.asked)
+        self._texts = [self.game.say(a) for a in self.game.options(self.seen)] if self.asked else []
+        few = len(self._texts) <= MOST_BUTTONS
+        old, self._options.children = self._options.children, [self._button(t) for t in self._texts] if few else []
+        for button in old:
+            button.close()
+        for control in (self._filter, self._list, self._choose):
+            shown_if(control, not few)
+        self._filter.value = ""
+        self._narrow()
+
+    @override
+    def taken(self) -> None:
+        self._typed.clear()
+
+    def _button(self, text: str) -> w.Button:
+        return self.button(text if len(text) <= 80 else text[:77] + "...", lambda: self.say(text), hint=text)
+
+    def _narrow(self) -> None:
+        wanted = self._filter.value.lower().split()
+        found = [text for text in self._texts if all(word in text.lower() for word in wanted)]
+        self._list.options = found
+        self._list.value = found[0] if found else None

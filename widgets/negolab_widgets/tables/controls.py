@@ -1,0 +1,133 @@
+"""What stands before a seat and the controls by which it answers: made once, drawn again from what the seat sees.
+
+A control is no gate: a disabled one can be pressed and a value rewritten from the browser. All that a control does is
+to put a reply together; the match reads it like any other and says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets as w
+
+from negolab.catalog import AnyGame
+from negolab.game import Observation
+from negolab_widgets import html
+
+
+class Desk:
+    """What controls are given by the seat they belong to.
+
+    `play(text)` sends a reply; `guard(work)` wraps a callback so that a fault shows one plain sentence; `log` shows
+    what was said so far, as the game's prompts or its front word it.
+    """
+
+    def __init__(self, play: Callable[[str], None], guard: Callable[..., Callable[..., None]], log: w.HTML) -> None:
+        self.play, self.guard, self.log = play, guard, log
+
+
+class Controls:
+    """A subclass builds its widgets once in `build` (into `main` and `side`), and sets their state in `draw` from
+    `self.seen` and `self.asked`. `taken` is called when a reply of its own was accepted, to clear what was entered."""
+
+    def __init__(self, game: AnyGame, seen: Observation[Any, Any], desk: Desk) -> None:
+        self.game, self.seen, self.desk = game, seen, desk
+        self.seat = seen.seat
+        self.asked = False
+        self.notice = self.new_notice()
+        self._beside = self.notice
+        self.main, self.side = column(), column()
+        self.build()
+
+    # What a game's table writes.
+
+    def build(self) -> None:
+        """Make the widgets."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Set them from `self.seen`; controls are enabled exactly if `self.asked`."""
+        raise NotImplementedError
+
+    def taken(self) -> None:
+        """A reply was accepted: clear what was entered."""
+
+    # What it has for that.
+
+    def button(self, text: str, work: Callable[[], None], *, cls: str = "", hint: str = "") -> w.Button:
+        """A button whose press calls `work`."""
+        button = w.Button(description=text, tooltip=hint or None)
+        button.on_click(lambda _: self.desk.guard(work)())
+        if cls:
+            button.add_class(cls)
+        return button
+
+    def on_change(self, control: w.Widget, work: Callable[[], None], trait: str = "value") -> None:
+        """Call `work` when a control's value changes."""
+        control.observe(lambda _: self.desk.guard(work)(), trait)
+
+    def say(self, text: str, beside: w.HTML | None = None) -> None:
+        """Send a reply; should it be refused, the reason is shown `beside` the control that caused it."""
+        self._quiet()
+        self._beside = self.notice if beside is None else beside
+        self.desk.play(text)
+
+    def act(self, action: Any, beside: w.HTML | None = None) -> None:
+        """Send a typed action as its words."""
+        self.say(self.game.say(action), beside)
+
+    def refuse(self, reason: str) -> None:
+        """Show why nothing was done, where it was tried."""
+        self._beside.value = warning(reason)
+
+    def new_notice(self) -> w.HTML:
+        """A place for a refusal, to stand beside a control."""
+        return w.HTML(warning(""))
+
+    # What the seat calls.
+
+    def update(self, seen: Observation[Any, Any], *, asked: bool) -> None:
+        self.seen, self.asked = seen, asked
+        self.draw()
+
+    def accepted(self) -> None:
+        self._quiet()
+        self.taken()
+
+    def _quiet(self) -> None:
+        for notice in {self._beside, self.notice}:
+            notice.value = warning("")
+
+
+def warning(text: str) -> html.Markup:
+    """A refusal or a fault, read aloud when it appears; its place is kept while it is empty."""
+    return html.element("div", text, cls="nl-notice", role="alert")
+
+
+def column(*children: w.Widget) -> w.VBox:
+    """Widgets below each other, with air between them."""
+    box = w.VBox(list(children))
+    box.add_class("nl-column")
+    return box
+
+
+def row(*children: w.Widget) -> w.Box:
+    """Widgets beside each other, wrapping where there is no room."""
+    box = w.Box(list(children))
+    box.add_class("nl-row")
+    return box
+
+
+def framed(*children: w.Widget) -> w.VBox:
+    """Controls that belong together, on a panel of their own."""
+    box = column(*children)
+    box.add_class("nl-panel")
+    return box
+
+
+def shown_if(widget: w.Widget, visible: bool) -> None:
+    """Take a widget off the page or put it back."""
+    wanted = None if visible else "none"
+    if widget.layout.display != wanted:
+        widget.layout.display = wanted
