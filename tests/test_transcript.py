@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
+from html import unescape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,14 @@ import pytest
 from negolab import laws
 from negolab.catalog import games, load
 from negolab.formats import clembench, transcript
-from negolab.game import Invalid, Seat
+from negolab.formats.transcript.head import head
+from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record, from_line
+from negolab.store import read
 
+ROOT = Path(__file__).parent.parent
 SMALL = Instance(
     {"A01": 10, "B02": 20, "<b>|`": 30},
     40,
@@ -105,6 +111,11 @@ def test_any_game_has_a_transcript(game: str, seat: Seat) -> None:
 # Styles.
 
 
+def plain(page: str) -> str:
+    """What a page says, on one line."""
+    return " ".join(unescape(re.sub("<[^>]*>", " ", page.split("</head>")[1])).split())
+
+
 def test_the_published_layout_escapes_nothing() -> None:
     text = transcript.clembench(balloon("PROPOSAL: {'A01'}\nARGUMENT: {'50 % of \\it'}"))
     assert text.startswith("\n\\documentclass{article}\n") and text.endswith("\n}\n\n\\end{document}\n")
@@ -122,10 +133,122 @@ def test_a_page_runs_nothing_and_asks_nobody() -> None:
 
 def test_a_page_tells_the_instance_and_the_scores() -> None:
     page = transcript.html(balloon(PROPOSE, AGREE))
-    assert "<tr><th>A01</th><td>10</td><td>7</td><td>9</td></tr>" in page
-    assert "<tr><th>main</th><td>96.1538</td></tr>" in page and "<tr><th>payoff B</th><td>21</td></tr>" in page
-    own = transcript.html(balloon(PROPOSE, AGREE).seen_by("A"))
-    assert "<tr><th>A01</th><td>10</td><td>7</td></tr>" in own
+    assert plain(page).count("A01 10 7 9") == 1 and "main 96.1538" in plain(page)
+    assert "Outcome Agreed" in plain(page) and "B · <y> 21 points of own importance" in plain(page)
+    own = plain(transcript.html(balloon(PROPOSE, AGREE).seen_by("A")))
+    assert "A01 10 7 B02 20 3" in own and "Outcome Agreed A 10 points of own importance Start" in own
+
+
+def test_a_refusal_is_shown_with_its_reason_where_it_was_told() -> None:
+    record = balloon(PROPOSE, "oh no", "again", "and again")
+    rows = transcript.rows(record)
+    assert [row.codes for row in rows if row.sender == "B"] == [("no_argument",)] * 3
+    assert [row.refusal for row in rows] == [False] * 4 + [True, False, True, False, False, False]
+    assert [bool(row.reason) for row in rows] == [False] * 7 + [True, False, False]
+    assert rows[7].reason == rows[6].text and rows[7].forfeit
+    for style in ("html", "markdown", "latex"):
+        text = transcript.export(record, style)
+        assert text.count("not accepted") >= 3 and "forfeit" in text
+
+
+def test_words_that_are_passed_on_carry_their_reason() -> None:
+    twice = "AGREE: {'A01'}\nAGREE: {'B02'}\nARGUMENT: {'so'}"
+    record = balloon(PROPOSE, twice, "ARGUMENT: {'eh'}", AGREE, preset="clembench")
+    (refused,) = (row for row in transcript.rows(record) if row.codes)
+    assert refused.text == twice and refused.reason
+
+
+def test_a_reply_says_how_long_it_took() -> None:
+    match = Match(load("balloon", instance=SMALL), seed=0)
+    usage = {"prompt_tokens": 812, "completion_tokens": 96, "total_tokens": 908}
+    match.submit("A", Reply(PROPOSE, asked_at=3.0, answered_at=5.14, usage=usage))
+    match.submit("B", Reply(AGREE, usage={"total_tokens": 7}))
+    assert [row.taken for row in transcript.rows(match.record())][1:4:2] == ["2.1 s, 812 + 96 tokens", "7 tokens"]
+    for style in ("html", "markdown"):
+        assert "2.1 s, 812 + 96 tokens" in transcript.export(match.record(), style)
+
+
+def test_an_unfinished_match_has_no_payoffs() -> None:
+    top = head(balloon(PROPOSE))
+    assert top.end == "Not over" and top.outcome == [("end", "Not over")]
+    assert "points of own importance" not in transcript.html(balloon(PROPOSE))
+
+
+def test_what_both_seats_know_stands_once() -> None:
+    (record,) = read(ROOT / "data" / "replays" / "trading.jsonl")
+    (start,) = (part for part in head(record).parts if part.name == "Start")
+    assert start.facts == [("gain so far", "0"), ("worth now (A)", "1102"), ("worth now (B)", "1507")]
+    (goods,) = start.tables
+    assert goods.columns[:3] == ("goods", "you hold (A)", "worth each (A)") and len(goods.columns) == 7
+    (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
+    (start,) = (part for part in head(record).parts if part.name == "Start")
+    assert start.tables[0].columns == ("stock", "to be divided", "worth each to you (A)", "worth each to you (B)")
+
+
+def test_a_seat_is_not_told_what_was_hidden() -> None:
+    (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
+    assert [part.name for part in head(record).after] == ["Hidden at the start", "Histories"]
+    for seat in SEATS:
+        assert head(record.seen_by(seat)).after == []
+        assert [part.name for part in head(record.seen_by(seat)).parts] == ["Start", "Parameters"]
+
+
+# Colours.
+
+
+@cache
+def colours() -> dict[str, tuple[str, str]]:
+    """Token -> its colour on a light and on a dark page."""
+    sheet = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
+    return {name: (a, b) for name, a, b in re.findall(r"(--nl-[\w-]+): light-dark\((#\w{6}), (#\w{6})\);", sheet)}
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours by WCAG 2.2, from 1 to 21."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("paper", ["paper", "panel", "own", "bad-paper", "a", "b", "master"])
+def test_what_is_written_can_be_read(paper: str, scheme: int) -> None:
+    for ink in ("ink", "soft", "bad"):
+        assert contrast(colours()[f"--nl-{ink}"][scheme], colours()[f"--nl-{paper}"][scheme]) >= 4.5
+
+
+def test_a_page_uses_the_colours_that_there_are() -> None:
+    page = transcript.html(balloon(PROPOSE, AGREE))
+    used = set(re.findall(r"var\((--nl-[\w-]+)\)", page))
+    assert used <= {*colours(), "--nl-gap", "--nl-radius"} and {"--nl-a", "--nl-b", "--nl-master"} <= used
+    sheet = files("negolab.formats.transcript").joinpath("page.css").read_text("utf-8")
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb", sheet)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_page_fits_the_screen_and_runs_nothing(chromium: Any, tmp_path: Path, width: int, scheme: str) -> None:
+    small = Instance({"A01": 10, "Q" * 300: 1}, 40, {"A": {"A01": 1, "Q" * 300: 2}, "B": {"A01": 1, "Q" * 300: 2}})
+    nasty = "Q" * 2000 + " \u202e " + NASTY
+    record = balloon("PROPOSAL: {'A01'}\nARGUMENT: {'so'}", nasty, instance=small)
+    (tmp_path / "it.html").write_text(transcript.html(record), "utf-8")
+    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "it.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert asked == [(tmp_path / "it.html").as_uri()] and page.locator("script").count() == 0
+    left = [page.locator(f"li > .{cls}").first.bounding_box()["x"] for cls in ("a.to-gm", "gm.to-b", "b.to-gm")]
+    assert left == sorted(left) if width > 800 else max(left) < 50
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb({}, {}, {})".format(*bytes.fromhex(colours()["--nl-paper"][scheme == "dark"][1:]))
+    page.close()
 
 
 def test_nothing_in_a_fence_closes_it() -> None:

@@ -10,7 +10,7 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
-from negolab.game import SEATS, End, Invalid, Observation, Seat, observe
+from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, observe
 from negolab.record import Closing, Fold, Record, View, start
 
 Who = Literal["A", "B", "GM"]
@@ -34,6 +34,16 @@ class Row(msgspec.Struct, frozen=True):
     sender: Who
     receiver: Who
     text: str
+    codes: tuple[str, ...] = ()
+    """What was wrong with it; () for what was accepted, or said by the master."""
+    reason: str = ""
+    """Why it was refused, if no later row tells its author."""
+    refusal: bool = False
+    """The master says why it refused the row before."""
+    forfeit: bool = False
+    """With it its author used up the allowance of refused replies; what that costs is for the rules to say."""
+    taken: str = ""
+    """How long the reply took and how many tokens, where that is known."""
 
     @property
     def cell(self) -> str:
@@ -45,6 +55,24 @@ class Row(msgspec.Struct, frozen=True):
         """Its direction in words."""
         sender, receiver = (who.replace("GM", "master") for who in (self.sender, self.receiver))
         return sender if sender == receiver else f"{sender} → {receiver}"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is to be noticed about it: refused and for what, a refusal, a forfeit."""
+        refused = f"not accepted ({', '.join(self.codes)})" if self.codes else ""
+        flags = (refused, "why it was not accepted" if self.refusal else "", "forfeit" if self.forfeit else "")
+        return tuple(filter(None, flags))
+
+
+def taken(reply: Reply) -> str:
+    """`2.1 s, 812 + 96 tokens` (read and written), or as much of it as is recorded."""
+    parts = []
+    if reply.asked_at is not None and reply.answered_at is not None:
+        parts.append(f"{max(0.0, reply.answered_at - reply.asked_at):.1f} s")
+    usage = reply.usage or {}
+    read_and_written = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    tokens = " + ".join(str(n) for n in read_and_written if n is not None) or usage.get("total_tokens")
+    return ", ".join([*parts, f"{tokens} tokens"] if tokens else parts)
 
 
 def rows(source: Record | View, *, prompt: Prompt | None = None, reason: Reason | None = None) -> list[Row]:
@@ -65,19 +93,34 @@ class _Telling:
         self._prompt = prompt or (lambda seen, since: games[seen.seat].prompt(seen, since))
         self._reason = reason or (lambda invalid: invalid.reason)
         self._since: dict[Seat, Seen] = {}
+        self._said: dict[Seat, int] = {}
         self._rejected: dict[Seat, Invalid] = {}
 
-    def reply(self, seen: Seen, text: str) -> None:
+    def reply(self, seen: Seen, reply: Reply) -> None:
         seat = seen.seat
         rejected = self._rejected.pop(seat, None)
-        told = self._prompt(seen, self._since.get(seat)) if rejected is None else self._reason(rejected)
+        if rejected is None:
+            self.rows.append(Row("GM", seat, self._prompt(seen, self._since.get(seat))))
+        else:
+            self._mark(seat, reason="")
+            self.rows.append(Row("GM", seat, self._reason(rejected), refusal=True))
         self._since[seat] = seen
-        self.rows += (Row("GM", seat, told), Row(seat, "GM", text))
+        self._said[seat] = len(self.rows)
+        self.rows.append(Row(seat, "GM", reply.text, taken=taken(reply)))
 
     def reject(self, seen: Seen, rejected: Rejected) -> None:
         if rejected.wordless:
-            self.reply(seen, f"(no words: {', '.join(rejected.invalid.codes)})")
+            self.reply(seen, Reply(f"(no words: {', '.join(rejected.invalid.codes)})"))
         self._rejected[seen.seat] = rejected.invalid
+        self._mark(seen.seat, codes=rejected.invalid.codes, reason=self._reason(rejected.invalid))
+
+    def forfeit(self, seat: Seat) -> None:
+        self._mark(seat, forfeit=True)
+
+    def _mark(self, seat: Seat, **changes: Any) -> None:
+        """Change the row of what this seat said last."""
+        at = self._said[seat]
+        self.rows[at] = msgspec.structs.replace(self.rows[at], **changes)
 
     def move_on(self, *seats: Seat) -> None:
         """The rejections of these seats are history."""
@@ -96,9 +139,11 @@ def _of_record(record: Record, prompt: Prompt | None, reason: Reason | None) -> 
         before = fold.state.public
         match event:
             case Replied(seat, reply):
-                telling.reply(observe(fold.state, seat), reply.text)
+                telling.reply(observe(fold.state, seat), reply)
             case Rejected(seat):
                 telling.reject(observe(fold.state, seat), event)
+            case Forfeited(seat):
+                telling.forfeit(seat)
             case Ended(end):
                 telling.end(end)
         after = fold.apply(event).public
@@ -120,9 +165,11 @@ def _of_view(view: View, prompt: Prompt | None, reason: Reason | None) -> list[R
                     telling.move_on(view.seat)
                 seen = entry
             case Replied(_, reply) if seen is not None:
-                telling.reply(seen, reply.text)
+                telling.reply(seen, reply)
             case Rejected() if seen is not None:
                 telling.reject(seen, entry)
+            case Forfeited(seat):
+                telling.forfeit(seat)
             case Closing(end):
                 telling.end(end)
     return telling.rows

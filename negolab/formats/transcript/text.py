@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from negolab.formats.transcript.head import Facts, Head, Table, head
+from negolab.formats.transcript.head import Facts, Head, Part, Table, head
 from negolab.formats.transcript.telling import rows
 from negolab.record import Record, View
 
@@ -16,8 +16,13 @@ def markdown(source: Record | View) -> str:
     top = head(source)
     lines = [f"# {_safe(top.title)}", "", *_head(top), "## Messages"]
     for number, row in enumerate(rows(source), 1):
-        lines += ["", f"**{number} · {row.way}**", "", *_fenced(row.text)]
-    return "\n".join(lines) + "\n"
+        remarks = "".join(f" · {_safe(remark)}" for remark in (*row.flags, row.taken) if remark)
+        lines += ["", f"**{number} · {row.way}**{remarks}", "", *_fenced(row.text)]
+        if row.reason:
+            lines += ["", f"Why {number} was not accepted:", "", *_fenced(row.reason)]
+    for part in top.after:
+        lines += ["", *_part(part)]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _safe(text: str) -> str:
@@ -31,11 +36,14 @@ def _fenced(text: str) -> tuple[str, str, str]:
 
 
 def _head(top: Head) -> list[str]:
-    parts = [("Match", top.about), ("Parameters", top.parameters), ("Start", top.start)]
-    lines = [line for name, facts in parts if facts for line in (f"## {name}", "", *_facts(facts), "")]
-    for table in top.tables:
+    return [*_facts(top.outcome), "", *(line for part in top.parts for line in _part(part))]
+
+
+def _part(part: Part) -> list[str]:
+    lines = [f"## {part.name}", "", *_facts(part.facts), *([""] if part.facts else [])]
+    for table in part.tables:
         lines += [*_table(table), ""]
-    return [*lines, "## Outcome", "", *_facts(top.outcome), ""]
+    return lines
 
 
 def _facts(facts: Facts) -> list[str]:
