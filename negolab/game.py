@@ -124,6 +124,12 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     unit: ClassVar[str] = "points"
     """What a payoff is counted in."""
 
+    stake_unit: ClassVar[str | None] = None
+    """What `stakes` and `frontier` are counted in, where it is not `unit`."""
+
+    divisible: ClassVar[bool] = False
+    """True if the points of `frontier` are corners of one line, False if they stand alone."""
+
     Hidden: ClassVar[Any] = type(None)
     """Type of `State.hidden`, so that records can be read back."""
 
@@ -189,6 +195,16 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
         """The disagreement point: what each seat is paid without a deal."""
         return {"A": 0, "B": 0}
+
+    def stakes(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+        """For the experimenter: what the match would pay if each proposal in `action`, which `seat` may play in
+        `state`, were accepted. One entry per proposal, in order; () where nothing is proposed."""
+        return ()
+
+    def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
+        """For the experimenter: the Pareto frontier of what agreements can pay (A, B), by rising A; () where it is not
+        known. See `divisible`, and `theory.solutions` for points on it."""
+        return ()
 
     def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
         """A seat's own facts for its table: label -> number, text, or a mapping of rows."""

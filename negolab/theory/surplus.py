@@ -36,6 +36,24 @@ def mutual_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequ
     return sum(((b[r] - a[r]) * flow[r] for r in order), Fraction(0))
 
 
+def exchanges(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The Pareto frontier of the gains over all reallocations, goods taken as divisible: its corners by rising gain of
+    A, to be joined by straight lines. Whole goods reach the corners and points on or below the lines.
+
+    From B owning all to A owning all, goods pass to A by falling a_r / b_r, as in the Adjusted Winner procedure
+    (Brams and Taylor 1996). Values must be positive.
+    """
+    x = -sum(va * held for va, held in zip(a, p, strict=True))
+    y = sum(vb * held for vb, held in zip(b, p, strict=True))
+    corners = [(x, y)]
+    for r in sorted(range(len(a)), key=lambda r: (-Fraction(a[r], b[r]), r)):
+        there = p[r] + q[r]
+        if there:
+            x, y = x + a[r] * there, y - b[r] * there
+            corners.append((x, y))
+    return tuple(corners)
+
+
 def _give_back(
     flow: list[Fraction], goods: Iterator[int], values: Sequence[int], ends: Sequence[int], short: Fraction | int
 ) -> None:

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from negolab.game import SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
 from negolab.games.balloon import options as writing
-from negolab.games.balloon import play, scores
+from negolab.games.balloon import play, scores, stakes
 from negolab.games.balloon.checks import check, share, span, whole
 from negolab.games.balloon.instance import MOST_ITEMS, Correlation, Instance, Mode, draw, uncorrelated, worth
 from negolab.games.balloon.language import language, prompt, reason
@@ -260,10 +260,17 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         public = state.public
         if public.end is None:
             return Outcome("ABORTED", {"A": None, "B": None})
-        if public.deal is None or play.total(public.terms.effort, public.deal) > public.terms.limit:
+        if public.deal is None:
             return Outcome(public.end, {"A": 0, "B": 0})
-        a, b = self._worths(state, public.deal)
-        return Outcome(public.end, {"A": a, "B": b})
+        return Outcome(public.end, {**stakes.pays(state, public.deal)})
+
+    @override
+    def stakes(self, state: State, seat: Seat, action: Say) -> tuple[dict[Seat, int | float], ...]:
+        return tuple(stakes.pays(state, names) for names in action.propose)
+
+    @override
+    def frontier(self, state: State) -> tuple[tuple[float, float], ...]:
+        return stakes.frontier(state)
 
     @staticmethod
     def _worths(state: State, names: Names) -> tuple[int, int]:

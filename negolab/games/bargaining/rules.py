@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from negolab.game import Game, Invalid, Outcome, Seat, State
-from negolab.games.bargaining import prompts
+from negolab.games.bargaining import prompts, stakes
 from negolab.games.bargaining.checks import check, check_pair
 from negolab.games.bargaining.draws import draw, possible
 from negolab.games.bargaining.money import money, nearest
@@ -60,6 +60,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     """
 
     unit: ClassVar[str] = "cents"
+    divisible: ClassVar[bool] = True
 
     treatment: str | None = "exact"
     item: str = "item"
@@ -229,18 +230,17 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
             return Outcome("ABORTED", {"A": None, "B": None})
         if public.price is None:
             return Outcome("FORFEIT" if public.forfeited else "NO_DEAL", dict(self.disagreement(state)))
-        value, cost = state.private["B"].value, state.private["A"].cost
-        assert value is not None and cost is not None
-        gain_a = public.price if self.frame == "keeps_item" else public.price - cost
-        gain_b = value - public.price
-        waited = len(public.offers) - 1
-        return Outcome(
-            "AGREED",
-            {
-                "A": gain_a if self.discount_seller == 1 else gain_a * self.discount_seller**waited,
-                "B": gain_b if self.discount_buyer == 1 else gain_b * self.discount_buyer**waited,
-            },
-        )
+        return Outcome("AGREED", {**stakes.pays(self, state, public.price, len(public.offers) - 1)})
+
+    @override
+    def stakes(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+        if not isinstance(action, Offer):
+            return ()
+        return (stakes.pays(self, state, action.cents, len(state.public.offers)),)
+
+    @override
+    def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
+        return stakes.frontier(self, state)
 
     @override
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:

@@ -15,7 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.game import SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
-from negolab.games.split import measures, options, parameters, prompt, variation
+from negolab.games.split import measures, options, parameters, prompt, stakes, variation
 from negolab.games.split.allocation import Rule, allocate, points
 from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, demand, frozen
 from negolab.games.split.position import (
@@ -268,6 +268,18 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             return Outcome("ABORTED", payoffs)
         divided = any(any(settled.shares[s]) for settled in public.history for s in SEATS)
         return Outcome("AGREED" if divided else "NO_DEAL", payoffs)
+
+    @override
+    def disagreement(self, state: Position) -> dict[Seat, int | float]:
+        return {seat: sum(state.private[seat].earned, 0.0) for seat in SEATS}
+
+    @override
+    def stakes(self, state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+        return stakes.stakes(state, seat, action)
+
+    @override
+    def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
+        return stakes.frontier(state)
 
     @override
     def details(self, state: Position) -> dict[str, Any]:

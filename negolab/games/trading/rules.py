@@ -15,7 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
-from negolab.games.trading import compat, measures, offers, prompt
+from negolab.games.trading import compat, measures, offers, prompt, stakes
 from negolab.games.trading.goods import GOODS, Goods, covers, swap, worth
 from negolab.games.trading.position import (
     Entry,
@@ -42,6 +42,8 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     `value_clamp`, holdings from `holdings_range` (both ends included)."""
 
     unit: ClassVar[str] = "win +1, draw 0, loss -1"
+    stake_unit: ClassVar[str | None] = "gain in own worth"
+    divisible: ClassVar[bool] = True
 
     rules: Rules = "seed"
     max_turns: int = 10
@@ -229,6 +231,15 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         lead = gain(state.private["A"]) - gain(state.private["B"])
         sign = (lead > 0) - (lead < 0)
         return Outcome("AGREED" if has_traded(public) else "NO_DEAL", {"A": sign, "B": -sign})
+
+    @override
+    def stakes(self, state: Position, seat: Seat, action: Move) -> tuple[dict[Seat, int | float], ...]:
+        """Gains in own worth, of which the larger wins in the end; () for an offer that the other seat cannot cover."""
+        return stakes.stakes(self, state, seat, action)
+
+    @override
+    def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
+        return stakes.frontier(state)
 
     @override
     def details(self, state: Position) -> dict[str, Any]:
