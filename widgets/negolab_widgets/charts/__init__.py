@@ -1,0 +1,31 @@
+"""Plotly figures from plain data, and `Chart`, the widget that shows one.
+
+Plotly is imported where a figure is made: a page without one does not wait for it. One colour serves text and axes on
+light and dark pages; a style sheet may override it. Names and texts of players are made plain here, not by callers.
+"""
+
+from __future__ import annotations
+
+from negolab_widgets.charts.chart import CONFIG, MIME, Chart, mime
+from negolab_widgets.charts.course import offers, rounds
+from negolab_widgets.charts.look import COLOURS, SYMBOLS, TONE, plain
+from negolab_widgets.charts.many import by_player, payoffs, shares
+from negolab_widgets.charts.plane import Point, path
+
+__all__ = [
+    "COLOURS",
+    "CONFIG",
+    "MIME",
+    "SYMBOLS",
+    "TONE",
+    "Chart",
+    "Point",
+    "by_player",
+    "mime",
+    "offers",
+    "path",
+    "payoffs",
+    "plain",
+    "rounds",
+    "shares",
+]

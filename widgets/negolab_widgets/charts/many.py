@@ -1,0 +1,100 @@
+"""Many matches: what each group was paid, and shares, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from negolab.analysis import stats
+from negolab.game import SEATS
+from negolab_widgets.charts.look import COLOURS, TONE, figure_of, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+MOST_DOTS = 400
+"""Single observations drawn per group; beyond it evenly spaced ones of the sorted values."""
+
+
+def by_player(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """What each player was paid at each seat, from a frame of `analysis.tables.matches`; without unpaid matches."""
+    groups: dict[str, list[float]] = {}
+    for seat in SEATS:
+        for player, payoffs in frame.groupby(f"player_{seat.lower()}", dropna=False)[f"payoff_{seat.lower()}"]:
+            paid = [float(payoff) for payoff in payoffs.dropna()]
+            if paid:
+                groups[f"{player if isinstance(player, str) else '?'} at {seat}"] = paid
+    return dict(sorted(groups.items()))
+
+
+def payoffs(groups: Mapping[str, Sequence[float]], *, unit: str = "points", what: str = "payoff") -> Figure:
+    """Single payoffs of each group and their mean with its 95 % interval; n stands beside the name."""
+    figure = figure_of(f"{what} ({unit})", "")
+    estimates = [stats.mean(values) for values in groups.values()]
+    for at, values in enumerate(groups.values()):
+        drawn = _thinned(sorted(values))
+        dots = {"color": TONE, "size": 5, "opacity": 0.35}
+        # Spread by the golden ratio: even, and the same every time.
+        heights = [at + 0.14 + 0.22 * (k * 0.6180339887 % 1) for k in range(len(drawn))]
+        hover = "%{x:.6g}<extra></extra>"
+        figure.add_scatter(
+            x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name="one match", hovertemplate=hover
+        )
+    _means(figure, estimates, "mean, 95 % interval", f"mean {what}")
+    _rows(figure, groups, estimates)
+    return figure
+
+
+def shares(counts: Mapping[str, tuple[int, int]], *, what: str = "share of matches") -> Figure:
+    """Bars of `hits` of `n` per group, with Wilson's 95 % interval; n stands beside the name."""
+    figure = figure_of(f"{what} (%)", "")
+    estimates = [stats.share(hits, n) for hits, n in counts.values()]
+    percent = [stats.Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n) for e in estimates]
+    bars = {"color": COLOURS["A"], "opacity": 0.45, "line": {"width": 0}}
+    places = list(range(len(percent)))
+    figure.add_bar(
+        x=[e.value for e in percent], y=places, width=0.5, orientation="h", marker=bars, hoverinfo="skip", name=what
+    )
+    _means(figure, percent, "95 % interval", what)
+    _rows(figure, counts, estimates)
+    figure.update_xaxes(range=[0, 100])
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+def _thinned(values: Sequence[float]) -> Sequence[float]:
+    if len(values) <= MOST_DOTS:
+        return values
+    return [values[k * (len(values) - 1) // (MOST_DOTS - 1)] for k in range(MOST_DOTS)]
+
+
+def _means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, what: str) -> None:
+    reach = {
+        "type": "data",
+        "symmetric": False,
+        "array": [e.high - e.value for e in estimates],
+        "arrayminus": [e.value - e.low for e in estimates],
+        "color": TONE,
+        "thickness": 2,
+    }
+    figure.add_scatter(
+        x=[e.value for e in estimates],
+        y=list(range(len(estimates))),
+        mode="markers",
+        marker={"color": TONE, "size": 9, "symbol": "diamond"},
+        error_x=reach,
+        name=name,
+        hovertext=[f"{what} {e.value:.5g}, 95 % interval {e.low:.5g} to {e.high:.5g}, n = {e.n}" for e in estimates],
+        hoverinfo="text",
+    )
+
+
+def _rows(figure: Figure, names: Iterable[str], estimates: Sequence[stats.Estimate]) -> None:
+    """Groups from top to bottom at whole numbers, each under its name: beside it, a name leaves no room on a phone."""
+    count = max(len(estimates), 1)
+    for at, (name, e) in enumerate(zip(names, estimates, strict=True)):
+        place = {"xref": "paper", "x": 0, "xanchor": "left", "y": at - 0.3, "yanchor": "bottom"}
+        figure.add_annotation(text=f"{plain(name, 32)}, n = {e.n}", showarrow=False, font={"color": TONE}, **place)
+    figure.update_yaxes(range=[count - 0.5, -0.65], showticklabels=False, showgrid=False)
+    figure.update_layout(height=90 + 64 * count)
