@@ -45,6 +45,9 @@ def test_games_lists_every_game_with_its_presets() -> None:
         (["play", "trading", "--seat", "C"], "--seat must be A or B"),
         (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
+        (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
+        (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
+        (["export", "nowhere", "--to", "csv", "--seat", "A"], "a table holds both seats; choose --to md, html, tex"),
         (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player cannot be 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
@@ -99,7 +102,7 @@ def test_leaving_keeps_what_was_played(tmp_path: Path) -> None:
     assert record.end == "ABORTED"
 
 
-@pytest.mark.parametrize("to", ["md", "html", "csv", "parquet"])
+@pytest.mark.parametrize("to", ["md", "html", "tex", "csv", "parquet"])
 def test_records_are_exported(tmp_path: Path, to: str) -> None:
     negolab("batch", "trading", "--a", "fair-split", "--b", "chat", "--n", "3", "--out", str(tmp_path))
     ran = negolab("export", str(tmp_path), "--to", to, "--out", str(tmp_path / "out"))
@@ -107,6 +110,20 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
     written = list((tmp_path / "out").iterdir())
     assert len(written) == (2 if to in ("csv", "parquet") else 3)
     assert all(path.stat().st_size for path in written)
+
+
+@pytest.mark.parametrize("to", ["md", "html", "tex"])
+def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
+    negolab("watch", "trading", "--seed", "987654321", "--out", str(tmp_path))
+    (record,) = read(tmp_path)
+    for seat in ("A", "B"):
+        ran = negolab("export", str(tmp_path), "--to", to, "--seat", seat, "--out", str(tmp_path / "out"))
+        assert ran.returncode == 0, ran.stderr
+        (shown,) = (path.read_text("utf-8") for path in (tmp_path / "out").glob(f"*-{seat}.{to}"))
+        assert f"as seat {seat} saw it" in shown.replace("\n", " ")
+        for hidden in (record.id, str(record.header.seed), *record.header.players.values(), "worth start"):
+            assert hidden not in shown
+    assert len(list((tmp_path / "out").iterdir())) == 2
 
 
 BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--seed", "1"]

@@ -13,8 +13,9 @@ from tqdm import tqdm
 from negolab import catalog
 from negolab.analysis import summary
 from negolab.catalog import AnyGame
-from negolab.cli import terminal
+from negolab.cli import screens, terminal
 from negolab.cli.options import GameName, Module, Preset, Set, chosen, known, seat_of
+from negolab.cli.table import RUNS
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import SEATS, Observation, Seat
 from negolab.match import differences
@@ -79,9 +80,16 @@ def replay(
     id: Id = None,
     seat: Annotated[str | None, typer.Option(help="Only what A or B saw and said.")] = None,
     module: Module = None,
+    browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
+    out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
 ) -> None:
-    """Print a record as it was played; for a run of several, list them."""
+    """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
     known(module)
+    if browser:
+        if not file.exists():
+            raise FileNotFoundError(f"no records at {file}: neither a file nor a folder")
+        screens.replay(file, module, port, out)
     view = None if seat is None else seat_of(seat)
     records = one(iterate(file), id)
     if len(records) > 1:
@@ -150,23 +158,32 @@ def check(run: FileOrFolder, module: Module = None) -> None:
 
 def export(
     file: FileOrFolder,
-    to: Annotated[str, typer.Option(help="md or html (a transcript per record), csv or parquet (tables).")],
+    to: Annotated[str, typer.Option(help="md, html or tex (a transcript per record), csv or parquet (tables).")],
     out: Annotated[Path | None, typer.Option(help="Folder to write to; default: where the records are.")] = None,
     id: Id = None,
+    seat: Annotated[str | None, typer.Option(help="Transcripts of only what A or B saw and said.")] = None,
     module: Module = None,
 ) -> None:
-    """Write transcripts to read or tables to compute with."""
+    """Write transcripts to read or print, or tables to compute with."""
     known(module)
-    if to not in ("md", "html", "csv", "parquet"):
-        raise ValueError(f"--to {to!r}: {catalog.near(to, ['md', 'html', 'csv', 'parquet'])}")
+    if to not in (*_STYLES, *_TABLES):
+        raise ValueError(f"--to {to!r}: {catalog.near(to, [*_STYLES, *_TABLES])}")
+    view = None if seat is None else seat_of(seat)
+    if view is not None and to in _TABLES:
+        raise ValueError(f"--seat {view}: a table holds both seats; choose --to {', '.join(_STYLES)}")
     records = one(read(file), id)
     folder = out or (file if file.is_dir() else file.parent)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = _tables(records, to, folder) if to in ("csv", "parquet") else _transcripts(records, to, folder)
+    paths = _tables(records, to, folder) if to in _TABLES else _transcripts(records, to, folder, view)
     for path in paths[:10]:
         print(path)
     if len(paths) > 10:
         print(f"... and {len(paths) - 10} more")
+
+
+_STYLES = {"md": "markdown", "html": "html", "tex": "latex"}
+"""Ending of a transcript's file -> its style."""
+_TABLES = ("csv", "parquet")
 
 
 def _tables(records: list[Record], to: str, folder: Path) -> list[Path]:
@@ -179,18 +196,19 @@ def _tables(records: list[Record], to: str, folder: Path) -> list[Path]:
     return paths
 
 
-def _transcripts(records: list[Record], to: str, folder: Path) -> list[Path]:
+def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None) -> list[Path]:
     from negolab.formats import transcript
 
-    render = transcript.html if to == "html" else transcript.markdown
     paths = []
     for record in records:
-        name, again = _safe(record.id), 1
+        name = stem = _safe(record.id) + (f"-{seat}" if seat else "")
+        again = 1
         while folder / f"{name}.{to}" in paths:
             again += 1
-            name = f"{_safe(record.id)}-{again}"
+            name = f"{stem}-{again}"
         paths.append(folder / f"{name}.{to}")
-        paths[-1].write_text(render(record), "utf-8")
+        source = record.seen_by(seat) if seat else record
+        paths[-1].write_text(transcript.export(source, _STYLES[to]), "utf-8")
     return paths
 
 

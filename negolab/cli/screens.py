@@ -22,6 +22,12 @@ def serve(
     _run("serve", "--port", str(port), "--out", str(out), *([] if browser else ["--no-browser"]))
 
 
+def replay(file: Path, module: str | None, port: int, out: Path) -> None:
+    """Open the page that replays the records of `file`."""
+    game = [] if module is None else ["--module", module]
+    _run("replay", "--file", str(file), *game, "--port", str(port), "--out", str(out))
+
+
 def lab(
     folder: Annotated[Path, typer.Option("--dir", help="Where your copy of the notebooks is kept.")] = Path(
         "negolab-notebooks"

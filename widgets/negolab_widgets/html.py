@@ -10,7 +10,21 @@ from typing import Any
 from markupsafe import Markup
 from markupsafe import escape as _escape
 
-__all__ = ["Markup", "bar", "element", "escape", "facts", "folded", "join", "label", "panel", "said", "shown", "table"]
+__all__ = [
+    "Markup",
+    "bar",
+    "element",
+    "escape",
+    "facts",
+    "folded",
+    "join",
+    "label",
+    "pairs",
+    "panel",
+    "said",
+    "shown",
+    "table",
+]
 
 
 def escape(text: object) -> Markup:
@@ -45,7 +59,7 @@ def folded(title: str, body: object, *, is_open: bool = False) -> Markup:
 def panel(title: str, *body: object, cls: str = "") -> Markup:
     """A titled part of the table."""
     inner = (element("h2", title, cls="nl-heading"), *body)
-    return element("section", *inner, cls=f"nl-panel {cls}".rstrip(), aria_label=title)
+    return element("div", *inner, cls=f"nl-panel {cls}".rstrip())
 
 
 def bar(value: float, limit: float, text: str, *, name: str) -> Markup:
@@ -73,6 +87,13 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: str
 def _row(cells: Sequence[object]) -> Markup:
     first, *rest = cells
     return element("tr", element("th", first, scope="row"), *(element("td", cell) for cell in rest))
+
+
+def pairs(rows: Iterable[tuple[str, object]]) -> Markup:
+    """Names and what they name, as many beside each other as there is room for."""
+    return element(
+        "dl", *(element("div", element("dt", name), element("dd", value)) for name, value in rows), cls="nl-pairs"
+    )
 
 
 def facts(values: Mapping[str, Any]) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import inspect
 import logging
 import os
 from pathlib import Path
@@ -12,20 +11,18 @@ from typing import Any
 import ipywidgets as w
 
 from negolab import catalog
-from negolab.catalog import AnyGame
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.play import made
 from negolab.players.player import Scripted, players
 from negolab.store import Store
 from negolab_widgets import html
+from negolab_widgets.places import OUT
 from negolab_widgets.seat import HumanSeat
+from negolab_widgets.suitable import suitable
 from negolab_widgets.tables.controls import column, warning
 
 log = logging.getLogger("negolab.widgets")
-
-OUT = "NEGOLAB_OUT"
-"""Environment variable with the folder that keeps the records."""
 
 LEAVE, AGAIN = "Leave this match", "Choose another match"
 
@@ -84,9 +81,8 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _opponents(self) -> None:
         game = catalog.load(self._game.value, preset=self._preset.value)
-        found = [name for name in players(game) if _plays(name, game)]
-        self._opponent.options = found
-        self._opponent.value = next((name for name in _FIRST if name in found), found[0])
+        self._opponent.options = suitable(game)
+        self._opponent.value = self._opponent.options[0]
 
     def _describe(self) -> None:
         """Say what was chosen, in the words of the game's and the opponent's own documentation."""
@@ -138,26 +134,9 @@ class Lobby(w.VBox):  # type: ignore[misc]
             self._notice.value = warning("Something went wrong on our side.")
 
 
-_FIRST = ("linear", "truthful", "fair-split", "greedy")
-"""Opponents that make a first game worth playing."""
-
-
 def title(game: str) -> str:
     """What a game is called on screen."""
     return TITLES.get(game, game)
-
-
-def _plays(name: str, game: AnyGame) -> bool:
-    """Whether a player suits a game by its defaults."""
-    cls = players(game)[name]
-    needs = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
-    if needs:
-        return False
-    try:
-        cls().check(game)
-    except ValueError:
-        return False
-    return True
 
 
 def _first_paragraph(text: str | None) -> str:

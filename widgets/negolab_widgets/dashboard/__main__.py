@@ -1,4 +1,4 @@
-"""`python -m negolab_widgets.dashboard serve|lab`: start Voila on the play page, or JupyterLab on the notebooks."""
+"""`python -m negolab_widgets.dashboard serve|replay|lab`: start Voila on a page, or JupyterLab on the notebooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
-from negolab_widgets.lobby import OUT
+from negolab_widgets.places import MODULE, OUT, SOURCE
 
 HERE = Path(__file__).parent
 READY_WITHIN = 60.0
@@ -46,25 +46,38 @@ def notebooks() -> Path:
     return shipped if shipped.is_dir() else HERE.parents[2] / "notebooks"
 
 
-def environment(out: Path) -> dict[str, str]:
+def environment(out: Path, **more: str) -> dict[str, str]:
     """A scrubbed environment for Voila and its kernels."""
     kept = {name: os.environ[name] for name in _KEEP if name in os.environ}
-    return {**kept, OUT: str(out.resolve()), "JUPYTER_PATH": str(HERE / "share"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    own = {OUT: str(out.resolve()), "JUPYTER_PATH": str(HERE / "share"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    return {**kept, **own, **more}
 
 
 def serve(port: int, out: Path, browser: bool) -> int:
-    """Run Voila on the play page until it ends or is interrupted; its exit code."""
+    """Run Voila on the page where people play until it ends or is interrupted; its exit code."""
+    return _page("play", port, environment(out), f"records: {out.resolve()}", browser)
+
+
+def replay(file: Path, module: str | None, port: int, out: Path, browser: bool) -> int:
+    """Run Voila on the page that replays the records of `file`; branches of them are kept in `out`."""
+    # The page runs in a folder of its own: what is a file gets its whole path.
+    game = {} if module is None else {MODULE: str(Path(module).resolve()) if Path(module).is_file() else module}
+    env = environment(out, **{SOURCE: str(file.resolve()), **game})
+    return _page("replay", port, env, f"branches: {out.resolve()}", browser)
+
+
+def _page(name: str, port: int, env: dict[str, str], where: str, browser: bool) -> int:
     _must_be_free(port)
-    out.mkdir(parents=True, exist_ok=True)
+    Path(env[OUT]).mkdir(parents=True, exist_ok=True)
     url = f"http://127.0.0.1:{port}/"
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
         shutil.copy(HERE / "config.py", Path(folder) / "voila.py")
-        page = notebooks() / "dashboards" / "play.ipynb"
+        page = notebooks() / "dashboards" / f"{name}.ipynb"
         # -P: the working directory holds Voila's configuration, which has the name of its package.
         command = [sys.executable, "-P", "-m", "voila", str(page), f"--port={port}", "--Voila.log_level=ERROR"]
-        with _child(command, cwd=folder, env=environment(out)) as process:
+        with _child(command, cwd=folder, env=env) as process:
             _wait_until_ready(url, process)
-            print(f"negolab is at {url}   (records: {out.resolve()}; Ctrl-C ends it)", flush=True)
+            print(f"negolab is at {url}   ({where}; Ctrl-C ends it)", flush=True)
             if browser:
                 webbrowser.open(url)
             return process.wait()
@@ -149,16 +162,21 @@ def main() -> None:
     """Parse the arguments of either screen and run it."""
     parser = argparse.ArgumentParser(prog="negolab_widgets.dashboard")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("serve", "lab"):
+    for name in ("serve", "replay", "lab"):
         command = commands.add_parser(name)
         command.add_argument("--port", type=int, required=True)
         command.add_argument("--no-browser", action="store_true")
-    commands.choices["serve"].add_argument("--out", type=Path, required=True)
+    for name in ("serve", "replay"):
+        commands.choices[name].add_argument("--out", type=Path, required=True)
+    commands.choices["replay"].add_argument("--file", type=Path, required=True)
+    commands.choices["replay"].add_argument("--module")
     commands.choices["lab"].add_argument("--dir", type=Path, required=True)
     args = parser.parse_args()
     try:
         if args.command == "serve":
             sys.exit(serve(args.port, args.out, not args.no_browser))
+        if args.command == "replay":
+            sys.exit(replay(args.file, args.module, args.port, args.out, not args.no_browser))
         sys.exit(lab(args.dir, args.port, not args.no_browser))
     except (OSError, RuntimeError) as error:
         print(f"negolab: {error}", file=sys.stderr)

@@ -25,6 +25,7 @@ V.extension_allowlist = [
     "@jupyter-widgets/jupyterlab-manager",
     "@voila-dashboards/widgets-manager8",
     "jupyterlab-plotly",
+    "anywidget",
 ]
 V.preheat_kernel = True
 V.default_pool_size = 1

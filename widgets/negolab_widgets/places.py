@@ -1,0 +1,10 @@
+"""Environment variables by which the launcher tells a page where its records are."""
+
+OUT = "NEGOLAB_OUT"
+"""The folder that keeps what is played."""
+
+SOURCE = "NEGOLAB_RECORDS"
+"""The file or folder that a replay opens."""
+
+MODULE = "NEGOLAB_MODULE"
+"""The module or file of a game that is not ours, so that its records can be read."""

@@ -1,0 +1,38 @@
+"""The proposals of matches in the plane of both payoffs, with what theory says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from negolab.analysis.proposals import proposals
+from negolab.record import Record, start
+from negolab.theory.solutions import nash_point
+from negolab_widgets.amounts import scale
+from negolab_widgets.charts import Point, path
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def plane(branches: Mapping[str, Record]) -> Figure | None:
+    """The path of proposals of each branch; None where the game tells no stakes. All branches share one start."""
+    points = {name: [Point(p.seat, p.a, p.b, p.text) for p in proposals(record)] for name, record in branches.items()}
+    if not any(points.values()):
+        return None
+    first = next(iter(branches.values()))
+    game, dealt = first.game, start(first)
+    frontier = game.frontier(dealt)
+    disagreement = game.disagreement(dealt)
+    corner = (disagreement["A"], disagreement["B"])
+    marks = {"no deal": corner, "Nash": nash_point(frontier, corner, game.divisible) if frontier else None}
+    by, unit = scale(game)
+    return path(points, frontier, marks, joined=game.divisible, unit=game.stake_unit or unit, scale=by)
+
+
+def stakes_told(record: Record) -> list[tuple[object, ...]]:
+    """The same as rows: number, seat, and what each proposal would pay A and B, in words."""
+    game = record.game
+    unit = game.stake_unit
+    say = game.paid if unit is None else lambda pay: f"{pay:g} {unit}"
+    return [(n, f"seat {p.seat}", say(p.a), say(p.b)) for n, p in enumerate(proposals(record), 1)]

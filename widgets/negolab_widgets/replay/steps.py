@@ -1,0 +1,146 @@
+"""A record as steps to go through: what happened, and what each seat saw then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
+from negolab.game import SEATS, Observation, Reply, Seat, observe
+from negolab.record import Closing, Record, View, states
+from negolab_widgets.closing import WORDS
+from negolab_widgets.html import Markup, element, join, said
+
+Seen = Observation[Any, Any]
+Entry = Event | Closing | Seen
+
+
+class Step(NamedTuple):
+    """One event (or one entry of a seat's view), what the seats saw after it, and how many events of the record have
+    happened by then (0 in a seat's view, which does not tell)."""
+
+    entry: Entry
+    seen: dict[Seat, Seen]
+    at: int = 0
+
+
+def steps(record: Record) -> list[Step]:
+    """A step per event, with what both seats saw: the experimenter's."""
+    return [
+        Step(event, {seat: observe(state, seat) for seat in SEATS}, at)
+        for at, (event, state) in enumerate(zip(record.events, states(record), strict=True), 1)
+    ]
+
+
+def steps_of(view: View) -> list[Step]:
+    """A step per entry of one seat's view. What it did and what it saw of that are one step."""
+    return list(_of_view(view))
+
+
+def _of_view(view: View) -> Iterator[Step]:
+    seen: Seen | None = None
+    before: Entry | None = None
+    for entry, after in pairwise([*view.entries, None]):
+        if isinstance(entry, Observation):
+            seen = entry
+            if isinstance(before, Replied):  # the effect of its own words was shown with them
+                before = entry
+                continue
+        if seen is not None and entry is not None:
+            effect = after if isinstance(entry, Replied) and isinstance(after, Observation) else seen
+            yield Step(entry, {view.seat: effect})
+        before = entry
+
+
+def game_of(view: View) -> AnyGame:
+    """The game as the view's seat was told it."""
+    return catalog.convert(catalog.known_class(view.game), view.params)
+
+
+# In words.
+
+
+def line(step: Step) -> str:
+    """A step in one line of plain text, for a list."""
+    match step.entry:
+        case Dealt():
+            return "the deal"
+        case Replied(seat, reply):
+            return f"{seat}: {_short(reply.text)}"
+        case Rejected(seat, invalid):
+            return f"{seat} refused: {', '.join(invalid.codes)}"
+        case Stepped(seats):
+            return f"{' and '.join(seats)} played"
+        case Forfeited(seat):
+            return f"{seat} forfeits"
+        case Ended(end) | Closing(end):
+            return f"the end: {end}"
+        case Observation():
+            return "news"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 60 else words[:59] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def card(step: Step, game: AnyGame) -> Markup:
+    """A step as it is shown: raw words, reasons, tokens and latency."""
+    match step.entry:
+        case Dealt():
+            return _card("The deal", "All chance of the match is drawn.")
+        case Replied(seat, reply):
+            return _card(f"{seat} replies", said(reply.text), _reasoning(reply), _how(reply), seat=seat)
+        case Rejected(seat, invalid, wordless):
+            what = "gives no words in time" if wordless else "is refused"
+            codes = element("div", f"{invalid.kind} fault: {', '.join(invalid.codes)}", cls="nl-who")
+            return _card(f"{seat} {what}", said(invalid.reason), codes, cls="nl-bad", seat=seat)
+        case Stepped(seats):
+            return _card(f"{' and '.join(seats)}: played", "The reply is accepted and takes effect.")
+        case Forfeited(seat):
+            return _card(f"{seat} forfeits", "Its allowance of invalid replies is used up.", cls="nl-bad", seat=seat)
+        case Ended(end, payoffs, reason):
+            paid = [element("div", f"{seat}: {game.paid(payoffs[seat])}") for seat in SEATS]
+            return _card(WORDS[end], *paid, element("div", reason or "", cls="nl-who"))
+        case Closing(end, payoff):
+            return _card(WORDS[end], element("div", f"Paid: {game.paid(payoff)}"))
+        case Observation():
+            return _card("News", "What this seat sees has changed.")
+
+
+def _card(title: str, *body: object, cls: str = "", seat: Seat | None = None) -> Markup:
+    paper = {"A": "nl-from-a", "B": "nl-from-b", None: "nl-from-master"}[seat]
+    classes = f"nl-panel nl-card {cls or paper}"
+    return element("div", element("h2", title, cls="nl-heading"), *body, cls=classes)
+
+
+def _reasoning(reply: Reply) -> Markup:
+    if not reply.reasoning:
+        return Markup("")
+    return element("div", element("div", "reasoning, seen by nobody else", cls="nl-who"), said(reply.reasoning))
+
+
+def _how(reply: Reply) -> Markup:
+    """Where the words came from, what they cost and how long they took."""
+    facts = []
+    if reply.model:
+        facts.append(reply.model)
+    if reply.via:
+        facts.append(f"by {reply.via}")
+    if reply.asked_at is not None and reply.answered_at is not None:
+        facts.append(f"{reply.answered_at - reply.asked_at:.2f} s")
+    facts += [f"{count} {name.replace('_', ' ')}" for name, count in _counts(reply.usage or {})]
+    if reply.cost is not None:
+        facts.append(f"${reply.cost:.4f}")
+    return element("div", join([" · ".join(facts)]), cls="nl-who") if facts else Markup("")
+
+
+def _counts(usage: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    for name, value in usage.items():
+        if isinstance(value, dict):
+            yield from _counts(value, f"{prefix}{name} ")
+        elif isinstance(value, int) and value:
+            yield f"{prefix}{name}", value
