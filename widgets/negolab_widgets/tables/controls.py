@@ -77,8 +77,11 @@ class Controls:
         """Send a typed action as its words."""
         self.say(self.game.say(action), beside)
 
-    def refuse(self, reason: str) -> None:
+    def refuse(self, reason: str, beside: w.HTML | None = None) -> None:
         """Show why nothing was done, where it was tried."""
+        if beside is not None:
+            self._quiet()
+            self._beside = beside
         self._beside.value = warning(reason)
 
     def new_notice(self) -> w.HTML:

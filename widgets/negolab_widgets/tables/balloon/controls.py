@@ -1,0 +1,122 @@
+"""The controls of balloon: a set to tick, the proposals to answer, the message that carries both."""
+
+from __future__ import annotations
+
+import ipywidgets as w
+from typing_extensions import override
+
+from negolab.games.balloon import Balloon
+from negolab.games.balloon.state import Names
+from negolab_widgets import html
+from negolab_widgets.html import element
+from negolab_widgets.tables import controls
+from negolab_widgets.tables.balloon import view
+from negolab_widgets.tables.balloon.checklist import Checklist
+from negolab_widgets.tables.balloon.heard import entries
+from negolab_widgets.tables.balloon.saying import Message
+from negolab_widgets.tables.balloon.standing import Proposals
+from negolab_widgets.tables.balloon.worth import bars, worth
+from negolab_widgets.tables.controls import column, framed, row, shown_if
+from negolab_widgets.tables.folding import Folding
+from negolab_widgets.tables.talk import talk
+from negolab_widgets.tables.typed import Typed
+
+MANY = 24
+"""With more items than this there is a box to find some by name."""
+
+
+class Controls(controls.Controls):
+    """Left what is chosen and what it brings, right what stands and what is said."""
+
+    game: Balloon
+
+    @override
+    def build(self) -> None:
+        self._ending, self._pictured, self._sums = w.HTML(), w.HTML(), w.HTML()
+        self.checklist = self._new_checklist()
+        self.proposals = Proposals(self, agree=self._agree, start=self._start, changed=self._redraw)
+        self.message = Message(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
+        self._typed, self._patience = Typed(self), w.HTML()
+        self._talk = w.HTML()
+        typed = Folding(self, "a box to type the reply yourself", column(self._patience, self._typed.widget))
+        words = Folding(self, "all messages word for word", self.desk.log)
+        clear = self.button("Untick all", lambda: self._start(frozenset()), cls="nl-link")
+        title = row(w.HTML(element("h2", "Choose a set")), clear)
+        title.add_class("nl-title-row")
+        self._choosing = framed(title, self._sums, self._finder(), self.checklist)
+        self._answering = column(self.proposals.widget, self.message.widget)
+        self._typing = typed.widget
+        self.main.children = [self._ending, self._choosing, self._pictured, self._typing]
+        self.side.children = [self._answering, self._talk, words.widget]
+        for part in (self.main, self.side):
+            part.add_class("nl-even")
+
+    def _new_checklist(self) -> Checklist:
+        terms, own = self.seen.public.terms, self.seen.private.importance
+        keys = (
+            range(len(terms.effort)),
+            list(terms.effort.values()),
+            [own[name] for name in terms.effort],
+            [own[name] / effort for name, effort in terms.effort.items()],
+        )
+        checklist = Checklist("Items to choose from", view.HEAD, view.cells(self.seen), keys)
+        self.on_change(checklist, self._redraw, "chosen")
+        return checklist
+
+    def _finder(self) -> w.Box:
+        self.find = w.Text(description="Find an item", placeholder="part of its name")
+        self.only = w.Checkbox(description="Only what I ticked", indent=False)
+        for control in (self.find, self.only):
+            self.on_change(control, self._find)
+        finder = row(self.find, self.only)
+        shown_if(finder, len(self.seen.public.terms.effort) > MANY)
+        return finder
+
+    def _find(self) -> None:
+        self.checklist.find(self.find.value, ticked=self.only.value)
+
+    def _start(self, names: Names) -> None:
+        """Tick exactly these, and show them where only what is ticked is shown."""
+        self.checklist.tick(names)
+        self._find()
+
+    @override
+    def draw(self) -> None:
+        over = self.seen.public.end is not None
+        self._ending.value = view.ending(self.seen)
+        self._pictured.value = view.item_table(self.seen) if over else ""
+        for part in (self._choosing, self._answering, self._typing):
+            shown_if(part, not over)
+        for part in (self._ending, self._pictured):
+            shown_if(part, over)
+        marks = view.marks(self.seen)
+        self.checklist.mark([marks.get(name, "") for name in self.seen.public.terms.effort])
+        self.checklist.disabled = over
+        self._typed.draw(asked=self.asked)
+        self._patience.value = _patience(self.seen.private.patience)
+        self._talk.value = html.panel("What was said", talk(entries(self.game, self.seen)))
+        self._redraw()
+
+    def _redraw(self) -> None:
+        """What follows from the ticks."""
+        chosen = self.checklist.names
+        self._sums.value = bars(worth(self.seen, chosen))
+        self.proposals.draw(chosen, asked=self.asked)
+        self.message.draw(asked=self.asked)
+
+    @override
+    def taken(self) -> None:
+        self._typed.clear()
+        self.message.clear()
+        self.proposals.clear()
+
+    def _agree(self, names: Names) -> None:
+        self.message.agree(names, self.proposals.notice)
+
+
+def _patience(left: int) -> str:
+    may = {
+        0: "The next message against the rules ends the match.",
+        1: "One more message against the rules is forgiven.",
+    }
+    return element("p", may.get(left, f"{left} more messages against the rules are forgiven."))

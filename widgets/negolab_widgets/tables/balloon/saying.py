@@ -1,0 +1,123 @@
+"""The message of a table of balloon: argument, reasoning, and what it proposes and refuses, in the game's own form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import ipywidgets as w
+
+from negolab.game import Invalid
+from negolab.games.balloon import Balloon
+from negolab.games.balloon.state import Names, Seen
+from negolab_widgets.html import element
+from negolab_widgets.tables.balloon.worth import items, worth
+from negolab_widgets.tables.controls import Controls, framed, row, shown_if
+
+
+class Message:
+    """`chosen` and `refused` say what goes along when a message is sent. What the rules would not accept is said and
+    not sent: a slip costs no patience."""
+
+    def __init__(
+        self,
+        controls: Controls,
+        game: Balloon,
+        chosen: Callable[[], Names],
+        refused: Callable[[], tuple[Names, ...]],
+    ) -> None:
+        self._controls, self._game, self._chosen, self._refused = controls, game, chosen, refused
+        terms = controls.seen.public.terms
+        optional = "" if terms.require_argument else " (optional)"
+        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
+        self.argument = w.Textarea(description=f"Your argument{optional}", rows=3, continuous_update=False)
+        self.argument.placeholder = "What you say to the other player."
+        self.reasoning = w.Textarea(description="Your private reasoning", rows=2, continuous_update=False)
+        self.reasoning.placeholder = "Only for the record: the other player never sees it."
+        self.notice = controls.new_notice()
+        self._limit = w.HTML()
+        self.propose = controls.button("", self._send_proposal, cls="nl-primary")
+        self.plain = controls.button("", self._send_plain)
+        self._argues = game.require_argument or game.rules == "stated"
+        shown_if(self.argument, self._argues)
+        shown_if(self.reasoning, terms.strategic_reasoning)
+        buttons = row(self.propose, self.plain)
+        self.widget = framed(self.reasoning, self.argument, self._limit, self.notice, buttons)
+
+    def draw(self, *, asked: bool) -> None:
+        count, refused = len(self._chosen()), len(self._refused())
+        also = f" and refuse {refused}" if refused else ""
+        self.propose.description = f"Propose {items(count) if count else 'a set'}{also}"
+        self.plain.description = f"Only refuse {refused}" if refused else "Only send the argument"
+        for control in (self.argument, self.reasoning, self.propose, self.plain):
+            control.disabled = not asked
+        shown_if(self.plain, self._argues or refused > 0)
+        due = _due(self._seen)
+        self._limit.value = element("div", due, cls="nl-due")
+        shown_if(self._limit, bool(due))
+
+    def clear(self) -> None:
+        self.argument.value = self.reasoning.value = ""
+
+    def agree(self, names: Names, beside: w.HTML) -> None:
+        """Send an agreement to this set."""
+        due = self._game.rules == "reference" and _due(self._seen)
+        # There an agreement alone is a message without proposal, one too many.
+        self._send(beside, agree=(names,), propose=(names,) if due else ())
+
+    @property
+    def _seen(self) -> Seen:
+        return self._controls.seen
+
+    def _send_proposal(self) -> None:
+        chosen = self._chosen()
+        sums = worth(self._seen, chosen)
+        if not chosen:
+            self._refuse("Tick what you want to propose first.")
+        elif sums.over and self._game.rules == "stated":
+            self._refuse(f"This set is {sums.over:,} over the LIMIT: take something out first.")
+        else:
+            self._send(self.notice, propose=(chosen,), refuse=self._refused())
+
+    def _send_plain(self) -> None:
+        refused = self._refused()
+        if not refused and not self.argument.value.strip():
+            self._refuse("There is nothing to send yet: write an argument, or propose or refuse a set.")
+        else:
+            self._send(self.notice, refuse=refused)
+
+    def _send(
+        self,
+        beside: w.HTML,
+        *,
+        propose: Iterable[Names] = (),
+        refuse: Iterable[Names] = (),
+        agree: Iterable[Names] = (),
+    ) -> None:
+        words = self.argument.value.strip()
+        # An empty box is an empty argument: no stock phrase is put into a person's mouth.
+        argument = words if words or self._game.require_argument else None
+        text = self._game.compose(
+            self._seen,
+            propose=propose,
+            refuse=refuse,
+            agree=agree,
+            argument=argument,
+            reasoning=self.reasoning.value.strip(),
+        )
+        read = self._game.parse(text, self._seen)
+        if self._controls.asked and isinstance(read, Invalid):
+            self._refuse(read.reason, beside)
+        else:
+            self._controls.say(text, beside)
+
+    def _refuse(self, reason: str, beside: w.HTML | None = None) -> None:
+        self._controls.refuse(reason, self.notice if beside is None else beside)
+
+
+def _due(seen: Seen) -> str:
+    """What a message must hold now, where a limit on messages without proposal is reached."""
+    public = seen.public
+    limit = public.terms.empty_turn_limit
+    if public.end is not None or limit is None or public.empty < limit:
+        return ""
+    return "The next message must hold a proposal, or the match ends without a deal."
