@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 import pytest
 
 CI = os.environ.get("CI") == "true"
+ROOT = Path(__file__).parent.parent
 
 
 def needs(program: str, package: str) -> str:
@@ -43,27 +48,36 @@ def free_port() -> int:
 
 def serving(command: list[str], out: Path, **popen: Any) -> Iterator[Served]:
     """Run `command serve` until the caller is done with it; ended by its process id, its kernels with it."""
+    yield from showing([*command, "serve", f"--out={out}"], out, **popen)
+
+
+def showing(command: list[str], out: Path, **popen: Any) -> Iterator[Served]:
+    """Run a command that serves a page, at a free port, until the caller is done with it."""
     port = free_port()
+    with running([*command, "--no-browser", f"--port={port}"], "negolab is at", **popen):
+        yield Served(f"http://127.0.0.1:{port}/", out)
+
+
+@contextmanager
+def running(command: list[str], ready: str, stop: signal.Signals = signal.SIGINT, **popen: Any) -> Iterator[None]:
+    """A server from the moment it says that it is ready; ended by its process id, its kernels with it."""
     process = subprocess.Popen(
-        [*command, "serve", "--no-browser", f"--port={port}", f"--out={out}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        **popen,
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, **popen
     )
     assert process.stdout is not None
     said = []
     for line in process.stdout:
         said.append(line)
-        if line.startswith("negolab is at"):
+        if ready in line:
             break
     else:
-        pytest.fail("the dashboard did not start: " + "".join(said)[-3000:])
+        pytest.fail("the server did not start: " + "".join(said)[-3000:])
+    # What it says later is read and dropped, so that it never waits for us.
+    Thread(target=lambda: deque(process.stdout or (), maxlen=0), daemon=True).start()
     try:
-        yield Served(f"http://127.0.0.1:{port}/", out)
+        yield
     finally:
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, stop)
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
@@ -73,21 +87,62 @@ def serving(command: list[str], out: Path, **popen: Any) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The page where people play."""
     yield from serving([sys.executable, "-m", "negolab"], tmp_path_factory.mktemp("people"))
 
 
 @pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """JupyterLab on a copy of the notebooks; `url` ends in `lab/tree/`, `out` keeps the records."""
+    folder, out = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("people")
+    shutil.copytree(ROOT / "notebooks", folder, dirs_exist_ok=True)
+    # Cells out of sight stay on the page, so that a test finds them, and nothing asks about news.
+    for name, setting in {
+        "notebook-extension/tracker": {"windowingMode": "none"},
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    }.items():
+        path = folder / ".settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(setting))
+    port = free_port()
+    options = {
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": port,
+        "ServerApp.open_browser": False,
+        "ServerApp.allow_root": True,
+        "ServerApp.root_dir": folder,
+        "IdentityProvider.token": "",
+        "LabApp.expose_app_in_browser": True,
+        "LabApp.user_settings_dir": folder / ".settings",
+        "LabApp.workspaces_dir": folder / ".workspaces",
+    }
+    command = [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
+    # The notebooks keep what is played in temporary folders.
+    env = {**os.environ, "NEGOLAB_OUT": str(out), "TMPDIR": str(out), "PYTHONPATH": str(ROOT)}
+    # Ctrl-C would make it ask whether that was meant.
+    with running(command, f"127.0.0.1:{port}/lab", signal.SIGTERM, cwd=folder, env=env):
+        yield Served(f"http://127.0.0.1:{port}/lab/tree/", out)
+
+
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless browser of the system."""
-    path = needs("chromium", "chromium")
+    """The system's browser, without a screen."""
+    with browser() as launched:
+        yield launched
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """The system's browser, driven by playwright."""
     from playwright.sync_api import sync_playwright
 
+    path = needs("chromium", "chromium")
     quiet = "no-sandbox disable-gpu disable-quic no-first-run"
     quiet += " disable-background-networking disable-component-update disable-sync"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[f"--{flag}" for flag in quiet.split()])
-        yield browser
-        browser.close()
+        launched = playwright.chromium.launch(executable_path=path, args=[f"--{flag}" for flag in quiet.split()])
+        yield launched
+        launched.close()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

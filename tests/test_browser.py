@@ -1,108 +1,108 @@
-"""A person plays each game on the served page to its end; the page and the record on disk agree."""
+"""A person plays each game to its end, by mouse and by keyboard, on the served page and in JupyterLab."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from negolab_widgets.lobby import title
 
 from negolab.catalog import names
+from negolab.record import Record
 from negolab.store import read
 from tests.conftest import Served
+from tests.driving import Keyboard, Mouse, faults, fits, play_to_the_end, run_notebook, shot, sit_down
 
 pytestmark = pytest.mark.browser
 
-SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
-SEEDS = {"balloon": "5", "bargaining": "5", "split": "5", "trading": "5"}
+WIDE = {"width": 1280, "height": 900}
+NARROW = {"width": 360, "height": 800}
+SERIOUS = ("serious", "critical")
 
 
-def choose(page: Any, label: str, value: str) -> None:
-    page.get_by_label(label, exact=True).select_option(label=value)
-
-
-def shot(page: Any, name: str) -> None:
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=str(SHOTS / f"{name}.png"))
-
-
-def sit_down(page: Any, url: str, game: str) -> None:
-    page.goto(url)
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
-    choose(page, "Game", title(game))
-    page.wait_for_timeout(500)
-    page.get_by_label("Seed of the deal").fill(SEEDS[game])
-    page.get_by_role("button", name="Start the match").click()
-    page.locator(".nl-bar").wait_for(timeout=20_000)
-
-
-def reply(page: Any) -> None:
-    """Press the first option's button, or play the first of a list of options."""
-    buttons = page.locator(".nl-options button:visible")
-    if buttons.count():
-        buttons.first.click()
-    else:
-        page.get_by_role("button", name="Play the chosen option").click()
-
-
-def play_to_the_end(page: Any) -> int:
-    """Reply until the result stands there; the number of replies."""
-    for replies in range(1, 80):
-        log = page.locator(".nl-log > div > div").count()
-        reply(page)
-        page.wait_for_function(
-            "n => document.querySelector('.nl-result') || document.querySelectorAll('.nl-log > div > div').length > n",
-            arg=log,
-            timeout=20_000,
-        )
-        page.wait_for_timeout(500)  # longer than a double click
-        if page.locator(".nl-result").count():
-            return replies
-    raise AssertionError("80 replies and no end")
-
-
-@pytest.mark.parametrize("game", names())
-def test_a_person_plays_a_game_to_its_end(game: str, served: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
+def opened(chromium: Any) -> tuple[Any, list[str]]:
+    """A page, and the errors that its scripts will throw."""
+    page = chromium.new_page(viewport=WIDE)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    sit_down(page, served.url, game)
-    shot(page, f"{game}-start")
-    play_to_the_end(page)
-    shot(page, f"{game}-end")
-    text = page.locator(".nl-result").inner_text()
-    (record,) = [r for r in read(served.out) if r.id[:12] in text]
+    return page, errors
+
+
+def kept(out: Any, text: str) -> Record:
+    """The record that a result names."""
+    (record,) = [r for r in read(out) if r.id[:12] in text]
+    return record
+
+
+def check_result(table: Any, out: Any, game: str) -> None:
+    """What the page says and what was kept are one."""
+    text = table.locator(".nl-result").inner_text()
+    record = kept(out, text)
     (seat,) = (s for s, name in record.header.players.items() if name == "person")
     assert record.header.game == game
     assert f"Your result: {record.game.paid(record.payoffs[seat])}." in text
-    assert not errors
-    page.set_viewport_size({"width": 360, "height": 800})
+
+
+@pytest.mark.parametrize("hand", [Mouse, Keyboard])
+@pytest.mark.parametrize("game", names())
+def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
+    page, errors = opened(chromium)
+    page.goto(served.url)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    assert faults(page) == []
+    table = sit_down(hand(page), game)
+    assert faults(page) == []
+    shot(page, f"{game}-start")
+    moves = play_to_the_end(hand(page), table, game)
+    assert moves
+    shot(page, f"{game}-end")
+    check_result(table, served.out, game)
+    assert faults(page) == []
+    page.set_viewport_size(NARROW)
     page.wait_for_timeout(300)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    shot(page, f"{game}-narrow")
+    assert fits(page)
+    assert not errors
+    page.close()
+
+
+@pytest.mark.parametrize("game", names())
+def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium: Any) -> None:
+    page, errors = opened(chromium)
+    run_notebook(page, lab.url, f"games/{game}.ipynb")
+    for hand in (Mouse(page), Keyboard(page)):
+        start = page.get_by_role("button", name="Start the match")
+        start.wait_for(timeout=90_000)
+        # As after a click beside it: from here on the keyboard goes its own way.
+        page.get_by_label("Seed of the deal").focus()
+        table = sit_down(hand, game, choose_game=False)
+        assert faults(page, ".nl-page", least=SERIOUS) == []
+        play_to_the_end(hand, table, game)
+        check_result(table, lab.out, game)
+        page.get_by_role("button", name="Choose another match").click()
+    assert not errors
     page.close()
 
 
 def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
-    sit_down(page, served.url, "balloon")
-    page.get_by_label("Your message").fill("I would like everything, please <img src=x onerror=alert(1)>")
-    page.get_by_role("button", name="Send message").click()
-    page.locator(".nl-bad").first.wait_for(timeout=20_000)
-    assert page.locator(".nl-notice").inner_text().strip()
-    assert page.locator(".nl-log img").count() == 0
-    assert page.get_by_label("Your message").input_value(), "what was written is still there to be mended"
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    table = sit_down(Mouse(page), "balloon")
+    table.get_by_role("button", name="Show: a box to type the reply yourself").click()
+    box = table.get_by_label("Your message")
+    box.fill("I would like everything, please <img src=x onerror=alert(1)>")
+    table.get_by_role("button", name="Send message").click()
+    table.locator(".nl-notice", has_text="ARGUMENT").wait_for(timeout=20_000)
+    assert table.locator("img").count() == 0
+    assert box.input_value(), "what was written is still there to be mended"
     shot(page, "balloon-rejected")
     page.close()
 
 
 def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> None:
-    page = chromium.new_page()
+    page, _ = opened(chromium)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    sit_down(page, served.url, "split")
+    page.goto(served.url)
+    sit_down(Mouse(page), "split")
     outside = [url for url in asked if not url.startswith((served.url, "data:", "blob:"))]
     assert outside == []
     for path in ("voila/files/play.ipynb", "voila/tree", "api/contents", "api/terminals"):
@@ -111,24 +111,25 @@ def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> No
 
 
 def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
-    sit_down(page, served.url, "trading")
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    table = sit_down(Mouse(page), "trading")
     words = "The quick brown fox jumps over the lazy dog and runs on."
-    page.get_by_label("Your message").press_sequentially(words, delay=5)
-    page.get_by_role("button", name="Send message").dblclick()
-    page.wait_for_function("() => document.querySelectorAll('.nl-log .nl-table').length > 1", timeout=20_000)
-    page.wait_for_timeout(1000)
-    assert page.locator(".nl-you .nl-said").all_inner_texts() == [words]
+    table.get_by_label("Your message").press_sequentially(words, delay=5)
+    table.get_by_role("button", name="Send message without an offer").dblclick()
+    page.wait_for_timeout(2500)
     page.goto("about:blank")
+    page.wait_for_timeout(2500)
+    said = [e.reply.text for e in read(served.out)[-1].events if hasattr(e, "reply") and words in e.reply.text]
+    assert said == [words]
     page.close()
 
 
 def test_a_closed_page_keeps_what_was_played(served: Served, chromium: Any) -> None:
     before = len(read(served.out))
-    page = chromium.new_page()
-    sit_down(page, served.url, "trading")
-    reply(page)
-    page.wait_for_timeout(1000)
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    sit_down(Mouse(page), "trading")
     page.goto("about:blank")
     for _ in range(50):
         if len(read(served.out)) > before:

@@ -44,7 +44,20 @@ FIGURES: dict[str, Callable[[], Any]] = {
         names=NAMES,
     ),
     "no path": lambda: charts.path({}),
-    "payoffs": lambda: charts.payoffs({HOSTILE: [1.0, 2.5, 3.0], "7": [4.0], "none": []}, unit="points"),
+    "payoffs": lambda: charts.payoffs(
+        {HOSTILE: [1.0, 2.5, 3.0], "7": [4.0], "none": []}, unit="points", marks={HOSTILE: 2}
+    ),
+    "tournament": lambda: charts.tournament({HOSTILE: {HOSTILE: [1.0, 2.0], "7": [4.0]}, "none": {"7": []}}),
+    "no tournament": lambda: charts.tournament({}),
+    "trend": lambda: charts.trend(
+        {HOSTILE: {0.5: [1.0, 2.0], 1: [4.0], 2: []}, "none": {}},
+        x="beta",
+        y="price (dollars)",
+        curves={HOSTILE: {0.5: 1, 1: 2}},
+        levels={HOSTILE: 3},
+    ),
+    "outcomes": lambda: charts.outcomes({HOSTILE: [(1, 2), (2, 3)], "one": [(1, 1)], "": []}, marks={HOSTILE: (0, 0)}),
+    "no outcomes": lambda: charts.outcomes({}),
     "shares": lambda: charts.shares({HOSTILE: (3, 4), "none": (0, 0)}),
 }
 
@@ -149,12 +162,47 @@ def test_separate_points_of_a_frontier_are_not_joined() -> None:
     assert charts.path({}, frontier, joined=True).data[0].mode == "lines"
 
 
+def test_a_long_frontier_does_not_crowd_out_what_was_proposed() -> None:
+    points = [Point("A", 6, 2), Point("B", 2, 5)]
+    figure = charts.path({"": points}, [(-900, 900), (900, -900)], {"no deal": (0, 0), "Nash": None}, joined=True)
+    low, high = figure.layout.xaxis.range
+    assert -2 < low < 0 and 6 < high < 8
+    assert charts.path({"": points}, [(0, 7), (7, 0)]).layout.xaxis.range is None
+
+
 def test_n_stands_beside_each_group_and_many_matches_are_thinned() -> None:
     figure = charts.payoffs({"one": [float(i) for i in range(5000)]})
     assert figure.layout.annotations[0].text.endswith("n = 5000")
     dots, means = figure.data
     assert len(dots.x) <= 400 and (dots.x[0], dots.x[-1]) == (0, 4999)
     assert means.x[0] == pytest.approx(2499.5)
+
+
+def test_reference_points_stand_in_the_legend_with_their_value() -> None:
+    figure = charts.payoffs({"one": [1.0, 2.0]}, marks={"Nash": 52.5})
+    [mark] = [trace for trace in figure.data if trace.mode == "lines"]
+    assert list(mark.x) == [52.5, 52.5] and "Nash" in mark.name and "52.5" in mark.name
+
+
+def test_a_tournament_says_mean_interval_and_n_of_each_pair() -> None:
+    figure = charts.tournament({"a": {"a": [100, 300], "b": [500]}, "b": {"b": [100]}}, scale=100)
+    assert [list(row) for row in figure.data[0].z] == [[2, 5], [None, 1]]
+    assert [note.text for note in figure.layout.annotations] == ["2.00<br>± 12.71", "5.00", "1.00"]
+    assert "n = 1 to 2 per cell" in figure.layout.xaxis.title.text
+
+
+def test_a_trend_has_intervals_where_there_are_several_matches() -> None:
+    figure = charts.trend({"a": {1: [100, 300], 2: [500]}}, x="x", y="y", curves={"exact": {1: 100}}, scale=100)
+    means, curve = figure.data
+    assert list(means.y) == [2, 5] and list(curve.y) == [1]
+    assert means.error_y.array[0] == pytest.approx(12.706, abs=0.001) and means.error_y.array[1] == 0
+    assert means.name.endswith("n = 1 to 2 each")
+
+
+def test_the_mean_outcome_of_a_group_lies_among_its_matches() -> None:
+    line, dots, mean = charts.outcomes({"a": [(0, 2), (4, 6)]}).data
+    assert list(line.x) == [0, 6] and list(dots.y) == [2, 6]
+    assert (mean.x[0], mean.y[0]) == (2, 4) and mean.error_x.array[0] > 0
 
 
 def test_players_are_told_apart_by_seat_and_unpaid_matches_are_left_out() -> None:

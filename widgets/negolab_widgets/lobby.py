@@ -16,7 +16,7 @@ from negolab.match import Match
 from negolab.play import made
 from negolab.players.player import Scripted, players
 from negolab.store import Store
-from negolab_widgets import html
+from negolab_widgets import html, page
 from negolab_widgets.places import OUT
 from negolab_widgets.seat import HumanSeat
 from negolab_widgets.suitable import suitable
@@ -68,7 +68,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guarded, self._leave)
         self._form = column(w.HTML(head), form, self._about, self._start)
-        super().__init__(children=[w.HTML(html.theme()), self._form, self._table, self._notice])
+        super().__init__(children=[*page.head(), self._form, self._table, self._notice])
         self.add_class("nl-page")
         self._guarded(self._choices)
 

@@ -22,6 +22,7 @@ from negolab.match import Match
 from negolab.play import hear
 from negolab.players.player import Player
 from negolab_widgets import closing, html
+from negolab_widgets.page import head
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import Desk
 from negolab_widgets.tables.talk import Said, talk
@@ -77,7 +78,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         self._controls.side.add_class("nl-side")
         columns = w.Box([self._controls.main, self._controls.side])
         columns.add_class("nl-columns")
-        return [w.HTML(html.theme()), self._header, self._rules, self._result, columns]
+        return [*head(), self._header, self._rules, self._result, columns]
 
     def _fold_rules(self, text: str) -> None:
         self._rules.value = html.folded("Rules, as you were given them", html.said(text))

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from negolab_widgets.charts.chart import CONFIG, MIME, Chart, mime
 from negolab_widgets.charts.course import offers, rounds
-from negolab_widgets.charts.look import COLOURS, SYMBOLS, TONE, plain
+from negolab_widgets.charts.look import COLOURS, HUES, SYMBOLS, TONE, plain
 from negolab_widgets.charts.many import by_player, payoffs, shares
+from negolab_widgets.charts.outcomes import outcomes
 from negolab_widgets.charts.plane import Point, path
+from negolab_widgets.charts.tournament import tournament
+from negolab_widgets.charts.trend import trend
 
 __all__ = [
     "COLOURS",
     "CONFIG",
+    "HUES",
     "MIME",
     "SYMBOLS",
     "TONE",
@@ -23,9 +27,12 @@ __all__ = [
     "by_player",
     "mime",
     "offers",
+    "outcomes",
     "path",
     "payoffs",
     "plain",
     "rounds",
     "shares",
+    "tournament",
+    "trend",
 ]

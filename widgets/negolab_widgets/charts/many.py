@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_DOTS = 400
 """Single observations drawn per group; beyond it evenly spaced ones of the sorted values."""
 
+_DASHES = ("dot", "dash", "dashdot", "longdash")
+
 
 def by_player(frame: pd.DataFrame) -> dict[str, list[float]]:
     """What each player was paid at each seat, from a frame of `analysis.tables.matches`; without unpaid matches."""
@@ -28,8 +30,15 @@ def by_player(frame: pd.DataFrame) -> dict[str, list[float]]:
     return dict(sorted(groups.items()))
 
 
-def payoffs(groups: Mapping[str, Sequence[float]], *, unit: str = "points", what: str = "payoff") -> Figure:
-    """Single payoffs of each group and their mean with its 95 % interval; n stands beside the name."""
+def payoffs(
+    groups: Mapping[str, Sequence[float]],
+    *,
+    unit: str = "points",
+    what: str = "payoff",
+    marks: Mapping[str, float] | None = None,
+) -> Figure:
+    """Single payoffs of each group and their mean with its 95 % interval; n stands beside the name. `marks` are
+    reference points by name."""
     figure = figure_of(f"{what} ({unit})", "")
     estimates = [stats.mean(values) for values in groups.values()]
     for at, values in enumerate(groups.values()):
@@ -41,6 +50,8 @@ def payoffs(groups: Mapping[str, Sequence[float]], *, unit: str = "points", what
         figure.add_scatter(
             x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name="one match", hovertemplate=hover
         )
+    for at, (name, mark) in enumerate((marks or {}).items()):
+        _mark(figure, name, mark, len(estimates), _DASHES[at % len(_DASHES)])
     _means(figure, estimates, "mean, 95 % interval", f"mean {what}")
     _rows(figure, groups, estimates)
     return figure
@@ -67,6 +78,14 @@ def _thinned(values: Sequence[float]) -> Sequence[float]:
     if len(values) <= MOST_DOTS:
         return values
     return [values[k * (len(values) - 1) // (MOST_DOTS - 1)] for k in range(MOST_DOTS)]
+
+
+def _mark(figure: Figure, name: str, x: float, count: int, dash: str) -> None:
+    """A reference point through all rows; named in the legend, because several often lie close together."""
+    line = {"color": TONE, "width": 1.5, "dash": dash}
+    label = f"{plain(name)} {x:.5g}"
+    ends = [-0.65, max(count, 1) - 0.5]
+    figure.add_scatter(x=[x, x], y=ends, mode="lines", line=line, name=label, hovertext=[label] * 2, hoverinfo="text")
 
 
 def _means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, what: str) -> None:

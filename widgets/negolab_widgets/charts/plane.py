@@ -44,7 +44,8 @@ def path(
 ) -> Figure:
     """Proposals in order as a path in the plane of both payoffs, one per branch, told apart by dashes.
 
-    `joined`: the frontier is a line, not separate points. `marks` are reference points by name, such as `deal`,
+    `joined`: the frontier is a line, not separate points; what is in view is then what was proposed, not all of the
+    line. `marks` are reference points by name, such as `deal`,
     `disagreement`, `Nash`; None is left out. Numbers are divided by `scale` (100: cents in, dollars out).
     """
     titles = names or {"A": "A", "B": "B"}
@@ -61,6 +62,8 @@ def path(
     for name, pair in (marks or {}).items():
         if pair is not None:
             plane.add_mark(name, pair)
+    if joined:
+        plane.focus([*(point[1:3] for points in branches.values() for point in points), *(marks or {}).values()])
     return figure
 
 
@@ -77,6 +80,13 @@ class _Plane(NamedTuple):
             xs.append(a / self.scale)
             ys.append(b / self.scale)
         self.figure.add_scatter(x=xs, y=ys, **look)
+
+    def focus(self, pairs: Iterable[tuple[float, float] | None]) -> None:
+        """Show these pairs, with some room, whatever else is drawn; a double click shows everything."""
+        shown = [(a / self.scale, b / self.scale) for a, b in filter(None, pairs)]
+        if shown:
+            self.figure.update_xaxes(range=_around([a for a, _ in shown]))
+            self.figure.update_yaxes(range=_around([b for _, b in shown]))
 
     def add_frontier(self, frontier: Sequence[tuple[float, float]], joined: bool) -> None:
         line = {"mode": "lines", "line": {"color": TONE, "width": 1.5}}
@@ -132,6 +142,11 @@ class _Plane(NamedTuple):
         of = f" ({branch})" if branch else ""
         head = f"{number}. {plain(self.names[point.seat])} proposes{of}<br>{self.pair(point.a, point.b)}"
         return f"{head}<br>{wrapped(point.text)}" if point.text else head
+
+
+def _around(values: Sequence[float]) -> list[float]:
+    room = 0.15 * (max(values) - min(values)) or 1
+    return [min(values) - room, max(values) + room]
 
 
 def _numbered(number: int, count: int) -> bool:

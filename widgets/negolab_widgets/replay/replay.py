@@ -16,7 +16,7 @@ from negolab.formats.source import Opened, opened
 from negolab.game import Seat
 from negolab.record import Record, View
 from negolab.store import Store
-from negolab_widgets import html
+from negolab_widgets import html, page
 from negolab_widgets.charts import Chart
 from negolab_widgets.places import MODULE, OUT, SOURCE
 from negolab_widgets.replay.branching import Branching
@@ -71,7 +71,7 @@ class Replay(w.VBox):  # type: ignore[misc]
             self._comparison.widget,
             export,
         )
-        super().__init__(children=[w.HTML(html.theme()), self._head, self._notice, self._shelf.widget, self._match])
+        super().__init__(children=[*page.head(), self._head, self._notice, self._shelf.widget, self._match])
         self.add_class("nl-page")
         shown_if(self._match, False)
         shown_if(self._shelf.widget, False)
