@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -34,10 +34,11 @@ def needs(program: str, package: str) -> str:
 
 
 class Served(NamedTuple):
-    """A running dashboard: its address and the folder of its records."""
+    """A running server: its address, the folder of its records, and for JupyterLab that of its notebooks."""
 
     url: str
     out: Path
+    folder: Path | None = None
 
 
 def free_port() -> int:
@@ -46,12 +47,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serving(command: list[str], out: Path, **popen: Any) -> Iterator[Served]:
+def serving(command: list[str], out: Path, **popen: Any) -> Generator[Served, None, None]:
     """Run `command serve` until the caller is done with it; ended by its process id, its kernels with it."""
     yield from showing([*command, "serve", f"--out={out}"], out, **popen)
 
 
-def showing(command: list[str], out: Path, **popen: Any) -> Iterator[Served]:
+def showing(command: list[str], out: Path, **popen: Any) -> Generator[Served, None, None]:
     """Run a command that serves a page, at a free port, until the caller is done with it."""
     port = free_port()
     with running([*command, "--no-browser", f"--port={port}"], "negolab is at", **popen):
@@ -121,7 +122,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     env = {**os.environ, "NEGOLAB_OUT": str(out), "TMPDIR": str(out), "PYTHONPATH": str(ROOT)}
     # Ctrl-C would make it ask whether that was meant.
     with running(command, f"127.0.0.1:{port}/lab", signal.SIGTERM, cwd=folder, env=env):
-        yield Served(f"http://127.0.0.1:{port}/lab/tree/", out)
+        yield Served(f"http://127.0.0.1:{port}/lab/tree/", out, folder)
 
 
 @pytest.fixture(scope="module")

@@ -179,6 +179,30 @@ MOVES: dict[str, Callable[[Hand, Any], None]] = {
 }
 
 
+# Replay.
+
+
+def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
+    """Open the first record of the list, go to the third reply, and branch there twice."""
+    page.goto(url)
+    page.get_by_label("Records").wait_for(timeout=60_000)
+    page.get_by_label("Records").select_option(index=0)
+    slider = page.get_by_role("slider")
+    slider.wait_for(timeout=20_000)
+    options = page.get_by_label("Steps").locator("option")
+    options.nth(5).wait_for(state="attached")
+    said = [at for at, text in enumerate(options.all_text_contents()) if re.search(r"\b[AB]:\s", text)]
+    page.get_by_label("Steps").select_option(index=said[2])
+    page.wait_for_timeout(1000)
+    before()
+    for number in (1, 2):
+        page.get_by_role("button", name="Branch from this step").click()
+        page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(
+            state="attached", timeout=20_000
+        )
+    page.wait_for_timeout(1000)
+
+
 # JupyterLab.
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from IPython.core.getipython import get_ipython
 
 from negolab import catalog
@@ -18,7 +19,7 @@ from negolab.players.player import Scripted
 from negolab.record import Record, final
 from negolab_widgets.amounts import amount
 from negolab_widgets.html import Markup, element, join, label, pairs, panel, shown, table, theme
-from negolab_widgets.replay.shelf import UNFINISHED, replies
+from negolab_widgets.replay.shelf import UNFINISHED, replies, short
 from negolab_widgets.replay.steps import card, steps
 from negolab_widgets.tables import table as table_of
 
@@ -78,10 +79,8 @@ def record(record: Record) -> str:
 
 def observation(seen: Observation[Any, Any]) -> str:
     """All that one seat sees, field by field."""
-    public, private = (
-        [(label(name), shown_plain(getattr(part, name))) for name in part.__struct_fields__]
-        for part in (seen.public, seen.private)
-    )
+    parts = (msgspec.to_builtins(part, enc_hook=sorted) for part in (seen.public, seen.private))
+    public, private = ([(label(name), shown_plain(value)) for name, value in part.items()] for part in parts)
     return page(panel(f"Seat {seen.seat} sees", pairs(public)), panel(f"Only seat {seen.seat} knows", pairs(private)))
 
 
@@ -90,7 +89,7 @@ def records(found: list[Any]) -> str | None:
     if not found or not all(isinstance(one, Record) for one in found):
         return None
     rows = [
-        (one.id[:12], one.header.game, *(one.header.players.get(s, "?") for s in SEATS), one.end or UNFINISHED,
+        (short(one), one.header.game, *(one.header.players.get(s, "?") for s in SEATS), one.end or UNFINISHED,
          *(one.game.paid(one.payoffs[s]) for s in SEATS), replies(one))
         for one in found[:MOST_ROWS]
     ]  # fmt: skip

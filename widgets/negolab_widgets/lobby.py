@@ -35,10 +35,10 @@ TITLES = {
 
 
 class Lobby(w.VBox):  # type: ignore[misc]
-    """Pick one of the games and play it against a scripted opponent. `game` fixes the choice; `out` is the folder of
-    the records (default: `$NEGOLAB_OUT`, else `data/runs/people`)."""
+    """Pick one of the games and play it against a scripted opponent. `game` fixes the choice, `preset` is chosen at
+    first; `out` is the folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`)."""
 
-    def __init__(self, game: str | None = None, *, out: str | Path | None = None) -> None:
+    def __init__(self, game: str | None = None, *, preset: str | None = None, out: str | Path | None = None) -> None:
         self._out = Path(out or os.environ.get(OUT) or "data/runs/people")
         names = catalog.names() if game is None else [game]
         self._game = w.Dropdown(description="Game", options=[(title(name), name) for name in names])
@@ -71,6 +71,9 @@ class Lobby(w.VBox):  # type: ignore[misc]
         super().__init__(children=[*page.head(), self._form, self._table, self._notice])
         self.add_class("nl-page")
         self._guarded(self._choices)
+        if preset is not None:
+            catalog.load(self._game.value, preset=preset)  # says what is wrong with it
+            self._preset.value = preset
 
     def _choices(self) -> None:
         presets = catalog.games().get(self._game.value) or tuple(catalog.presets(catalog.module(self._game.value)))
@@ -140,7 +143,7 @@ def title(game: str) -> str:
 
 
 def _first_paragraph(text: str | None) -> str:
-    return " ".join((text or "").split("\n\n")[0].split())
+    return " ".join((text or "").split("\n\n")[0].replace("`", "").split())
 
 
 def _seed(text: str) -> int | None:

@@ -98,7 +98,7 @@ class Replay(w.VBox):  # type: ignore[misc]
             self._notice.value = warning("Not everything could be read as it is. " + " ".join(found.troubles[:5]))
         self._shelf.put(records)
         shown_if(self._shelf.widget, len(records) > 1)
-        if len(records) == 1:
+        if records:
             self.show(records[0])
 
     # One match.

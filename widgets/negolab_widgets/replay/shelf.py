@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as w
 
 from negolab.events import Replied
-from negolab.game import SEATS
+from negolab.game import SEATS, Seat
 from negolab.record import Record
 from negolab_widgets.tables.controls import column
 
@@ -86,14 +86,14 @@ def label(record: Record) -> str:
     """A record in one line."""
     header = record.header
     players = " / ".join(header.players.get(seat, "?") for seat in SEATS)
-    paid = " / ".join(_number(record.payoffs[seat]) for seat in SEATS)
+    paid = " / ".join(_number(record, seat) for seat in SEATS)
     parts = (
         header.game,
         players,
         record.end or UNFINISHED,
         f"paid {paid}",
         f"{replies(record)} replies",
-        record.id[:12],
+        short(record),
     )
     return " · ".join(parts)
 
@@ -103,8 +103,16 @@ def replies(record: Record) -> int:
     return sum(isinstance(event, Replied) for event in record.events)
 
 
-def _number(payoff: float | None) -> str:
-    return "\N{EN DASH}" if payoff is None else f"{payoff:g}"
+def short(record: Record) -> str:
+    """An id that can be told from others: those of a batch differ in their last digits only."""
+    return record.id if len(record.id) <= 13 else f"{record.id[:4]}\N{HORIZONTAL ELLIPSIS}{record.id[-8:]}"
+
+
+def _number(record: Record, seat: Seat) -> str:
+    payoff = record.payoffs[seat]
+    if payoff is None:
+        return "\N{EN DASH}"
+    return record.game.paid(payoff) if record.game.unit == "cents" else f"{payoff:g}"
 
 
 def _searched(record: Record) -> str:
