@@ -58,7 +58,7 @@ def matches() -> list[tuple[Match, Seat, Says]]:
     set_of = "{" + ", ".join(map(repr, list(items)[:5])) + "}"
     argument = repr(" ".join(TRICKS).replace("{", "(").replace("}", ")"))
     talk = nl.load("bargaining", preset="cheap-talk")
-    split = nl.load("split", preset="deal-or-no-deal", items=TRICKS[:3])
+    split = nl.load("split", preset="trust-and-split")
     words = " ".join(TRICKS).replace("[", "(").replace("]", ")")
     return [
         (Match(balloon, seed=1, players=names), "B", Says(f"PROPOSAL: {set_of}\nARGUMENT: {{{argument}}}")),

@@ -18,6 +18,8 @@ from tests.driving import Mouse, play_to_the_end, run_to_branches, shot, sit_dow
 
 WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 800}}
 SCHEMES = ("light", "dark")
+MIDDLE = {"split": 5}
+"""The move before which a game is in its middle, where it is not the second."""
 
 
 def pictures(page: Any, name: str) -> None:
@@ -36,9 +38,9 @@ def table(page: Any, scheme: str, *, served: Served, game: str) -> None:
     at_table = sit_down(hand, game)
 
     def each(move: int) -> None:
-        if move in (0, 2):
+        if move in (0, MIDDLE.get(game, 1)):
             page.wait_for_timeout(500)
-            pictures(page, f"{game}-{'start' if move == 0 else 'middle'}-{scheme}")
+            pictures(page, f"{game}-{'middle' if move else 'start'}-{scheme}")
 
     play_to_the_end(hand, at_table, game, each)
     page.wait_for_timeout(800)

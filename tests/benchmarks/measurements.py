@@ -12,6 +12,7 @@ from negolab.game import SEATS, Invalid
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.players.player import player
+from tests.benchmarks import screens
 
 REPEATS = 5
 LEAST = 0.4
@@ -32,6 +33,10 @@ def measurements() -> dict[str, Callable[[], float]]:
         "bargaining, two time players, games/s": time_players,
         "balloon, a message at 2000 over one at 20": long_match,
         "parsing 100 kB over 50 kB, worst of all games": worst_growth,
+        "replay of 600 messages, worst step, ms": screens.worst_step,
+        "replay of 600 messages, in the browser, median step, ms": screens.step_in_the_browser,
+        "list of 10,000 records, opens, s": screens.opening,
+        "list of 10,000 records, filters, s": screens.filtering,
     }
 
 

@@ -49,6 +49,8 @@ def notebooks() -> Path:
 def environment(out: Path, **more: str) -> dict[str, str]:
     """A scrubbed environment for Voila and its kernels."""
     kept = {name: os.environ[name] for name in _KEEP if name in os.environ}
+    if "PYTHONPATH" in kept:  # the page runs in a folder of its own
+        kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).resolve()) for path in kept["PYTHONPATH"].split(os.pathsep))
     own = {OUT: str(out.resolve()), "JUPYTER_PATH": str(HERE / "share"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     return {**kept, **own, **more}
 

@@ -66,7 +66,7 @@ def _ends(pair: Mapping[str, Record]) -> html.Markup:
         paid = (game.paid(record.payoffs[seat]) for seat in SEATS)
         rows.append((name, players, record.end or UNFINISHED, *paid, replies(record)))
     head = ("branch", "players A / B", "end", "paid to A", "paid to B", "replies")
-    return html.table(head, rows, "How the branches ended")
+    return html.table(head, rows, "How the branches ended", cls="nl-unbroken")
 
 
 def shared(one: Record, two: Record) -> int:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from negolab.analysis.proposals import proposals
+from negolab.game import SEATS
 from negolab.record import Record, start
 from negolab.theory.solutions import nash_point
 from negolab_widgets.amounts import scale
 from negolab_widgets.charts import Point, path
+from negolab_widgets.html import Markup, table
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -30,9 +32,13 @@ def plane(branches: Mapping[str, Record]) -> Figure | None:
     return path(points, frontier, marks, joined=game.divisible, unit=game.stake_unit or unit, scale=by)
 
 
-def stakes_told(record: Record) -> list[tuple[object, ...]]:
-    """The same as rows: number, seat, and what each proposal would pay A and B, in words."""
+def stakes_told(record: Record) -> Markup:
+    """The same as a table: each proposal with its step, and what it would pay A and B."""
     game = record.game
-    unit = game.stake_unit
-    say = game.paid if unit is None else lambda pay: f"{pay:g} {unit}"
-    return [(n, f"seat {p.seat}", say(p.a), say(p.b)) for n, p in enumerate(proposals(record), 1)]
+    by, unit = scale(game)
+    rows = [
+        (n, f"step {p.at + 1}", f"seat {p.seat}", f"{p.a / by:,.6g}", f"{p.b / by:,.6g}")
+        for n, p in enumerate(proposals(record), 1)
+    ]
+    head = ("proposal", "at", "by", *(f"would pay {seat} ({game.stake_unit or unit})" for seat in SEATS))
+    return table(head, rows, "What each proposal would pay", cls="nl-long")

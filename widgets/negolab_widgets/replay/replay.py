@@ -143,8 +143,7 @@ class Replay(w.VBox):  # type: ignore[misc]
         figure = plane({"": record})
         shown_if(self._plane, figure is not None)
         self._chart.show(figure)
-        head = ("proposal", "by", "would pay A", "would pay B")
-        self._stakes.value = html.table(head, stakes_told(record), "What each proposal would pay") if figure else ""
+        self._stakes.value = stakes_told(record) if figure else ""
 
     def _moved(self, step: Step) -> None:
         if self._record is not None and step.at:

@@ -85,7 +85,7 @@ class Scrubber:
         told = self._told[seat]
         looks = table(told)
         name, clock = looks.role(told, seat), looks.clock(told, seen)
-        title = f"Seat {seat} sees" if name == f"seat {seat}" else f"Seat {seat}, {name}, sees"
+        title = f"Seat {seat} sees" if name.endswith(f" {seat}") else f"Seat {seat}, {name}, sees"
         head = html.element("h2", title, html.element("span", clock, cls="nl-clock"), cls="nl-seat")
         return html.element("div", head, looks.render(told, seen), cls=f"nl-view nl-view-{seat.lower()}")
 
