@@ -45,7 +45,7 @@ def test_no_trick_fires_anywhere(lab: Served, chromium: Any) -> None:
     text = page.locator(".jp-NotebookPanel").inner_text()
     for trick in TRICKS[:3]:
         assert trick in text, "the words are there to be read"
-    for plot in page.locator(".js-plotly-plot .nsewdrag").all()[:6]:
+    for plot in page.locator(".js-plotly-plot:visible .nsewdrag").all()[:6]:
         plot.hover(force=True)
     for part in page.locator(".nl-page .nl-said").all()[:40]:
         part.dispatch_event("mouseover")

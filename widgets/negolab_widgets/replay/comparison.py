@@ -50,7 +50,7 @@ class Comparison:
     def _draw(self) -> None:
         chosen = dict.fromkeys(side.value for side in self._sides if side.value in self._records)
         pair = {name: self._records[name] for name in chosen}
-        if not pair:
+        if len(self._records) < 2:
             return
         self._ends.value = _ends(pair)
         self._chart.show(plane(pair))
