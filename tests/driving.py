@@ -196,6 +196,7 @@ def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: No
     page.wait_for_timeout(1000)
     before()
     for number in (1, 2):
+        page.get_by_label("Seat B is played on by").select_option(index=number + 1)
         page.get_by_role("button", name="Branch from this step").click()
         page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(
             state="attached", timeout=20_000

@@ -131,6 +131,7 @@ def test_a_branch_shares_its_beginning_and_is_kept_with_its_origin(game: str, tm
     press(replay, "Branch from this step")
     origin, branch = read(tmp_path)
     assert origin == record
+    assert f"The first {shared(record, branch)} steps are the same." in drawn(replay)
     assert branch.header.notes["forked_from"] == record.id
     assert shared(record, branch) >= at
     assert branch.end is not None

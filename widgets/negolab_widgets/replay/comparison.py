@@ -8,7 +8,7 @@ import ipywidgets as w
 
 from negolab.events import Stepped
 from negolab.game import SEATS
-from negolab.record import Record
+from negolab.record import Record, start
 from negolab_widgets import html
 from negolab_widgets.charts import Chart
 from negolab_widgets.replay.plane import plane
@@ -71,8 +71,10 @@ def _ends(pair: Mapping[str, Record]) -> html.Markup:
 
 def shared(one: Record, two: Record) -> int:
     """How many first events two records have in common."""
-    pairs = zip(one.events, two.events, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one.events), len(two.events)))
+    if start(one) != start(two):  # as values: a record that was read holds its start as plain data
+        return 0
+    pairs = zip(one.events[1:], two.events[1:], strict=False)
+    return next((i for i, (a, b) in enumerate(pairs, 1) if a != b), min(len(one.events), len(two.events)))
 
 
 def _columns(pair: Mapping[str, Record]) -> html.Markup:
