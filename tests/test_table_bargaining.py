@@ -16,10 +16,11 @@ from traitlets import TraitError
 
 from negolab import laws
 from negolab.catalog import games, load
-from negolab.events import Replied, Stepped
+from negolab.events import Stepped
 from negolab.game import SEATS, Seat, observe, other
 from negolab.games.bargaining import Accept, Offer, Reject
 from negolab.match import Match
+from tests.tables import actions, controls, enter, visible
 from tests.test_widgets import below, state
 
 PRESETS = list(games()["bargaining"])
@@ -44,30 +45,6 @@ def sit(seat: Seat = "B", *replies: str, start: tuple[int, int] | None = None, *
     game = load("bargaining", **params)
     match = Match(game, start=game.start(*start)) if start else Match(game, seed=1)
     return HumanSeat(match, seat, {other(seat): Says(*(replies or ("55", "54", "53")))})
-
-
-def controls(seat: HumanSeat) -> Any:
-    return seat._controls
-
-
-def actions(seat: HumanSeat) -> list[Any]:
-    """What the person's replies were read as, in order."""
-    match, found = seat._match, []
-    replay = Match(match.game, start=match.events[0].state)
-    for event in match.events:
-        if isinstance(event, Replied):
-            if event.seat == seat._seat:
-                found.append(replay.told(event.seat).parse(event.reply.text, replay.seen(event.seat)))
-            replay.submit(event.seat, event.reply)
-    return found
-
-
-def enter(control: w.Widget, value: Any) -> None:
-    control.set_state({"value": value})
-
-
-def visible(widget: w.Widget) -> bool:
-    return bool(widget.layout.display != "none")
 
 
 # What the controls do.

@@ -14,11 +14,11 @@ from traitlets import TraitError
 
 from negolab import laws
 from negolab.catalog import games, load
-from negolab.events import Replied
 from negolab.game import SEATS, Seat, observe, other
 from negolab.games.split import Message, Proposal
 from negolab.match import Match
 from negolab.players.player import player
+from tests.tables import actions, controls, enter, visible
 from tests.test_widgets import below, state
 
 PRESETS = list(games()["split"])
@@ -51,30 +51,6 @@ def sit(seat: Seat = "A", opponent: Any = "greedy", seed: int = 1, **params: Any
     game = load("split", **{"first": "A", **params})
     found = player(opponent, game, seed=seed) if isinstance(opponent, str) else opponent
     return HumanSeat(Match(game, seed=seed), seat, {other(seat): found})
-
-
-def controls(seat: HumanSeat) -> Any:
-    return seat._controls
-
-
-def enter(control: w.Widget, value: Any) -> None:
-    control.set_state({"value": value})
-
-
-def visible(widget: w.Widget) -> bool:
-    return bool(widget.layout.display != "none")
-
-
-def actions(seat: HumanSeat) -> list[Any]:
-    """What the person's replies were read as, in order."""
-    match, found = seat._match, []
-    replay = Match(match.game, start=match.events[0].state)
-    for event in match.events:
-        if isinstance(event, Replied):
-            if event.seat == seat._seat:
-                found.append(replay.told(event.seat).parse(event.reply.text, replay.seen(event.seat)))
-            replay.submit(event.seat, event.reply)
-    return found
 
 
 def ask(seat: HumanSeat, units: int = 1) -> None:
