@@ -222,7 +222,10 @@ def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
 def made(name: str, game: AnyGame, seed: int, seat: Seat) -> Player:
     """A player for one game: its seed derives from the deal's and the seat, unless its name carries one."""
     own = settings(name.partition(":")[2])
-    return player(name, game, **({} if "seed" in own else {"seed": derived(seed, "player", seat)}))
+    found = player(name, game, **({} if "seed" in own else {"seed": derived(seed, "player", seat)}))
+    if seat not in found.seats:
+        raise ValueError(f"player {name!r} sits at {' or '.join(found.seats)} only, not at {seat}")
+    return found
 
 
 async def aplay_many(

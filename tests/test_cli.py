@@ -44,6 +44,8 @@ def test_games_lists_every_game_with_its_presets() -> None:
         ),
         (["play", "trading", "--seat", "C"], "--seat must be A or B"),
         (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
+        (["replay", "nowhere.jsonl", "--browser"], "no records at nowhere.jsonl"),
+        (["replay", ".", "--browser", "--seat", "A"], "leave out --id and --seat"),
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
         (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),

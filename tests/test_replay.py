@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+import msgspec
 import pytest
 from negolab_widgets import HumanSeat, Replay
 from negolab_widgets.replay.comparison import shared
@@ -20,8 +21,9 @@ from negolab.events import Replied
 from negolab.formats.source import opened
 from negolab.game import SEATS, Reply
 from negolab.match import Match, differences
+from negolab.play import plan_of
 from negolab.record import Record
-from negolab.store import read
+from negolab.store import Store, read
 from tests.test_transcript import DEAL, interactions
 from tests.test_transcript import folder as episode
 from tests.test_widgets import below, press, state
@@ -156,6 +158,109 @@ def test_a_person_can_play_a_branch_on(tmp_path: Path, monkeypatch: pytest.Monke
     assert read(tmp_path)[-1].header.players["B"] == "person"
 
 
+def start_own_branch(replay: Replay, seat: str = "B") -> None:
+    record = replay._record
+    assert record is not None
+    replay._scrubber.slider.value = next(
+        i for i, s in enumerate(steps(record), 1) if getattr(s.entry, "seats", ()) == ("A",)
+    )
+    choose(replay, f"Seat {seat} is played on by", "you, at the table")
+    press(replay, "Branch from this step")
+
+
+def test_a_branch_that_is_left_is_kept_with_its_own_origin(tmp_path: Path) -> None:
+    records = nl.batch("bargaining", "linear", "boulware", n=2, seed=1)
+    replay = Replay(records, out=tmp_path)
+    start_own_branch(replay)
+    replay._shelf._list.value = 1
+    origin, branch = read(tmp_path)
+    assert origin.id == records[0].id == branch.header.notes["forked_from"]
+    assert branch.end == "ABORTED"
+    assert list(replay._branches.values()) == [records[1]]
+
+
+def test_a_branch_that_cannot_be_written_is_said_and_written_with_the_next(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file where the folder should be")
+    replay = Replay(golden("trading"), out=tmp_path / "out")
+    replay._scrubber.slider.value = 3
+    press(replay, "Branch from this step")
+    assert "not kept yet" in drawn(replay)
+    assert replay._comparison.widget.layout.display is None, "it is there to be looked at"
+    (tmp_path / "out").unlink()
+    press(replay, "Branch from this step")
+    assert len(read(tmp_path / "out")) == 3
+
+
+def test_branches_are_not_mixed_into_a_batch(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.claim(plan_of(nl.load("split"), "greedy", "greedy", n=1))
+    replay = Replay(golden("trading"), out=tmp_path)
+    replay._scrubber.slider.value = 3
+    press(replay, "Branch from this step")
+    assert "holds a batch" in drawn(replay)
+    assert read(tmp_path) == []
+
+
+def test_a_record_that_says_something_else_than_its_replies_is_called_so() -> None:
+    record = golden("bargaining")
+    forged = msgspec.structs.replace(record.events[-1], payoffs={"A": 999999, "B": -5})
+    replay = Replay(Record(record.header, (*record.events[:-1], forged)))
+    assert "not what the rules make of its replies" in drawn(replay)
+    replay._scrubber.slider.value = 3
+    assert "not what the rules make of its replies" in drawn(replay)
+
+
+def test_a_record_that_cannot_be_replayed_leaves_nothing_of_another_on_the_page() -> None:
+    good = golden("balloon")
+    reply = msgspec.structs.replace(good.events[1], reply=Reply("rubbish"))
+    bad = Record(msgspec.structs.replace(good.header, id="bad"), (good.events[0], reply, *good.events[2:]))
+    replay = Replay([good, bad])
+    replay._shelf._list.value = 1
+    assert "record bad, event 2: cannot be replayed" in drawn(replay)
+    assert replay._match.layout.display == "none"
+    replay._shelf._list.value = 0
+    assert "cannot be replayed" not in drawn(replay)
+    assert replay._match.layout.display is None
+
+
+def test_one_unreadable_record_or_episode_hides_no_other(tmp_path: Path) -> None:
+    good = golden("trading")
+    strange = Record(msgspec.structs.replace(good.header, id="strange", game="nosuch"), good.events)
+    replay = Replay([good, strange])
+    assert len(replay._shelf._list.options) == 2
+    replay._shelf._list.value = 1
+    assert "nosuch" in drawn(replay)
+    episode(tmp_path / "good", interactions(*DEAL))
+    (episode(tmp_path / "odd", interactions(*DEAL)) / "interactions.json").write_text('{"turns": 5}')
+    found = opened(tmp_path)
+    assert len(found.records) == 1
+    assert "odd" in found.troubles[0]
+
+
+def test_a_torn_last_line_is_told(tmp_path: Path) -> None:
+    line = golden("trading").to_line()
+    (tmp_path / "r.jsonl").write_bytes(line + line[:200])
+    assert "torn" in Replay(tmp_path / "r.jsonl")._troubles.value
+
+
+def test_what_is_no_record_is_refused_in_one_sentence() -> None:
+    assert "is none" in drawn(Replay(["x"]))  # type: ignore[list-item]
+    assert "not 5" in drawn(Replay(5))  # type: ignore[arg-type]
+
+
+def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
+    records = nl.batch("bargaining", "linear", "boulware", n=2, seed=1)
+    replay = Replay(records)
+    replay._scrubber.slider.value = 6
+    seen = replay._scrubber.step.seen["A"]
+    choose(replay, "Seen by", "seat A alone")
+    assert replay._scrubber.step.seen["A"] == seen
+    assert "would pay A" not in drawn(replay)
+    replay._shelf._list.value = 1
+    assert replay._as.value == "seat A alone"
+    assert set(replay._scrubber.step.seen) == {"A"}
+
+
 def test_both_seats_cannot_be_one_persons(tmp_path: Path) -> None:
     replay = Replay(golden("bargaining"), out=tmp_path)
     for seat in SEATS:
@@ -180,7 +285,7 @@ def test_a_published_episode_is_opened_and_branched_at_its_third_message(tmp_pat
     crashed = episode(tmp_path / "episodes" / "crashed", interactions(*DEAL))
     (crashed / "interactions.json").unlink()
     replay = Replay(tmp_path / "episodes", out=tmp_path / "branches")
-    assert "crashed" in replay._notice.value
+    assert "crashed" in replay._troubles.value
     record = replay._record
     assert record is not None
     third = [i for i, s in enumerate(steps(record), 1) if isinstance(s.entry, Replied)][2]
@@ -229,6 +334,11 @@ def test_a_slider_takes_only_what_is_in_its_range() -> None:
     for sent in (10**9, -5, 2.7):
         slider.set_state({"value": sent})
         assert 1 <= slider.value <= slider.max
+    for name, value in (("max", 10**6), ("value", 10**6), ("min", -100), ("value", -50)):
+        slider.set_state({name: value})
+        assert replay._scrubber.step in replay._scrubber._steps
+    replay.show(golden("split"))
+    assert (slider.min, slider.value, slider.max) == (1, 1, len(golden("split").events))
     assert "could not be shown" not in drawn(replay)
 
 

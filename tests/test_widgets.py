@@ -142,6 +142,21 @@ def test_the_lobby_seats_a_person_and_keeps_the_record(tmp_path: Path) -> None:
     assert {record.header.seed for record in read(tmp_path)} == {7}
 
 
+def test_the_lobby_offers_only_opponents_that_can_sit_across() -> None:
+    lobby = Lobby("bargaining")
+    assert "anchored" in lobby._opponent.options
+    lobby._seat.value = "A"
+    assert "anchored" not in lobby._opponent.options
+
+
+def test_a_second_press_of_start_keeps_the_match_that_was_running(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path)
+    press(lobby, "Start the match")
+    lobby._table.children[0]._say("Pass.")
+    lobby._start.click()
+    assert [record.end for record in read(tmp_path)] == ["ABORTED"]
+
+
 def test_the_lobby_says_what_is_wrong_with_a_seed(tmp_path: Path) -> None:
     lobby = Lobby("trading", out=tmp_path)
     lobby._seed.value = "many"

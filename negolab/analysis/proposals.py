@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from negolab.events import Rejected, Replied
 from negolab.game import SEATS, Invalid, Seat, observe
-from negolab.record import Fold, Record, start
+from negolab.record import Record, start, states
 
 
 class Proposal(NamedTuple):
@@ -20,18 +20,19 @@ class Proposal(NamedTuple):
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
-    """Every proposal of the accepted replies, in order, by `Game.stakes`; () for games that have none."""
+    """Every proposal of the accepted replies, in order, by `Game.stakes`; () for games that have none. `ValueError`
+    names the event that cannot be replayed."""
     game = record.game
     told = {seat: game.told(seat) for seat in SEATS}
-    fold = Fold(game, start(record))
+    before = start(record)
     found: list[Proposal] = []
-    for at, event in enumerate(record.events):
+    for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
         if isinstance(event, Replied) and not _rejected(record, at):
-            action = told[event.seat].parse(event.reply.text, observe(fold.state, event.seat))
+            action = told[event.seat].parse(event.reply.text, observe(before, event.seat))
             if not isinstance(action, Invalid):
-                stakes = game.stakes(fold.state, event.seat, action)
+                stakes = game.stakes(before, event.seat, action)
                 found += (Proposal(at, event.seat, event.reply.text, pay["A"], pay["B"]) for pay in stakes)
-        fold.apply(event)
+        before = after
     return tuple(found)
 
 

@@ -89,6 +89,8 @@ def replay(
     if browser:
         if not file.exists():
             raise FileNotFoundError(f"no records at {file}: neither a file nor a folder")
+        if id is not None or seat is not None:
+            raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
         screens.replay(file, module, port, out)
     view = None if seat is None else seat_of(seat)
     records = one(iterate(file), id)

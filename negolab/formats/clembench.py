@@ -132,6 +132,8 @@ def tree(root: Path | str) -> Iterator[tuple[Path, Imported | str]]:
             yield folder, episode(folder)
         except ValueError as error:
             yield folder, str(error)
+        except (TypeError, LookupError, AttributeError, RecursionError) as error:  # JSON of another shape
+            yield folder, f"{folder}: not an episode of clembench: {type(error).__name__}: {error}"[:300]
 
 
 def rows(record: Record) -> list[Row]:

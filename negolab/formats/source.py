@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,10 +24,12 @@ def opened(path: Path | str) -> Opened:
     path = Path(path)
     if path.is_dir() and next(path.rglob("*.jsonl"), None) is None:
         return _published(path)
-    records = tuple(store.iterate(path))
+    with warnings.catch_warnings(record=True) as torn:
+        warnings.simplefilter("always")
+        records = tuple(store.iterate(path))
     if not records:
         raise ValueError(f"there are no records in {path}")
-    return Opened(records)
+    return Opened(records, tuple(str(each.message) for each in torn))
 
 
 def _published(root: Path) -> Opened:

@@ -6,13 +6,13 @@ import importlib
 import inspect
 import json
 from collections.abc import Awaitable
-from typing import Any, Protocol, get_type_hints, runtime_checkable
+from typing import Any, ClassVar, Protocol, get_type_hints, runtime_checkable
 
 import msgspec
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.game import Ask, Reply
+from negolab.game import SEATS, Ask, Reply, Seat
 
 
 @runtime_checkable
@@ -34,6 +34,9 @@ class Scripted:
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
+
+    seats: ClassVar[tuple[Seat, ...]] = SEATS
+    """Where it can sit."""
 
     def check(self, game: Any) -> None:
         """`ValueError` if it cannot play this game; the game is not kept."""

@@ -13,6 +13,8 @@ from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.players.player import player
 from tests.benchmarks import screens
+from tests.test_bargaining import after, answer, bargaining
+from tests.test_bargaining_reading import LONG
 
 REPEATS = 5
 LEAST = 0.4
@@ -33,6 +35,7 @@ def measurements() -> dict[str, Callable[[], float]]:
         "bargaining, two time players, games/s": time_players,
         "balloon, a message at 2000 over one at 20": long_match,
         "parsing 100 kB over 50 kB, worst of all games": worst_growth,
+        "bargaining, 20,000 characters of anything, ms": worst_answer,
         "replay of 600 messages, worst step, ms": screens.worst_step,
         "replay of 600 messages, in the browser, median step, ms": screens.step_in_the_browser,
         "list of 10,000 records, opens, s": screens.opening,
@@ -156,6 +159,13 @@ def worst_growth() -> float:
             for piece in (*PIECES.values(), *OPENERS[name]):
                 worst = max(worst, growth(match, seat, piece))
     return worst
+
+
+def worst_answer() -> float:
+    """Milliseconds to read the slowest of the long answers that a buyer may type."""
+    game = bargaining()
+    state = after(game, 5500)
+    return 1000 * max(best(partial(answer, game, state, text), least=0.05) for text in LONG.values())
 
 
 OPENERS = {

@@ -42,7 +42,8 @@ def register() -> None:
 
 def page(*parts: object) -> Markup:
     """Parts on a page of their own, with the style sheet."""
-    return element("div", theme(), *parts, cls="nl-page nl-display")
+    # JupyterLab would take what stands between two dollar signs for mathematics.
+    return element("div", theme(), *parts, cls="nl-page nl-display tex2jax_ignore mathjax_ignore")
 
 
 def game(game: AnyGame) -> str:

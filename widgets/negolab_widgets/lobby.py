@@ -51,6 +51,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._again = w.Button(description=LEAVE)
         self._about, self._notice, self._table = w.HTML(), w.HTML(), column()
         self._game.observe(lambda _: self._guarded(self._choices), "value")
+        self._seat.observe(lambda _: self._guarded(self._opponents), "value")
         self._opponent.observe(lambda _: self._guarded(self._describe), "value")
         self._preset.observe(lambda _: self._guarded(self._opponents), "value")
         self._start.on_click(lambda _: self._guarded(self._sit))
@@ -68,7 +69,8 @@ class Lobby(w.VBox):  # type: ignore[misc]
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guarded, self._leave)
         self._form = column(w.HTML(head), form, self._about, self._start)
-        super().__init__(children=[*page.head(), self._form, self._table, self._notice])
+        style, self._shield = page.head()
+        super().__init__(children=[style, self._shield, self._form, self._table, self._notice])
         self.add_class("nl-page")
         self._guarded(self._choices)
         if preset is not None:
@@ -84,7 +86,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _opponents(self) -> None:
         game = catalog.load(self._game.value, preset=self._preset.value)
-        self._opponent.options = suitable(game)
+        self._opponent.options = suitable(game, other(self._seat.value))
         self._opponent.value = self._opponent.options[0]
 
     def _describe(self) -> None:
@@ -98,6 +100,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         )
 
     def _sit(self) -> None:
+        self._leave()  # a press of a button that is not shown any more
         game = catalog.load(self._game.value, preset=self._preset.value)
         seat: Seat = self._seat.value
         names = {seat: "person", other(seat): self._opponent.value}
@@ -118,9 +121,10 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._match = None
         self._table.children = []
         self._form.layout.display = None
+        self._shield.focus()
 
     def _keep(self, match: Match) -> str:
-        with Store(self._out, wait=3) as store:
+        with Store(self._out, wait=3).free() as store:
             store.append(match.record())
         self._kept.add(match.id)
         self._again.description = AGAIN

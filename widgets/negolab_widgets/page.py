@@ -9,14 +9,27 @@ from negolab_widgets import html
 
 _ESM = """
 export default {
-  render({ el }) {
+  render({ model, el }) {
     let frames = 120;
     const shield = () => {
       const page = el.closest(".nl-page");
       // The mark counts on the focused element itself, not on what it stands in.
-      if (page) page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
-      else if (frames-- > 0) requestAnimationFrame(shield);
+      if (!page) {
+        if (frames-- > 0) requestAnimationFrame(shield);
+        return;
+      }
+      page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
+      // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
+      page.tabIndex = -1;
+      if (page.parentElement.closest(".nl-page") && document.activeElement === document.body) title(page);
     };
+    const title = (page) => {
+      const found = page.querySelector("h1");
+      if (!found) return;
+      found.tabIndex = -1;
+      found.focus();
+    };
+    model.on("msg:custom", () => requestAnimationFrame(() => title(el.closest(".nl-page"))));
     shield();
   },
 };
@@ -29,7 +42,11 @@ class Shield(anywidget.AnyWidget):
 
     _esm = _ESM
 
+    def focus(self) -> None:
+        """Put the keyboard's focus on the page's title, after what had it was taken away."""
+        self.send({"focus": "title"})
 
-def head() -> list[w.Widget]:
+
+def head() -> tuple[w.Widget, Shield]:
     """The first children of a page."""
-    return [w.HTML(html.theme()), Shield(layout={"display": "none"})]
+    return w.HTML(html.theme()), Shield(layout={"display": "none"})

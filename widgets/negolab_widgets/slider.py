@@ -58,5 +58,11 @@ class Slider(anywidget.AnyWidget):
     def _clip(self, _: t.Bunch) -> None:
         self.value = self._clipped(self.value)
 
+    def put(self, value: int, low: int, high: int) -> None:
+        """Another range and a value in it, at once: a page may have sent a range that the new one does not meet."""
+        with self.hold_trait_notifications():
+            self.min, self.max = low, high
+            self.value = max(low, min(high, value))
+
     def _clipped(self, value: int) -> int:
         return int(max(self.min, min(self.max, value)))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 
 from negolab.catalog import AnyGame
+from negolab.game import Seat
 from negolab.players.player import Scripted, players
 
 FIRST = ("linear", "truthful", "fair-split", "greedy")
 """Players that make a first game worth playing."""
 
 
-def suitable(game: AnyGame) -> list[str]:
-    """Names of the players that suit a game, a good first one at the head."""
-    found = [name for name, cls in players(game).items() if _plays(cls, game)]
+def suitable(game: AnyGame, seat: Seat) -> list[str]:
+    """Names of the players that suit a seat of a game, a good first one at the head."""
+    found = [name for name, cls in players(game).items() if seat in cls.seats and _plays(cls, game)]
     first = next((name for name in FIRST if name in found), found[0])
     return [first, *(name for name in found if name != first)]
 

@@ -64,7 +64,7 @@ def _price_axis(figure: Figure, prices: Sequence[float]) -> None:
 def _level(figure: Figure, y: float, words: str) -> None:
     figure.add_hline(y, line={"color": TONE, "width": 1, "dash": "dot"})
     place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom"}
-    figure.add_annotation(y=y, text=words, showarrow=False, font={"color": TONE, "size": 11}, **place)
+    figure.add_annotation(y=y, text=words, showarrow=False, font={"color": TONE, "size": 13}, **place)
 
 
 def _ring(figure: Figure, x: float, y: float, words: str, symbol: str) -> None:
@@ -86,7 +86,7 @@ def rounds(history: Sequence[Settled], items: Sequence[str]) -> Figure:
         for seat in SEATS:
             _asked_and_received(figure, history, at, item, seat)
         unit = f"{plain(item)}<br>(units)" if count > 1 else f"{plain(item)} (units)"
-        figure.update_yaxes(title={"text": unit, "font": {"size": 11}}, row=at + 1, col=1)
+        figure.update_yaxes(title={"text": unit, "font": {"size": 13}}, row=at + 1, col=1)
         most = max((settled.stock[at] for settled in history), default=1)
         figure.update_yaxes(range=[0, 1.08 * max(most, 1)], row=at + 1, col=1)
     last = max((settled.round for settled in history), default=1)

@@ -66,11 +66,11 @@ def dressed(figure: Figure, *, still: bool) -> Figure:
         "xanchor": "left",
         "y": 1.02,
         "yanchor": "bottom",
-        "font": {"size": 11},
+        "font": {"size": 13},
     }
     figure.update_layout(
         template={},
-        font={"family": FONT, "size": 12, "color": TONE},
+        font={"family": FONT, "size": 13, "color": TONE},
         paper_bgcolor=CLEAR,
         plot_bgcolor=CLEAR,
         margin={"l": 8, "r": 12, "t": 8, "b": 8},

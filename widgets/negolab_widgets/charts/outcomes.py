@@ -77,7 +77,7 @@ def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
         marker={"symbol": "x-thin", "size": 12, "color": TONE, "line": {"width": 2, "color": TONE}},
         text=[plain(name)],
         textposition="top right",
-        textfont={"size": 11, "color": TONE},
+        textfont={"size": 13, "color": TONE},
         showlegend=False,
         hovertext=[f"{plain(name)}: A {a:.5g}, B {b:.5g}"],
         hoverinfo="text",

@@ -38,7 +38,7 @@ def tournament(
     figure = figure_of(f"{plain(column)} ({_counts(met.values())})", plain(row), still=True)
     values = [[met[r, c].value if (r, c) in met else None for c in columns] for r in rows]
     words = [[_words(met.get((r, c)), r, c) for c in columns] for r in rows]
-    bar = {"title": {"text": f"{what}<br>({unit})", "font": {"size": 11}}, "thickness": 12, "outlinewidth": 0}
+    bar = {"title": {"text": f"{what}<br>({unit})", "font": {"size": 13}}, "thickness": 12, "outlinewidth": 0}
     figure.add_heatmap(
         z=values, colorscale=_SCALE, colorbar=bar, xgap=2, ygap=2, hovertext=words, hoverinfo="text", hoverongaps=False
     )
@@ -47,7 +47,7 @@ def tournament(
         for x, c in enumerate(columns):
             if (e := met.get((r, c))) is not None:
                 ink = _LIGHT if e.value - low > 0.55 * (high - low) else _DARK
-                figure.add_annotation(x=x, y=y, text=_cell(e), showarrow=False, font={"color": ink, "size": 11})
+                figure.add_annotation(x=x, y=y, text=_cell(e), showarrow=False, font={"color": ink, "size": 13})
     figure.update_xaxes(tickvals=list(range(len(columns))), ticktext=[plain(name, 18) for name in columns])
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[plain(name, 18) for name in rows])
     figure.update_yaxes(autorange="reversed", showgrid=False)

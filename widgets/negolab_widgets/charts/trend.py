@@ -43,7 +43,7 @@ def trend(
         figure.add_hline(level / scale, line={"color": TONE, "width": 1})
         place = {"xref": "paper", "x": 1, "xanchor": "right", "y": level / scale, "yanchor": "bottom"}
         text = f"{plain(name)} {level / scale:.5g}"
-        figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 11}, **place)
+        figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 13}, **place)
     figure.update_layout(height=360)
     return figure
 

@@ -16,7 +16,7 @@ from negolab.record import Record
 from negolab_widgets import html
 from negolab_widgets.seat import HumanSeat
 from negolab_widgets.suitable import suitable
-from negolab_widgets.tables.controls import column, row, shown_if, warning
+from negolab_widgets.tables.controls import column, row, warning
 
 YOU = "you, at the table"
 MOST = 1000
@@ -24,17 +24,19 @@ MOST = 1000
 
 
 class Branching:
-    """`keep(record)` is called with every finished branch and says where it is; `stand` says what would be branched."""
+    """`keep(parent, branch)` is called with every branch that ended and says where it is; `stand` says what would be
+    branched."""
 
-    def __init__(self, keep: Callable[[Record], str]) -> None:
+    def __init__(self, keep: Callable[[Record, Record], str], guard: Callable[..., Callable[..., None]]) -> None:
         self._keep = keep
         self._record: Record | None = None
         self._at = 0
+        self._leave: Callable[[], None] = lambda: None
         self._where = w.HTML()
         self._seats = {seat: w.Dropdown(description=f"Seat {seat} is played on by") for seat in SEATS}
         self._go = w.Button(description="Branch from this step")
         self._go.add_class("nl-primary")
-        self._go.on_click(lambda _: self._branch())
+        self._go.on_click(lambda _: guard(self._branch)())
         self._notice = w.HTML(warning(""))
         self._table = column()
         form = w.Box(list(self._seats.values()))
@@ -42,6 +44,12 @@ class Branching:
         title = w.HTML(html.element("h2", "What if"))
         self.widget = column(title, self._where, form, row(self._go), self._notice, self._table)
         self.widget.add_class("nl-panel")
+
+    def leave(self) -> None:
+        """Stop the branch that a person is playing, if there is one; what was played of it is kept."""
+        leave, self._leave = self._leave, lambda: None
+        leave()
+        self._table.children = []
 
     def stand(self, record: Record, at: int) -> None:
         """Branch this record after its first `at` events."""
@@ -57,10 +65,10 @@ class Branching:
         self._go.disabled = not asked
 
     def _offer(self, record: Record) -> None:
-        names = suitable(record.game)
         for seat, choice in self._seats.items():
+            names = suitable(record.game, seat)
             before = record.header.players.get(seat)
-            choice.options = [YOU, *dict.fromkeys([*([before] if _can(before, record.game) else []), *names])]
+            choice.options = [YOU, *dict.fromkeys([*([before] if _can(before, record.game, seat) else []), *names])]
             choice.value = choice.options[1]
         self._notice.value = warning("")
 
@@ -71,24 +79,26 @@ class Branching:
             self._notice.value = warning(str(error))
 
     def _continue(self) -> None:
-        if self._record is None:
+        record = self._record
+        if record is None:
             return
         names: dict[Seat, str] = {seat: choice.value for seat, choice in self._seats.items()}
         people = [seat for seat in SEATS if names[seat] == YOU]
         if len(people) == 2:
             raise ValueError("One seat can be yours: choose a scripted player for the other.")
-        match = Match.replay(self._record).fork(self._at)
-        match.players = {seat: "person" if name == YOU else name for seat, name in names.items()}
+        match = Match.replay(record).fork(self._at)
         if match.ended is not None:
             raise ValueError("Here the match is over: choose an earlier step.")
+        match.players = {seat: "person" if name == YOU else name for seat, name in names.items()}
+        self.leave()
         self._notice.value = warning("")
         players = {seat: made(names[seat], match.game, match.seed or 0, seat) for seat in SEATS if seat not in people}
         if people:
-            self._sit(match, people[0], players)
+            self._sit(record, match, people[0], players)
         else:
-            self._play(match, players)
+            self._play(record, match, players)
 
-    def _play(self, match: Match, players: dict[Seat, Player]) -> None:
+    def _play(self, parent: Record, match: Match, players: dict[Seat, Player]) -> None:
         replies = 0
 
         def watch(match: Match, events: Sequence[Event]) -> None:
@@ -98,22 +108,28 @@ class Branching:
                 match.abort(f"the branch had no end after {MOST} replies")
 
         play(match, players, watch=watch)
-        self._keep(match.record())
+        self._where.value = html.element("p", self._keep(parent, match.record()))
 
-    def _sit(self, match: Match, seat: Seat, players: dict[Seat, Player]) -> None:
+    def _sit(self, parent: Record, match: Match, seat: Seat, players: dict[Seat, Player]) -> None:
         def keep(match: Match) -> str:
-            return self._keep(match.record())
+            self._leave = lambda: None
+            return self._keep(parent, match.record())
 
+        def leave() -> None:
+            if match.ended is None:
+                match.abort("left by the person")
+                self._keep(parent, match.record())
+
+        self._leave = leave
         self._table.children = [HumanSeat(match, seat, {other(seat): players[other(seat)]}, title="Branch", keep=keep)]
-        shown_if(self._table, True)
 
 
-def _can(name: str | None, game: AnyGame) -> bool:
+def _can(name: str | None, game: AnyGame, seat: Seat) -> bool:
     """Whether a name of a record's header is a scripted player that can go on."""
     if name is None:
         return False
     try:
-        made(name, game, 0, "A")
+        player = made(name, game, 0, seat)
     except ValueError:
         return False
-    return True
+    return seat in getattr(player, "seats", SEATS)

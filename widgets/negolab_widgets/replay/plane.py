@@ -24,12 +24,15 @@ def plane(branches: Mapping[str, Record]) -> Figure | None:
         return None
     first = next(iter(branches.values()))
     game, dealt = first.game, start(first)
-    frontier = game.frontier(dealt)
+    # Where every round pays by itself, the frontier of the first round says nothing of the points so far.
+    adds_up = game.pays_as_it_goes and getattr(game, "rounds", 1) > 1
+    frontier = () if adds_up else game.frontier(dealt)
     disagreement = game.disagreement(dealt)
     corner = (disagreement["A"], disagreement["B"])
     marks = {"no deal": corner, "Nash": nash_point(frontier, corner, game.divisible) if frontier else None}
     by, unit = scale(game)
-    return path(points, frontier, marks, joined=game.divisible, unit=game.stake_unit or unit, scale=by)
+    what = "payoff so far" if adds_up else "payoff"
+    return path(points, frontier, marks, joined=game.divisible, unit=game.stake_unit or unit, what=what, scale=by)
 
 
 def stakes_told(record: Record) -> Markup:

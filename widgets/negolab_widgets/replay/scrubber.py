@@ -23,8 +23,8 @@ PACE = 0.9
 class Scrubber:
     """`moved(step)` is called when another step is shown. `put` shows another match, or the same as another sees it."""
 
-    def __init__(self, moved: Callable[[Step], None]) -> None:
-        self._moved = moved
+    def __init__(self, moved: Callable[[Step], None], guard: Callable[..., Callable[..., None]]) -> None:
+        self._moved, self._guard = moved, guard
         self._steps: list[Step] = []
         self._told: dict[Seat, AnyGame] = {}
         self._drawn: dict[Seat, tuple[Any, Any]] = {}
@@ -36,9 +36,9 @@ class Scrubber:
         self._tables = {seat: w.HTML() for seat in SEATS}
         buttons = [self._button(*pair) for pair in (("First", -(10**9)), ("Back", -1))]
         buttons += [self._play, *(self._button(*pair) for pair in (("Next", 1), ("Last", 10**9)))]
-        self._play.on_click(lambda _: self._play_or_pause())
-        self.slider.observe(lambda _: self._show(), "value")
-        self._list.observe(lambda _: self._listed(), "value")
+        self._play.on_click(lambda _: guard(self._play_or_pause)())
+        self.slider.observe(lambda _: guard(self._show)(), "value")
+        self._list.observe(lambda _: guard(self._listed)(), "value")
         left, right = column(self._list), column(self._card)
         left.add_class("nl-side")
         right.add_class("nl-main")
@@ -52,7 +52,12 @@ class Scrubber:
     @property
     def step(self) -> Step:
         """The step that is shown."""
-        return self._steps[int(self.slider.value) - 1]
+        return self._steps[self._number - 1]
+
+    @property
+    def _number(self) -> int:
+        """Which step the slider shows: a page can send any number."""
+        return max(1, min(int(self.slider.value), len(self._steps)))
 
     def put(self, steps: list[Step], game: AnyGame, *, at: int = 1) -> None:
         """Show these steps of a match of `game`; a seat's table gets the game as told to that seat."""
@@ -61,17 +66,18 @@ class Scrubber:
         self._told = {seat: game.told(seat) for seat in SEATS}
         self._game = game
         self._drawn = {}
-        self.slider.max = len(steps)
+        self.slider.put(1, 1, len(steps))
         self._list.options = [(f"{number}  {line(step)}", number) for number, step in enumerate(steps, 1)]
         for seat, shown in self._tables.items():
             shown.layout.display = None if seat in steps[0].seen else "none"
             shown.value = ""
-        if self.slider.value == at:
-            self._show()
         self.slider.value = at
+        self._show()
 
     def _show(self) -> None:
-        number, step = self.slider.value, self.step
+        if not self._steps:
+            return
+        number, step = self._number, self.step
         self.slider.text = f"step {number} of {len(self._steps)}: {line(step)}"
         self._list.value = number
         self._card.value = card(step, self._game)
@@ -97,7 +103,7 @@ class Scrubber:
 
     def _button(self, text: str, by: int) -> w.Button:
         button = w.Button(description=text)
-        button.on_click(lambda _: self._move(by))
+        button.on_click(lambda _: self._guard(self._move)(by))
         return button
 
     def _move(self, by: int) -> None:

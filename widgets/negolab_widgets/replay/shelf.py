@@ -9,6 +9,7 @@ import ipywidgets as w
 
 from negolab.events import Replied
 from negolab.game import SEATS, Seat
+from negolab.games.bargaining.money import money
 from negolab.record import Record
 from negolab_widgets.tables.controls import column
 
@@ -21,7 +22,12 @@ ALL = "all"
 class Shelf:
     """`choose(record)` is called when another record is chosen. `widget` is the list with its filters."""
 
-    def __init__(self, records: Sequence[Record], choose: Callable[[Record], None]) -> None:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        choose: Callable[[Record], None],
+        guard: Callable[..., Callable[..., None]] = lambda work: work,
+    ) -> None:
         self._choose = choose
         self._find = w.Text(
             description="Find", placeholder="player, preset, id; several words", continuous_update=False
@@ -31,8 +37,8 @@ class Shelf:
         self._list = w.Select(description="Records", rows=8)
         self._count = w.HTML()
         for control in (self._find, self._game, self._end, self._sort):
-            control.observe(lambda _: self._narrow(), "value")
-        self._list.observe(lambda _: self._chosen(), "value")
+            control.observe(lambda _: guard(self._narrow)(), "value")
+        self._list.observe(lambda _: guard(self._chosen)(), "value")
         form = w.Box([self._find, self._game, self._end, self._sort])
         form.add_class("nl-form")
         self.widget = column(form, self._list, self._count)
@@ -59,7 +65,8 @@ class Shelf:
             self._list.options = [(label(self._records[i]), i) for i in listed]
             self._list.value = old if old in listed else None
         shown = f", the first {MOST} are listed" if len(found) > MOST else ""
-        self._count.value = f"{len(found)} of {len(self._records)} records{shown}"
+        nothing = "; the match below stays as it was" if self._records and not found else ""
+        self._count.value = f"{len(found)} of {len(self._records)} records{shown}{nothing}"
 
     def _found(self) -> list[int]:
         words = self._find.value.lower().split()
@@ -112,7 +119,7 @@ def _number(record: Record, seat: Seat) -> str:
     payoff = record.payoffs[seat]
     if payoff is None:
         return "\N{EN DASH}"
-    return record.game.paid(payoff) if record.game.unit == "cents" else f"{payoff:g}"
+    return money(int(payoff)) if record.header.game == "bargaining" else f"{payoff:g}"
 
 
 def _searched(record: Record) -> str:

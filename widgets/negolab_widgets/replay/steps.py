@@ -73,13 +73,13 @@ def line(step: Step) -> str:
         case Rejected(seat, invalid):
             return f"{seat} refused: {', '.join(invalid.codes)}"
         case Stepped(seats):
-            return f"{' and '.join(seats)} played"
+            return f"{' and '.join(seats)}: taken"
         case Forfeited(seat):
-            return f"{seat} forfeits"
+            return f"{seat}: allowance used up"
         case Ended(end) | Closing(end):
             return f"the end: {end}"
         case Observation():
-            return "news"
+            return "the table has changed"
 
 
 def _short(text: str) -> str:
@@ -99,16 +99,18 @@ def card(step: Step, game: AnyGame) -> Markup:
             codes = element("div", f"{invalid.kind} fault: {', '.join(invalid.codes)}", cls="nl-who")
             return _card(f"{seat} {what}", said(invalid.reason), codes, cls="nl-bad", seat=seat)
         case Stepped(seats):
-            return _card(f"{' and '.join(seats)}: played", "The reply is accepted and takes effect.")
+            plural = "replies take" if len(seats) > 1 else "reply takes"
+            return _card(f"The {plural} effect", f"What {' and '.join(seats)} said is accepted.")
         case Forfeited(seat):
-            return _card(f"{seat} forfeits", "Its allowance of invalid replies is used up.", cls="nl-bad", seat=seat)
+            what = "The game does what its rules say for that: a turn lost, a move filled in, or the end."
+            return _card(f"{seat} has used up its allowance of invalid replies", what, cls="nl-bad", seat=seat)
         case Ended(end, payoffs, reason):
             paid = [element("div", f"{seat}: {game.paid(payoffs[seat])}") for seat in SEATS]
             return _card(WORDS[end], *paid, element("div", reason or "", cls="nl-who"))
         case Closing(end, payoff):
             return _card(WORDS[end], element("div", f"Paid: {game.paid(payoff)}"))
         case Observation():
-            return _card("News", "What this seat sees has changed.")
+            return _card("The table has changed", "Something happened that this seat can see: below is how it stands.")
 
 
 def _card(title: str, *body: object, cls: str = "", seat: Seat | None = None) -> Markup:

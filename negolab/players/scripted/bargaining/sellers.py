@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from negolab.game import Seat
 from negolab.games.bargaining.money import nearest
 from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.state import Action, Offer, Seen, own_number
@@ -14,6 +15,8 @@ from negolab.players.scripted.bargaining.bargainer import ACCEPT, Bargainer, in_
 
 class Seller(Bargainer):
     """A strategy for seat A only."""
+
+    seats: ClassVar[tuple[Seat, ...]] = ("A",)
 
     @override
     def act(self, game: Any, seen: Seen) -> Action:
