@@ -84,10 +84,15 @@ class Store:
         self._synced = time.monotonic()
 
     def append(self, record: Record) -> None:
-        """Write one record as one line, by one call."""
+        """Write one record as one line, by one call. Where there is no room for all of it, none of it stays."""
         line = memoryview(record.to_line())
-        while line:
-            line = line[os.write(self._out, line) :]
+        size = os.fstat(self._out).st_size
+        try:
+            while line:
+                line = line[os.write(self._out, line) :]
+        except OSError:
+            os.ftruncate(self._out, size)
+            raise
         if time.monotonic() - self._synced > _SYNC_EVERY:
             self._sync()
 

@@ -82,6 +82,24 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     page.close()
 
 
+def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    hand = Keyboard(page)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    outline = "() => getComputedStyle(document.activeElement).outlineStyle"
+    for label in ("Game", "Seed of the deal"):
+        hand.reach(page.get_by_label(label, exact=True))
+        assert page.evaluate(outline) == "solid", label
+    table = sit_down(hand, "trading")
+    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=5_000)
+    hand.reach(table.get_by_label("Your message"))
+    assert page.evaluate(outline) == "solid"
+    hand.press(page.get_by_role("button", name="Leave this match"))
+    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=5_000)
+    page.close()
+
+
 def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)

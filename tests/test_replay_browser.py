@@ -77,6 +77,12 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
     page.keyboard.press("ArrowRight")
     page.wait_for_timeout(500)
     assert slider.input_value() != before
+    cells = page.locator(".jp-Cell").count()
+    page.get_by_role("button", name="Next", exact=True).first.focus()
+    for key in ("x", "d", "d", "a", "m"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    assert page.locator(".jp-Cell").count() == cells, "JupyterLab's own keys do not act while our controls are used"
     assert page.locator(".js-plotly-plot").count() > 0
     assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert faults(page, ".nl-page", least=("serious", "critical")) == []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from negolab import laws
 from negolab.catalog import load
-from negolab.play import Plan
+from negolab.play import Plan, batch
 from negolab.record import SCHEMA, from_line
 from negolab.store import Store, iterate, read
 
@@ -100,3 +102,24 @@ def test_single_matches_do_not_mix_with_a_batch(tmp_path: Path) -> None:
         store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="chat", n=2, seed=1))
     with pytest.raises(ValueError, match="holds a batch"):
         Store(tmp_path).free()
+
+
+def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, room = os.write, [300]
+
+    def full(file: int, data: Any) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        written = write(file, data[: room[0]])
+        room[0] -= written
+        return written
+
+    (record,) = batch("trading", "chat", "chat", n=1, seed=1)
+    with Store(tmp_path) as store:
+        store.append(record)
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            store.append(record)
+        monkeypatch.undo()
+    assert [one.id for one in read(tmp_path)] == [record.id]
+    assert (tmp_path / "records.jsonl").read_bytes() == record.to_line()
