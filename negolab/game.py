@@ -127,6 +127,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     stake_unit: ClassVar[str | None] = None
     """What `stakes` and `frontier` are counted in, where it is not `unit`."""
 
+    measure_units: ClassVar[Mapping[str, str]] = {}
+    """What entries of `details` are counted in, by their names; counts, shares and words have none."""
+
     divisible: ClassVar[bool] = False
     """True if the points of `frontier` are corners of one line, False if they stand alone."""
 

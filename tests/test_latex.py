@@ -172,7 +172,7 @@ def test_a_hostile_match_is_printed_from_its_first_word_to_its_last(printed_host
     marks = [mark for number in range(len(ATTACKS)) for mark in (f"first{number:02}", f"last{number:02}")]
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places) and len(printed_hostile.pages) > 50
-    assert text.index("endgame") > text.index("Lebewohl") > places[-1]
+    assert text.index("Thematchendedwithadeal.") > text.index("Lebewohl") > places[-1]
     for words in ("\\input{/etc/passwd}", "^^5cinput{/etc/passwd}", "\\write18{touchcaught}", "50%of\\%", "\\par{}"):
         assert words in text
     assert ALL_ASCII.replace(" ", "") in text and "---,,<<>>''``?`!`" in text
@@ -218,7 +218,7 @@ def test_lualatex_prints_a_hostile_match(tmp_path: Path) -> None:
     if shutil.which("lualatex") is None:
         pytest.skip("lualatex is not installed: apt-get install texlive-luatex")
     text = squeezed(printed(hostile(), tmp_path, "lualatex").text)
-    assert f"last{len(ATTACKS) - 1:02}" in text and "endgame" in text
+    assert f"last{len(ATTACKS) - 1:02}" in text and "Thematchendedwithadeal." in text
 
 
 @pytest.mark.parametrize("game", names())
@@ -229,7 +229,7 @@ def test_each_game_is_printed(game: str, tmp_path: Path) -> None:
         text = squeezed(paper.text)
         assert len(paper.pages) > 1 and "Overfull" not in paper.log
         assert record.game.paid(record.payoffs["A"]).replace(" ", "") in text
-        for row in transcript.rows(source):
+        for row in transcript.messages(source):
             for line in filter(str.isascii, row.text.splitlines()):
                 assert all(word in text for word in re.findall(r"\w{1,20}", line))
 

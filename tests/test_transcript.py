@@ -71,6 +71,46 @@ def test_the_master_notes_how_it_ended(changes: dict[str, Any], closing: str | N
     assert [row.text for row in rows if row.cell == "GM|GM"] == ([closing, "end game"] if closing else [])
 
 
+@pytest.mark.parametrize("style", ["html", "markdown", "latex"])
+def test_readers_are_told_the_end_and_the_master_in_plain_words(style: str) -> None:
+    lost = balloon(PROPOSE, "oh no", "again", "and again")
+    for source in (lost, lost.seen_by("A")):
+        assert transcript.rows(source)[-2].text == "abort"
+        text = " ".join(transcript.export(source, style).split())
+        assert text.count("The match was broken off") == text.count("The master is the game") == 1
+        assert "end game" not in text and "The match was" not in transcript.export(source, "clembench")
+    assert all(row.sender != row.receiver for row in transcript.messages(balloon(PROPOSE)))
+
+
+def test_the_published_layout_is_of_one_game() -> None:
+    (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
+    for source in (record, record.seen_by("A")):
+        with pytest.raises(ValueError, match="for balloon only, not split: use latex"):
+            transcript.export(source, "clembench")
+
+
+def test_money_in_a_head_is_marked_as_cents() -> None:
+    (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
+    names = [part.name for part in head(record).parts]
+    assert names == ["Match", "Start", "Measures", "Parameters (money in cents)"]
+    assert head(record.seen_by("A")).parts[-1].name == "Parameters (money in cents)"
+
+
+@pytest.mark.parametrize(
+    ("game", "measured"),
+    [
+        ("balloon", ("norm A (%)", "main (%)")),
+        ("bargaining", ("price (cents)",)),
+        ("split", ("joint (points)", "best (points)", "efficiency")),
+        ("trading", ("gain A (own worth)", "joint (own worth)", "share")),
+    ],
+)
+def test_a_measure_that_has_a_unit_names_it(game: str, measured: tuple[str, ...]) -> None:
+    (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")
+    (part,) = (part for part in head(record).parts if part.name == "Measures")
+    assert set(measured) <= dict(part.facts).keys()
+
+
 def test_an_answer_without_words_is_a_row() -> None:
     match = Match(load("balloon", instance=SMALL), seed=0)
     match.reject("A", Invalid(("late",), "Too late; answer sooner.", "time"))
@@ -105,7 +145,8 @@ def test_any_game_has_a_transcript(game: str, seat: Seat) -> None:
         own = [row.text for row in transcript.rows(record.seen_by(seat)) if row.sender == seat]
         assert own == [row.text for row in rows if row.sender == seat]
         for style in transcript.STYLES:
-            assert transcript.export(record, style) and transcript.export(record.seen_by(seat), style)
+            if style != "clembench" or game == "balloon":
+                assert transcript.export(record, style) and transcript.export(record.seen_by(seat), style)
 
 
 # Styles.
@@ -128,12 +169,12 @@ def test_a_page_runs_nothing_and_asks_nobody() -> None:
     assert page.count("<script") == 0 and "&lt;script&gt;alert(1)" in page and "</pre>&lt;" not in page
     assert not re.search(r"src=|href=|url\(|@import|https?:|\son\w+=", page)
     assert "\0" not in page and "&lt;y&gt;" in page and "<b>" not in page
-    assert page.count("<pre") == page.count("</pre>") == len(cells(balloon(NASTY, PROPOSE, AGREE)))
+    assert page.count("<pre") == page.count("</pre>") == len(transcript.messages(balloon(NASTY, PROPOSE, AGREE)))
 
 
 def test_a_page_tells_the_instance_and_the_scores() -> None:
     page = transcript.html(balloon(PROPOSE, AGREE))
-    assert plain(page).count("A01 10 7 9") == 1 and "main 96.1538" in plain(page)
+    assert plain(page).count("A01 10 7 9") == 1 and "main (%) 96.1538" in plain(page)
     assert "Outcome Agreed" in plain(page) and "B · <y> 21 points of own importance" in plain(page)
     own = plain(transcript.html(balloon(PROPOSE, AGREE).seen_by("A")))
     assert "A01 10 7 B02 20 3" in own and "Outcome Agreed A 10 points of own importance Start" in own
@@ -254,7 +295,7 @@ def test_a_page_fits_the_screen_and_runs_nothing(chromium: Any, tmp_path: Path, 
 def test_nothing_in_a_fence_closes_it() -> None:
     lines = transcript.markdown(balloon(NASTY, PROPOSE, AGREE)).split("\n")
     fences = [line.removesuffix("text") for line in lines if re.fullmatch("`+(text)?", line)]
-    assert len(fences) == 2 * len(cells(balloon(NASTY, PROPOSE, AGREE)))
+    assert len(fences) == 2 * len(transcript.messages(balloon(NASTY, PROPOSE, AGREE)))
     assert all(opened == closed for opened, closed in zip(fences[::2], fences[1::2], strict=True))
     assert max(map(len, fences)) == 6
 

@@ -87,10 +87,11 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         match, seat = self._match, self._seat
         told, seen, asked = match.told(seat), match.seen(seat), match.asks(seat)
         self._header.value = self._bar(told, seen, asked=asked)
-        self._log.value = talk(self._lines, monospaced=self._front is not None)
+        self._log.value = talk(self._lines, monospaced=self._front is not None, whole=match.ended is not None)
         if match.ended is not None:
             self._result.value = closing.result(told, match.ended, seat, self._kept or "")
-        self._controls.update(seen, asked=asked)
+        left = match.pending()[seat].retries_left if asked else None
+        self._controls.update(seen, asked=asked, left=left)
 
     def _bar(self, told: Any, seen: Observation[Any, Any], *, asked: bool) -> str:
         """The game, the seat, how far the match is, and whose turn it is."""
@@ -130,7 +131,7 @@ class HumanSeat(w.VBox):  # type: ignore[misc]
         refused = self._refusal(events)
         if refused:
             self._lines += [] if self._front else [Said("not accepted", refused, kind="refused")]
-            self._controls.refuse(refused)
+            self._controls.rejected(text, refused)
         else:
             self._controls.accepted()
         self._advance()

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from negolab.formats.transcript.latex import latex
 from negolab.formats.transcript.page import html
 from negolab.formats.transcript.published import clembench
-from negolab.formats.transcript.telling import Row, rows
+from negolab.formats.transcript.telling import Row, messages, rows
 from negolab.formats.transcript.text import markdown
 from negolab.record import Record, View
 
 
 def export(source: Record | View, style: str = "latex") -> str:
-    """The transcript in a style: `latex`, `html`, `markdown` or `clembench`."""
+    """The transcript in a style: `latex`, `html`, `markdown` or, of balloon only, `clembench`."""
     if style not in STYLES:
         raise ValueError(f"style must be one of {', '.join(STYLES)}, not {style!r}")
     return STYLES[style](source)
@@ -28,4 +28,4 @@ STYLES: dict[str, Callable[[Record | View], str]] = {
 }
 """Style -> function of a record or view."""
 
-__all__ = ["STYLES", "Row", "clembench", "export", "html", "latex", "markdown", "rows"]
+__all__ = ["STYLES", "Row", "clembench", "export", "html", "latex", "markdown", "messages", "rows"]

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from negolab import catalog
+from negolab.catalog import AnyGame
 from negolab.events import Ended
 from negolab.game import SEATS, End, Observation, observe
 from negolab.record import Closing, Record, View, start
@@ -16,6 +17,9 @@ Facts = list[tuple[str, str]]
 Known = dict[str, Any]
 """Label -> value, as `Game.facts` gives it."""
 _COLUMNS = 9
+
+MASTER = "The master is the game: “master → A” is what it told A, “A → master” what A replied."
+"""Said once, before the rows."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -59,8 +63,8 @@ def _of_record(record: Record) -> Head:
     known = {seat: game.told(seat).facts(observe(state, seat)) for seat in SEATS}
     words = {seat: game.paid(payoff) if record.end else "" for seat, payoff in record.payoffs.items()}
     outcome, hidden = record.outcome, msgspec.to_builtins(state.hidden, enc_hook=sorted)
-    measures, histories = _single_and_listed(outcome.details if outcome else {})
-    concealed, drawn = _single_and_listed({"": hidden} if hidden else {})
+    measures, histories = _single_and_listed(outcome.details if outcome else {}, game.measure_units)
+    concealed, drawn = _single_and_listed({"": hidden} if hidden else {}, {})
     return Head(
         f"Transcript: {header.game}",
         _end(record.end),
@@ -69,9 +73,12 @@ def _of_record(record: Record) -> Head:
             Part("Match", _about(record), []),
             _part("Start", _side_by_side(known["A"], known["B"])),
             Part("Measures", measures, []),
-            _parameters(header.params),
+            _parameters(header.params, game),
         ),
-        _filled(Part("Hidden at the start", concealed + drawn.facts, drawn.tables), histories),
+        _filled(
+            Part(_counted("Hidden at the start", game), concealed + drawn.facts, drawn.tables),
+            msgspec.structs.replace(histories, name=_counted("Histories", game)),
+        ),
     )
 
 
@@ -83,7 +90,7 @@ def _of_view(view: View) -> Head:
         f"Transcript: {view.game}, as seat {view.seat} saw it",
         _end(closing.end if closing else None),
         [(view.seat, "", game.paid(closing.payoff))] if closing else [],
-        _filled(_part("Start", {} if seen is None else game.facts(seen)), _parameters(view.params)),
+        _filled(_part("Start", {} if seen is None else game.facts(seen)), _parameters(view.params, game)),
     )
 
 
@@ -105,19 +112,26 @@ def _about(record: Record) -> Facts:
     return about + [(name, note) for name, note in header.notes.items() if isinstance(note, str)]
 
 
-def _parameters(params: Mapping[str, Any]) -> Part:
-    return Part("Parameters", [(_label(name), _text(value)) for name, value in params.items() if value is not None], [])
+def _parameters(params: Mapping[str, Any], game: AnyGame) -> Part:
+    facts = [(_label(name), _text(value)) for name, value in params.items() if value is not None]
+    return Part(_counted("Parameters", game), facts, [])
 
 
-def _single_and_listed(plain: dict[str, Any]) -> tuple[Facts, Part]:
-    """Plain data: single facts, and apart from them each list of mappings, as a table or, where that would be too wide
-    to read, as lines."""
+def _counted(name: str, game: AnyGame) -> str:
+    """A heading; of a game about money it says that plain numbers are cents."""
+    return f"{name} (money in cents)" if game.unit == "cents" else name
+
+
+def _single_and_listed(plain: dict[str, Any], units: Mapping[str, str]) -> tuple[Facts, Part]:
+    """Plain data: single facts with their units, and apart from them each list of mappings, as a table or, where that
+    would be too wide to read, as lines."""
     single: Facts = []
     listed = Part("Histories", [], [])
     for path, value in _leaves(plain, ()):
         name = _label(" ".join(filter(None, path))).removeprefix("measures ")
         if not _are_rows(value):
-            single.append((name, _text(value)))
+            unit = next((units[part] for part in path if part in units), "")
+            single.append((f"{name} ({unit})" if unit else name, _text(value)))
         elif max(map(len, value)) < _COLUMNS:
             listed.tables.append(_grid(name, {str(number): row for number, row in enumerate(value, 1)}))
         else:
@@ -183,7 +197,8 @@ def _text(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            return f"{value:.6g}"
+            # What floats leave of a difference that is none is no measure.
+            return f"{round(value, 12) or 0:.6g}"
         case dict():
             return ", ".join(f"{_label(str(key))} {_nested(inner)}" for key, inner in value.items()) or "none"
         case list() | tuple():

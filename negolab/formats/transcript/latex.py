@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from negolab.formats.transcript.head import Facts, Head, Part, Table, head
-from negolab.formats.transcript.telling import Row, rows
+from negolab.formats.transcript.head import MASTER, Facts, Head, Part, Table, head
+from negolab.formats.transcript.telling import Row, messages
 from negolab.record import Record, View
 
 _PREAMBLE = r"""\documentclass[a4paper]{article}
@@ -121,9 +121,9 @@ _ACROSS = 40
 def latex(source: Record | View) -> str:
     """The file of a record, or of a seat's view."""
     top = head(source)
-    listed = (text for number, row in enumerate(rows(source), 1) for text in _row(number, row))
+    listed = (text for number, row in enumerate(messages(source), 1) for text in _row(number, row))
     after = (text for part in top.after for text in _part(part))
-    return "".join([_PREAMBLE, *_head(top), _heading("Messages"), *listed, *after, "\\end{document}\n"])
+    return "".join([_PREAMBLE, *_head(top), _heading("Messages"), _legend(), *listed, *after, "\\end{document}\n"])
 
 
 @lru_cache(maxsize=4096)
@@ -218,6 +218,10 @@ def _row(number: int, row: Row) -> Iterator[str]:
 
 def _heading(name: str) -> str:
     return f"\\par\\bigskip{{\\large\\bfseries {_inline(name)}\\par}}\\nopagebreak\\smallskip\n"
+
+
+def _legend() -> str:
+    return f"{{\\footnotesize {_inline(MASTER)}\\par}}\\nopagebreak\\smallskip\n"
 
 
 def _head(top: Head) -> Iterator[str]:

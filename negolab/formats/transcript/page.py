@@ -6,8 +6,8 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from negolab.formats.transcript.head import Facts, Head, Part, Table, head
-from negolab.formats.transcript.telling import Row, rows
+from negolab.formats.transcript.head import MASTER, Facts, Head, Part, Table, head
+from negolab.formats.transcript.telling import Row, messages
 from negolab.record import Record, View
 
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
@@ -31,8 +31,8 @@ def html(source: Record | View) -> str:
         f"<body><main><h1>{_safe(top.title)}</h1>",
         _sheet(_end(top)),
         _sheet("".join(map(_part, top.parts))),
-        f'{_names(top)}<ol aria-label="Messages">',
-        *(_row(number, row) for number, row in enumerate(rows(source), 1)),
+        f'<p class="label">{_safe(MASTER)}</p>{_names(top)}<ol aria-label="Messages">',
+        *(_row(number, row) for number, row in enumerate(messages(source), 1)),
         f"</ol>{_sheet(''.join(map(_part, top.after)))}</main></body></html>",
     ]
     return "\n".join(lines) + "\n"

@@ -53,7 +53,10 @@ CELLS = {
 
 
 def clembench(source: Record | View) -> str:
-    """The file of a record, or of a seat's view."""
+    """The file of a record, or of a seat's view, of balloon: the layout knows no other game."""
+    game = source.game if isinstance(source, View) else source.header.game
+    if game != "balloon":
+        raise ValueError(f"the clembench layout is for balloon only, not {game}: use latex")
     return latex(rows(source))
 
 

@@ -25,7 +25,16 @@ CLOSING: dict[End, str] = {
     "NO_DEAL": "no deal",
     "OUT_OF_TIME": "out of time",
 }
-"""The master's note to itself at the end; `None` is clembench's word for a lost match."""
+"""The master's note to itself at the end, as clembench words it; `None` is its word for a lost match."""
+
+PLAIN: dict[End, str] = {
+    "AGREED": "The match ended with a deal.",
+    "ABORTED": "The match was broken off.",
+    "FORFEIT": "The match ended by forfeit.",
+    "NO_DEAL": "The match ended without a deal.",
+    "OUT_OF_TIME": "The match ran out of time, without a deal.",
+}
+"""The same for readers."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -83,6 +92,14 @@ def rows(source: Record | View, *, prompt: Prompt | None = None, reason: Reason 
     if isinstance(source, View):
         return _of_view(source, prompt, reason)
     return _of_record(source, prompt, reason)
+
+
+def messages(source: Record | View) -> list[Row]:
+    """The rows as one reads them: the end is told once, in plain words."""
+    listed = rows(source)
+    notes = [row for row in listed if row.sender == row.receiver]
+    ends = [words for end, words in PLAIN.items() if any(note.text == CLOSING[end] for note in notes)]
+    return [row for row in listed if row not in notes] + [Row("GM", "GM", words) for words in ends]
 
 
 class _Telling:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from negolab.formats.transcript.head import Facts, Head, Part, Table, head
-from negolab.formats.transcript.telling import rows
+from negolab.formats.transcript.head import MASTER, Facts, Head, Part, Table, head
+from negolab.formats.transcript.telling import messages
 from negolab.record import Record, View
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|<>&~$])")
@@ -14,8 +14,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|<>&~$])")
 def markdown(source: Record | View) -> str:
     """The text of a record, or of a seat's view."""
     top = head(source)
-    lines = [f"# {_safe(top.title)}", "", *_head(top), "## Messages"]
-    for number, row in enumerate(rows(source), 1):
+    lines = [f"# {_safe(top.title)}", "", *_head(top), "## Messages", "", _safe(MASTER)]
+    for number, row in enumerate(messages(source), 1):
         remarks = "".join(f" · {_safe(remark)}" for remark in (*row.flags, row.taken) if remark)
         lines += ["", f"**{number} · {row.way}**{remarks}", "", *_fenced(row.text)]
         if row.reason:

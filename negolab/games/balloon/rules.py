@@ -43,6 +43,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
     of accepted messages. The rest says how an instance is drawn, unless `instance` gives one."""
 
     unit: ClassVar[str] = "points of own importance"
+    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("norm", "harmonic", "normalised_harmonic", "main"), "%")
 
     rules: Rules = "stated"
     language: str = "en"

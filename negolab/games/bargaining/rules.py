@@ -60,6 +60,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     """
 
     unit: ClassVar[str] = "cents"
+    measure_units: ClassVar[Mapping[str, str]] = {"price": "cents"}
     divisible: ClassVar[bool] = True
 
     treatment: str | None = "exact"

@@ -39,7 +39,7 @@ def _protocol(game: Split) -> str:
 def _worth(game: Split) -> str:
     parts = [
         "You earn the units you receive times what one unit is worth to you, summed over the types.",
-        _VALUES[game.source](game) + _CONDITIONS[game.equal_totals, game.conflict],
+        _VALUES[game.source](game),
         _VISIBLE[game.show],
     ]
     if game.source not in ("rps", "fixed"):
@@ -66,17 +66,31 @@ def _hands(game: Split) -> str:
     )
 
 
+def _chance(game: Split, free: str) -> str:
+    """How values are drawn: freely, or from the draws that meet the conditions."""
+    conditions = []
+    if game.equal_totals:
+        conditions.append("your values add up to the same total as the other's")
+    if game.conflict:
+        conditions.append("the two of you differ in at least one value")
+    if not conditions:
+        return f"{free}."
+    return f"drawn so that {' and '.join(conditions)}; all such draws are equally likely."
+
+
 _VALUES: dict[str, Callable[[Split], str]] = {
     "uniform": lambda game: (
-        f"Each of you has an own value for each type, a whole number drawn from {game.low} to {game.high}, all equally "
-        "likely and independent of one another."
+        f"Each of you has an own value for each type, a whole number drawn from {game.low} to {game.high}, "
+        + _chance(game, "all equally likely and independent of one another")
     ),
     "rps": _hands,
     "fixed": _fixed,
-    "ten_one_ties": lambda _: (
-        f"Each of you values each type at {HIGH} or {LOW} a unit, equally likely and independently."
+    "ten_one_ties": lambda game: (
+        f"Each of you values each type at {HIGH} or {LOW} a unit, " + _chance(game, "equally likely and independently")
     ),
-    "ten_one_exclusive": lambda _: f"Each type is worth {HIGH} a unit to one of you and {LOW} to the other, by chance.",
+    "ten_one_exclusive": lambda game: (
+        f"Each type is worth {HIGH} a unit to one of you and {LOW} to the other, " + _chance(game, "by chance")
+    ),
     "dond": lambda _: (
         "Each of you has an own value for each type, a whole number from 0; your values add up to 10, and so do the "
         "other's. Every type is worth something to at least one of you, and some type to both."
@@ -86,12 +100,6 @@ _VALUES: dict[str, Callable[[Split], str]] = {
         "and 10 points to the other. Every type is worth something to at least one of you, and some type to both."
     ),
     "contexts": lambda _: "The stock and the values of both of you are drawn from a list of cases that you do not see.",
-}
-_CONDITIONS = {
-    (False, False): "",
-    (True, False): " The values of each of you add up to the same total.",
-    (False, True): " The two of you differ in at least one value.",
-    (True, True): " The values of each of you add up to the same total, and you differ in at least one value.",
 }
 _VISIBLE = {
     "own": "You see your own values, not the other's.",

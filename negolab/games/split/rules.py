@@ -71,6 +71,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
     contexts: tuple[Context, ...] | None = ()
 
     pays_as_it_goes: ClassVar[bool] = True
+    measure_units: ClassVar[Mapping[str, str]] = {"joint": "points", "best": "points"}
     Hidden: ClassVar[Any] = Schedule
 
     def __post_init__(self) -> None:

@@ -43,6 +43,9 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
 
     unit: ClassVar[str] = "win +1, draw 0, loss -1"
     stake_unit: ClassVar[str | None] = "gain in own worth"
+    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("gain", "joint", "possible", "mutual", "worth_start", "worth_end"), "own worth"
+    )
     divisible: ClassVar[bool] = True
 
     rules: Rules = "seed"

@@ -7,7 +7,7 @@ to put a reply together; the match reads it like any other and says what is wron
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import ipywidgets as w
 
@@ -27,14 +27,25 @@ class Desk:
         self.play, self.guard, self.log = play, guard, log
 
 
+class Slip(NamedTuple):
+    """An own reply that was not accepted, and why."""
+
+    text: str
+    reason: str
+
+
 class Controls:
     """A subclass builds its widgets once in `build` (into `main` and `side`), and sets their state in `draw` from
-    `self.seen` and `self.asked`. `taken` is called when a reply of its own was accepted, to clear what was entered."""
+    `self.seen` and `self.asked`. `taken` is called when a reply of its own was accepted, to clear what was entered.
+    `slip` is the last reply that was not; `left` says how many more may go wrong now, None if any number may."""
 
     def __init__(self, game: AnyGame, seen: Observation[Any, Any], desk: Desk) -> None:
         self.game, self.seen, self.desk = game, seen, desk
         self.seat = seen.seat
         self.asked = False
+        self.left: int | None = None
+        self.slip: Slip | None = None
+        self._just_refused = False
         self.notice = self.new_notice()
         self._beside = self.notice
         self.main, self.side = column(), column()
@@ -63,9 +74,15 @@ class Controls:
             button.add_class(cls)
         return button
 
-    def on_change(self, control: w.Widget, work: Callable[[], None], trait: str = "value") -> None:
-        """Call `work` when a control's value changes."""
-        control.observe(lambda _: self.desk.guard(work)(), trait)
+    def on_change(self, control: w.Widget, work: Callable[[], None] | None = None, trait: str = "value") -> None:
+        """When a control's value changes, a refusal of what stood there before goes away and `work` is called."""
+
+        def changed() -> None:
+            self._quiet()
+            if work is not None:
+                work()
+
+        control.observe(lambda _: self.desk.guard(changed)(), trait)
 
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, the reason is shown `beside` the control that caused it."""
@@ -90,13 +107,23 @@ class Controls:
 
     # What the seat calls.
 
-    def update(self, seen: Observation[Any, Any], *, asked: bool) -> None:
-        self.seen, self.asked = seen, asked
+    def update(self, seen: Observation[Any, Any], *, asked: bool, left: int | None = None) -> None:
+        """A refusal stands until something happened at the table after it."""
+        if seen.public != self.seen.public and not self._just_refused:
+            self._quiet()
+        self._just_refused = False
+        self.seen, self.asked, self.left = seen, asked, left
         self.draw()
 
     def accepted(self) -> None:
+        self.slip = None
         self._quiet()
         self.taken()
+
+    def rejected(self, text: str, reason: str) -> None:
+        self.slip = Slip(text, reason)
+        self._just_refused = True
+        self.refuse(reason)
 
     def _quiet(self) -> None:
         for notice in {self._beside, self.notice}:
@@ -106,6 +133,12 @@ class Controls:
 def warning(text: str) -> html.Markup:
     """A refusal or a fault, read aloud when it appears; its place is kept while it is empty."""
     return html.element("div", text, cls="nl-notice", role="alert")
+
+
+def slipped(slip: Slip, most: int = 300) -> html.Markup:
+    """Which own message was not accepted, and why."""
+    text = slip.text if len(slip.text) <= most else slip.text[:most] + "..."
+    return html.element("div", "Your message was:", html.said(text), html.element("div", slip.reason, cls="nl-due"))
 
 
 def column(*children: w.Widget) -> w.VBox:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipywidgets as w
 from typing_extensions import override
 
+from negolab.game import Invalid
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.state import Names
 from negolab_widgets import html
@@ -16,7 +17,7 @@ from negolab_widgets.tables.balloon.heard import entries
 from negolab_widgets.tables.balloon.saying import Message
 from negolab_widgets.tables.balloon.standing import Proposals
 from negolab_widgets.tables.balloon.worth import bars, worth
-from negolab_widgets.tables.controls import column, framed, row, shown_if
+from negolab_widgets.tables.controls import column, framed, row, shown_if, slipped
 from negolab_widgets.tables.folding import Folding
 from negolab_widgets.tables.talk import talk
 from negolab_widgets.tables.typed import Typed
@@ -36,7 +37,7 @@ class Controls(controls.Controls):
         self.checklist = self._new_checklist()
         self.proposals = Proposals(self, agree=self._agree, start=self._start, changed=self._redraw)
         self.message = Message(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
-        self._typed, self._patience = Typed(self), w.HTML()
+        self._typed, self._patience = Typed(self, check=self._costs), w.HTML()
         self._talk = w.HTML()
         typed = Folding(self, "a box to type the reply yourself", column(self._patience, self._typed.widget))
         words = Folding(self, "all messages word for word", self.desk.log)
@@ -83,7 +84,9 @@ class Controls(controls.Controls):
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        self._ending.value = view.ending(self.seen)
+        lost = self.slip is not None and self.seen.public.ended_by == self.seat
+        what = html.panel("What ended the match", slipped(self.slip)) if self.slip is not None and lost else ""
+        self._ending.value = html.join([view.ending(self.seen), what])
         self._pictured.value = view.item_table(self.seen) if over else ""
         for part in (self._choosing, self._answering, self._typing):
             shown_if(part, not over)
@@ -94,7 +97,7 @@ class Controls(controls.Controls):
         self.checklist.disabled = over
         self._typed.draw(asked=self.asked)
         self._patience.value = _patience(self.seen.private.patience)
-        self._talk.value = html.panel("What was said", talk(entries(self.game, self.seen)))
+        self._talk.value = html.panel("What was said", talk(entries(self.game, self.seen), whole=over))
         self._redraw()
 
     def _redraw(self) -> None:
@@ -111,7 +114,15 @@ class Controls(controls.Controls):
         self.proposals.clear()
 
     def _agree(self, names: Names) -> None:
-        self.message.agree(names, self.proposals.notice)
+        if self.asked and names in self.proposals.refused:
+            self.refuse("You ticked to refuse this set: untick that to agree to it.", self.proposals.notice)
+        else:
+            self.message.agree(names, self.proposals.notice)
+
+    def _costs(self, text: str) -> str:
+        """Why the match would be lost by this message; "" if it would not or if it is forgiven."""
+        read = self.game.parse(text, self.seen)
+        return read.reason if isinstance(read, Invalid) and len(read.codes) > self.seen.private.patience else ""
 
 
 def _patience(left: int) -> str:

@@ -34,14 +34,16 @@ class Message:
         self.reasoning = w.Textarea(description="Your private reasoning", rows=2, continuous_update=False)
         self.reasoning.placeholder = "Only for the record: the other player never sees it."
         self.notice = controls.new_notice()
-        self._limit = w.HTML()
+        self._braces, self._limit = w.HTML(), w.HTML()
+        for box in (self.argument, self.reasoning):
+            controls.on_change(box, self._draw_braces)
         self.propose = controls.button("", self._send_proposal, cls="nl-primary")
         self.plain = controls.button("", self._send_plain)
         self._argues = game.require_argument or game.rules == "stated"
         shown_if(self.argument, self._argues)
         shown_if(self.reasoning, terms.strategic_reasoning)
         buttons = row(self.propose, self.plain)
-        self.widget = framed(self.reasoning, self.argument, self._limit, self.notice, buttons)
+        self.widget = framed(self.reasoning, self.argument, self._braces, self._limit, self.notice, buttons)
 
     def draw(self, *, asked: bool) -> None:
         count, refused = len(self._chosen()), len(self._refused())
@@ -54,6 +56,14 @@ class Message:
         due = _due(self._seen)
         self._limit.value = element("div", due, cls="nl-due")
         shown_if(self._limit, bool(due))
+        self._draw_braces()
+
+    def _draw_braces(self) -> None:
+        """The form of a message needs these signs itself."""
+        words = "Braces { } in your words are sent as ( )."
+        has = any(sign in box.value for box in (self.argument, self.reasoning) for sign in "{}")
+        self._braces.value = element("div", words if has else "", cls="nl-soft", role="status")
+        shown_if(self._braces, has)
 
     def clear(self) -> None:
         self.argument.value = self.reasoning.value = ""

@@ -27,7 +27,7 @@ class Row:
         listed = ", ".join(sorted(each.names)[:12]) or "no items"
         self.agree = controls.button("Agree to this", agree, hint=f"Agree to {listed}")
         self.start = controls.button("Start from this", start, hint=f"Tick {listed}")
-        self.refuse = w.Checkbox(description="Refuse", indent=False)
+        self.refuse = w.Checkbox(description="Refuse with my next message", indent=False)
         theirs = each.seat != controls.seat
         actions = [self.agree, self.start, self.refuse] if theirs else [self.start]
         self.widget = w.VBox([self.look, row(*actions)])
@@ -37,7 +37,8 @@ class Row:
         same = element("span", "your ticked set", cls="nl-same") if each.names == chosen else ""
         head = element("div", element("b", each.title), same, cls="nl-offer-head")
         self.look.value = Markup("").join([head, figures(worth(seen, each.names)), named(seen, each.names)])
-        self.agree.disabled = self.refuse.disabled = not asked
+        self.refuse.disabled = not asked
+        self.agree.disabled = not asked or self.refuse.value
 
 
 class Proposals:

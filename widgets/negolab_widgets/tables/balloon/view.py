@@ -30,7 +30,7 @@ def clock(game: Balloon, seen: Seen) -> str:
 
 def render(game: Balloon, seen: Seen) -> Markup:
     parts = [ending(seen), item_table(seen), standing_table(seen)]
-    said = html.panel("What was said", talk(entries(game, seen)))
+    said = html.panel("What was said", talk(entries(game, seen), whole=seen.public.end is not None))
     return element("div", *filter(None, parts), said, cls="nl-stack")
 
 

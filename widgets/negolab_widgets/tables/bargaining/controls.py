@@ -34,8 +34,10 @@ class Controls(controls.Controls):
         self._chart = charts.Chart(height=260)
         self._drawn: object = None
         self._course = framed(w.HTML(element("h2", "All offers")), self._chart, self._table)
-        self._typed = Typed(self, text="Or type your answer", send="Send answer")
-        self._typing = framed(self._typed.widget)
+        self._typed = Typed(self, text="Or type your answer", send="Send answer", primary=False)
+        self._due = w.HTML()
+        self._typing = framed(self._due, self._typed.widget)
+        self._read, self._filled = 0, frozenset[int]()
         self.main.children = [self._ending, self._answering, self._offering, self._course]
         self.side.children = [self._knows, self._messages, self.desk.log, self._typing]
         for part in (self.main, self.side):
@@ -53,6 +55,7 @@ class Controls(controls.Controls):
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message (optional)", rows=2, continuous_update=False)
         self.words.placeholder = f"Goes along with your offer, at most {LONGEST_MESSAGE} characters."
+        self.on_change(self.words)
         shown_if(self.words, view.may_write(self.seen))
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
@@ -63,7 +66,8 @@ class Controls(controls.Controls):
     @override
     def draw(self) -> None:
         public = self.seen.public
-        self._ending.value = view.ending(self.seen)
+        self._see_filled()
+        self._ending.value = view.ending(self.seen, unread=self.slip is not None)
         self._knows.value = view.knows(self.game, self.seen)
         self._messages.value = view.messages(self.game, self.seen)
         shown_if(self._messages, bool(self._messages.value))
@@ -71,9 +75,27 @@ class Controls(controls.Controls):
         shown_if(self._typing, not public.over)
         self._draw_answer()
         self._draw_offer()
-        self._table.value = view.offer_table(self.seen)
+        self._table.value = view.offer_table(self.seen, self._filled)
         self._draw_chart()
         self._typed.draw(asked=self.asked)
+        self._due.value = element("div", self._last_try(), cls="nl-due")
+        shown_if(self._due, bool(self._last_try()))
+
+    def _see_filled(self) -> None:
+        """An own offer that came after an answer which could not be read was made in its place."""
+        offers = self.seen.public.offers
+        new, self._read = offers[self._read :], len(offers)
+        for number, seat, cents in new:
+            if self.slip is not None and seat == self.seat:
+                self._filled |= {number}
+                self.refuse(view.filled(cents))
+
+    def _last_try(self) -> str:
+        """What another answer that cannot be read would do; "" while one may still be mended."""
+        if not self.asked or self.left != 0:
+            return ""
+        answer = "One more unreadable answer" if self.slip is not None else "One unreadable answer"
+        return f"{answer}, and {view.instead(self.seen)}."
 
     def _draw_answer(self) -> None:
         public = self.seen.public

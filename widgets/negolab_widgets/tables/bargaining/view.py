@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from negolab.game import Seat, other
 from negolab.games.bargaining import prompts
 from negolab.games.bargaining.money import money
@@ -106,13 +108,14 @@ def last_chance(seen: Seen) -> bool:
     return not public.over and len(public.offers) == public.terms.rounds - 1
 
 
-def ending(seen: Seen) -> Markup:
-    """The deal and what it pays, or why there is none; "" while the match runs."""
+def ending(seen: Seen, *, unread: bool = False) -> Markup:
+    """The deal and what it pays, or why there is none; "" while the match runs. `unread` says that this seat's last
+    answer could not be read."""
     public = seen.public
     if not public.over:
         return Markup("")
     if public.price is None:
-        words = f"{_why(seen)} You have {money(alone(seen))}."
+        words = f"{_why(seen, unread=unread)} You have {money(alone(seen))}."
         return html.panel("No deal", element("p", words))
     number, seat, cents = public.offers[-1]
     whose = "your" if seat == seen.seat else f"the {name(seat)}'s"
@@ -123,15 +126,35 @@ def ending(seen: Seen) -> Markup:
     )
 
 
-def _why(seen: Seen) -> str:
+def _why(seen: Seen, *, unread: bool) -> str:
     public = seen.public
     own = public.by == seen.seat
     who = "You" if own else f"The {name(other(seen.seat))}"
     if public.forfeited:
         return f"{who} gave too many replies that could not be read."
+    if own and unread:
+        return "Your answer could not be read, so the last offer was rejected for you."
     if public.last_response:
         return f"{who} rejected the last offer."
     return f"{who} walked away."
+
+
+# What stands in for an answer that cannot be read.
+
+
+def instead(seen: Seen) -> str:
+    """What happens in the place of an answer of this seat, where no more of them may be mended."""
+    if seen.seat == "B":
+        return "the match ends without a deal"
+    if seen.public.last_response:
+        return "the last offer is rejected for you"
+    own = [cents for _, seat, cents in seen.public.offers if seat == seen.seat]
+    # The first offer's stand-in is not told to a seat.
+    return f"{money(own[-1])} is offered for you" if own else "an offer is made for you"
+
+
+def filled(cents: int) -> str:
+    return f"Your answer could not be read, so {money(cents)} was offered for you."
 
 
 # All offers, and what was said.
@@ -140,18 +163,20 @@ HEAD = ("Round", "Offer by", "Price", "For you", "State")
 _BECAME = {"open": "stands", "countered": "", "accepted": "deal", "rejected": "rejected"}
 
 
-def offer_table(seen: Seen) -> Markup:
-    """Every offer with what a deal at it would have paid; the deal in bold."""
-    rows = []
+def offer_table(seen: Seen, stand_ins: Collection[int] = ()) -> Markup:
+    """Every offer with what a deal at it would have paid; the deal in bold. `stand_ins` are the rounds in which an
+    answer of this seat could not be read."""
+    rows, notes = [], []
     for (number, seat, cents), row in zip(seen.public.offers, history(seen.public), strict=True):
         own = earns(seen, seen.seat, cents, number)
-        who = "you" if seat == seen.seat else name(seat)
+        who = "for you" if number in stand_ins else "you" if seat == seen.seat else name(seat)
+        notes += [element("div", f"Round {number}: {filled(cents)}", cls="nl-due")] if number in stand_ins else []
         became = row["outcome"]
         cells = [str(number), who, money(cents), money(own or 0), _BECAME[became]]
         rows.append([element("b", cell) for cell in cells] if became == "accepted" else cells)
     if not rows:
         return element("div", "No offer was made yet.", cls="nl-soft")
-    return html.table(HEAD, rows, "All offers", cls="nl-offers")
+    return html.join([html.table(HEAD, rows, "All offers", cls="nl-offers"), *notes])
 
 
 def offer_panel(seen: Seen) -> Markup:
@@ -168,7 +193,7 @@ def messages(game: Bargaining, seen: Seen) -> Markup:
     entries += [
         _entry(seen, seat, text, f"with the offer of round {number}") for number, seat, text in seen.public.messages
     ]
-    return html.panel("Messages", talk(entries))
+    return html.panel("Messages", talk(entries, whole=seen.public.over))
 
 
 def _entry(seen: Seen, seat: Seat, text: str, note: str) -> Said:

@@ -89,7 +89,7 @@ class Controls(controls.Controls):
 
     def _draw_talk(self, over: bool) -> None:
         heading = element("h2", view.chat_title(self.seen))
-        self._chat.value = html.join([heading, talk(view.entries(self.seen))])
+        self._chat.value = html.join([heading, talk(view.entries(self.seen), whole=self.seen.public.phase == "over")])
         self.speech.draw(asked=self.asked)
         shown_if(self.speech.widget, not over)
 

@@ -17,6 +17,7 @@ class Speech:
         self._controls, self._game = controls, game
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
+        controls.on_change(self.words)
         self.words.placeholder = f"At most {game.max_chars} characters."
         self.notice = controls.new_notice()
         self.send = controls.button("Send message", self._send, cls="nl-primary")

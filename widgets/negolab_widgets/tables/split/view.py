@@ -37,7 +37,7 @@ def messages_left(game: Split, seen: Seen) -> int:
 def render(game: Split, seen: Seen) -> Markup:
     own = Filed(seen.private.ask) if _has_filed(seen) else None
     parts = [ending(seen), stock_panel(game, seen), filed(game, own), standing(game, seen)]
-    said = html.panel(chat_title(seen), talk(entries(seen))) if game.quota else ""
+    said = html.panel(chat_title(seen), talk(entries(seen), whole=seen.public.phase == "over")) if game.quota else ""
     past = html.panel("Rounds", round_table(game, seen)) if seen.public.history else ""
     return element("div", *filter(None, (*parts, said, past)), cls="nl-stack")
 
@@ -170,31 +170,32 @@ def _points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
 
 
 def round_table(game: Split, seen: Seen) -> Markup:
-    """Every finished round in numbers, the newest last; agreed divisions in bold."""
-    away = other(seen.seat)
-    rows = [_row(game, seen, settled) for settled in seen.public.history]
+    """Every finished round in numbers, a line for each side, the newest last; agreed divisions in bold."""
     deal = ("Deal",) if game.rule == "exact" else ()
-    points_ = ("Earned",) if any(settled.points for settled in seen.public.history) else ()
-    head = ("Round", "You asked", "Got", "Earned", f"{away} asked", "Got", *points_, *deal)
+    head = ("Round", "Asked", "Got", "Earned", *deal)
+    rows = [
+        _row(game, seen, settled, seat) for settled in seen.public.history for seat in (seen.seat, other(seen.seat))
+    ]
     note = f"Units of {', '.join(game.items)}." if len(game.items) > 1 else ""
     table = html.table(head, rows, "All rounds", cls="nl-rounds")
     return html.join([table, element("div", note, cls="nl-soft") if note else ""])
 
 
-def _row(game: Split, seen: Seen, settled: Settled) -> list[object]:
-    cells: list[object] = [str(settled.round)]
-    for seat in (seen.seat, other(seen.seat)):
-        ask, earned = settled.asks[seat], _points(seen, settled, seat)
-        cells += ["no deal" if ask is None else _numbers(ask), _numbers(settled.shares[seat])]
-        cells += [decimal(earned)] if earned is not None else []
+def _row(game: Split, seen: Seen, settled: Settled, seat: Seat) -> list[object]:
+    ask, earned = settled.asks[seat], _points(seen, settled, seat)
+    who = "you" if seat == seen.seat else f"player {seat}"
+    asked = "no deal" if ask is None else _numbers(ask)
+    paid = "not told" if earned is None else decimal(earned)
+    cells: list[object] = [f"{settled.round}, {who}", asked, _numbers(settled.shares[seat]), paid]
     if game.rule != "exact":
         return cells
     cells.append("yes" if settled.agreed else "no")
     return [element("b", cell) for cell in cells] if settled.agreed else cells
 
 
-def _numbers(units: tuple[float, ...]) -> str:
-    return "/".join(map(decimal, units))
+def _numbers(units: tuple[float, ...]) -> Markup:
+    """With places where a line may end."""
+    return Markup("/<wbr>").join(map(decimal, units))
 
 
 # What was said.

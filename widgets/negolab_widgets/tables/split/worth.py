@@ -36,12 +36,14 @@ def brings(game: Split, seen: Seen, keep: Units) -> Markup:
     """What an ask would pay, and what it leaves to the other."""
     left = complement(seen.public.stock, keep)
     theirs = values_of(seen, other(seen.seat))
+    # Keeping nothing pays nothing in the best case too.
+    unless = _unless(game, seen, keep) if any(keep) else ""
     leaves = f"Leaves {kept(game, left)} to player {other(seen.seat)}"
     also = "" if theirs is None else f", {counted(points(left, theirs))}"
     return element(
         "div",
         element("div", *_pays(seen, keep), cls="nl-gain"),
-        element("div", _unless(game, seen, keep), cls="nl-soft"),
+        element("div", unless, cls="nl-soft") if unless else "",
         element("div", f"{leaves}{also}.", cls="nl-soft"),
         cls="nl-brings nl-shared",
     )
@@ -51,8 +53,11 @@ def _pays(seen: Seen, keep: Units) -> tuple[object, ...]:
     own = values_of(seen, seen.seat)
     if own is not None:
         whole = counted(points(seen.public.stock, own))
-        return element("b", counted(points(keep, own))), f" of {whole}, if you get all you keep"
+        condition = ", if you get all you keep" if any(keep) else ""
+        return element("b", decimal(points(keep, own))), f" of {whole}{condition}"
     units = sum(keep)
+    if not units:
+        return (element("b", counted(0)),)
     return (
         element("b", counted(HIGH * units)),
         " if your hand wins, ",

@@ -13,7 +13,7 @@ from negolab.games.trading.position import Private
 from negolab_widgets import html
 from negolab_widgets.html import element
 from negolab_widgets.tables import controls
-from negolab_widgets.tables.controls import column, framed, row, shown_if
+from negolab_widgets.tables.controls import column, framed, row, shown_if, slipped
 from negolab_widgets.tables.folding import Folding
 from negolab_widgets.tables.talk import talk
 from negolab_widgets.tables.trading import view
@@ -32,7 +32,7 @@ class Controls(controls.Controls):
         self._build_answer()
         self._build_offer()
         self._gain, self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML(), w.HTML()
-        self._typed = Typed(self, text="Your reply with its tokens", send="Send reply")
+        self._typed = Typed(self, text="Your reply with its tokens", send="Send reply", check=self._costs)
         typed = Folding(self, "a box to type the reply yourself", column(self._warning, self._typed.widget))
         words = Folding(self, "all messages word for word", self.desk.log)
         self._typing = typed.widget
@@ -50,6 +50,7 @@ class Controls(controls.Controls):
         self.composer = Composer(self, self._composed)
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
+        self.on_change(self.words)
         self.words.placeholder = "Goes along with what you send."
         self._last = w.HTML(
             element("div", "This is the last turn: an offer made now cannot be answered.", cls="nl-due")
@@ -69,10 +70,12 @@ class Controls(controls.Controls):
         over, own = self.seen.public.end is not None, self.seen.private
         incoming = self._incoming()
         self._gain.value = view.standing(self.seen)
-        after = (view.goods_table(own), view.trades(self.seen))
+        lost = self.slip is not None and self.seen.public.loser == self.seat
+        what = html.panel("What ended the match", slipped(self.slip)) if self.slip is not None and lost else ""
+        after = (what, view.goods_table(own), view.trades(self.seen))
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
         shown_if(self._after, over)
-        self._talk.value = html.panel("What was said", talk(view.entries(self.seen)))
+        self._talk.value = html.panel("What was said", talk(view.entries(self.seen), whole=over))
         for part in (self._answering, self._offering, self._typing):
             shown_if(part, not over)
         self._draw_answer(incoming)
@@ -84,7 +87,7 @@ class Controls(controls.Controls):
             (self.counter, incoming is not None),
             (self.extend, incoming is not None),
         ):
-            button.disabled = not self.asked
+            button.disabled = not self.asked or (button is self.extend and not self._can_accept(incoming))
             shown_if(button, fits)
         self.words.disabled = not self.asked
         shown_if(self._last, view.is_last(self.game, self.seen))
@@ -93,7 +96,11 @@ class Controls(controls.Controls):
         waiting = self.seen.public.waiting
         body = () if waiting is None else view.waiting_body(self.seen, waiting)
         self._waiting.value = element("div", element("h2", view.waiting_title(self.seen)), *body, cls="nl-waiting")
-        self.accept.disabled = self.deny.disabled = not (self.asked and incoming)
+        self.deny.disabled = not (self.asked and incoming)
+        self.accept.disabled = self.deny.disabled or not self._can_accept(incoming)
+
+    def _can_accept(self, incoming: Offer | None) -> bool:
+        return incoming is not None and covers(self.seen.private.holdings, incoming.want)
 
     def _composed(self) -> None:
         self.composer.draw_sum(self.seen.private)
@@ -159,6 +166,11 @@ class Controls(controls.Controls):
         if (read.accept, read.deny, read.offer, read.malformed) != meant:
             return "Your message holds a token in square brackets, which would count as a move: write it without them."
         return ""
+
+    def _costs(self, text: str) -> str:
+        """Why the match would be lost by this reply; "" if it would not or if it can be mended."""
+        read = self.game.parse(text, self.seen)
+        return read.reason if self.left == 0 and isinstance(read, Invalid) else ""
 
 
 def _cost(game: Trading) -> str:

@@ -41,7 +41,7 @@ def render(game: Trading, seen: Seen) -> Markup:
         waiting(seen) if seen.public.end is None else "",
         goods_table(seen.private),
         trades(seen),
-        html.panel("What was said", talk(entries(seen))),
+        html.panel("What was said", talk(entries(seen), whole=seen.public.end is not None)),
         cls="nl-stack",
     )
 
@@ -129,14 +129,16 @@ def waiting_title(seen: Seen) -> str:
 def waiting_body(seen: Seen, offer: Offer) -> tuple[Markup, ...]:
     own = seen.private
     give, get = from_side(offer, seen.seat)
-    lacks = _lacking(own.holdings, give) if offer.by != seen.seat else ""
-    missing = element("div", f"You cannot accept it: you lack {lacks}.", cls="nl-due") if lacks else ""
-    return sides(own, give, get), element("div", change(brings(own, give, get), "for you")), Markup(missing)
+    held = _too_few(own.holdings, give) if offer.by != seen.seat else ""
+    if held:
+        return sides(own, give, get), element("div", f"You cannot accept it: you hold only {held}.", cls="nl-due")
+    return sides(own, give, get), element("div", change(brings(own, give, get), "for you"))
 
 
-def _lacking(holdings: Goods, wanted: Goods) -> str:
-    return ", ".join(
-        f"{want - have} {name}" for name, have, want in zip(GOODS, holdings, wanted, strict=True) if want > have
+def _too_few(holdings: Goods, wanted: Goods) -> str:
+    """What is held of the goods of which there are not enough."""
+    return " and ".join(
+        f"{have:,} {name}" for name, have, want in zip(GOODS, holdings, wanted, strict=True) if want > have
     )
 
 
