@@ -370,6 +370,18 @@ def test_ten_one_ties_over_all_pairs_of_values() -> None:
     assert truths(2, equal_totals=True)[:3] == pytest.approx((140, 110, 0.85))
 
 
+@pytest.mark.parametrize("source", ["uniform", "ten_one_ties", "ten_one_exclusive"])
+@pytest.mark.parametrize("conflict", [False, True])
+def test_values_under_a_condition_are_not_called_independent(source: str, conflict: bool) -> None:
+    game = split("mila-tas", source=source, conflict=conflict)
+    told = game.prompt(Match(game, seed=1).seen("A"), None)
+    assert "such that your values add up to the same total as the other's" in told
+    assert "independent" not in told and told.count("all such draws are equally likely") == 1
+    assert ("differ in at least one value" in told) == conflict
+    free = split("mila-tas", source="ten_one_ties", equal_totals=False)
+    assert "equally likely and independently." in free.prompt(Match(free, seed=1).seen("A"), None)
+
+
 def test_equal_totals_keep_every_pair_equally_likely() -> None:
     game = split(items=("a", "b"), stock=(1, 1), low=0, high=2, equal_totals=True, rounds=6000)
     drawn = Counter((d.values["A"], d.values["B"]) for d in game.deal(random.Random(5)).hidden.rounds)

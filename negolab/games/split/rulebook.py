@@ -75,7 +75,7 @@ def _chance(game: Split, free: str) -> str:
         conditions.append("the two of you differ in at least one value")
     if not conditions:
         return f"{free}."
-    return f"drawn so that {' and '.join(conditions)}; all such draws are equally likely."
+    return f"such that {' and '.join(conditions)}; all such draws are equally likely."
 
 
 _VALUES: dict[str, Callable[[Split], str]] = {

@@ -140,6 +140,11 @@ class Replay(w.VBox):  # type: ignore[misc]
         fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
         self._facts.value = html.join([warning(fault) if seat is None and fault else "", _facts(record, seat)])
         self._link.value = ""
+        # The published layout is one of balloon's transcripts only.
+        styles = [style for style in transcript.STYLES if style != "clembench" or record.header.game == "balloon"]
+        if list(self._style.options) != styles:
+            self._style.options = styles
+            self._style.index = 0
         shown_if(self._match, True)
         for part in (self._plane, self._branching.widget):
             shown_if(part, seat is None)
