@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,7 @@ def test_a_seats_view_keeps_the_others_secret_out_of_every_widget() -> None:
     replay = Replay(match.record().seen_by("A"))
     for at in range(1, replay._scrubber.slider.max + 1):
         replay._scrubber.slider.value = at
-        assert "6173" not in state(replay)
-        assert "61.73" not in state(replay)
+        assert not re.search(r"\b(6173|61\.73)\b", state(replay))
 
 
 def test_a_refused_reply_is_shown_with_its_words_reason_tokens_and_latency() -> None:

@@ -330,13 +330,55 @@ def test_a_limit_ends_it_without_a_set(changes: dict[str, Any], end: str, words:
 
 
 @pytest.mark.parametrize(("text", "end"), [("Hello", "ABORTED"), ("AGREE: {'rope'} ARGUMENT: {''}", "FORFEIT")])
-def test_typed_faults_beyond_patience_end_it(text: str, end: str) -> None:
+def test_typed_faults_beyond_patience_are_said_and_not_sent_for_they_end_it(text: str, end: str) -> None:
     seated, match = alone(small(patience=0))
-    write(seated._controls._typed.box, text)
-    seated._controls._typed.button.click()
+    typed = seated._controls._typed
+    write(typed.box, text)
+    typed.button.click()
+    assert replies(match) == []
+    assert typed.box.value == text
+    assert typed.notice.value != seated._controls.new_notice().value
+    seated._controls.desk.play(text)
     assert match.ended is not None
     assert match.ended.end == end
     assert "ended by one of your messages that the rules do not allow" in everything(seated)
+    assert "Your message was:" in seated._controls._ending.value
+
+
+def test_a_refusal_goes_away_when_what_it_speaks_of_is_changed() -> None:
+    seated, _ = alone(small())
+    seated._controls.message.propose.click()
+    assert "Tick what you want" in seated._controls.message.notice.value
+    tick(seated, "rope")
+    assert "Tick what you want" not in seated._controls.message.notice.value
+
+
+def test_a_set_that_is_to_be_refused_is_not_agreed_to() -> None:
+    seated, match = alone(small(), "B")
+    hear(seated, match, propose=[{"rope"}], argument="")
+    (row,) = rows(seated)
+    row.refuse.value = True
+    assert row.agree.disabled
+    row.agree.click()
+    assert "You ticked to refuse this set" in seated._controls.proposals.notice.value
+    assert match.ended is None
+    row.refuse.value = False
+    assert not row.agree.disabled
+    row.agree.click()
+    assert match.ended is not None
+
+
+def test_braces_that_are_sent_as_other_signs_are_named() -> None:
+    seated, match = alone(small())
+    message = seated._controls.message
+    assert message._braces.layout.display == "none"
+    write(message.argument, "{rope}")
+    assert message._braces.layout.display != "none"
+    assert "Braces { } in your words are sent as ( )." in message._braces.value
+    tick(seated, "rope")
+    message.propose.click()
+    assert "(rope)" in replies(match)[0]
+    assert message._braces.layout.display == "none"
 
 
 @pytest.mark.parametrize("preset", PRESETS)

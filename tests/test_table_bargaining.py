@@ -372,3 +372,61 @@ def test_every_preset_is_played_by_the_controls_alone(preset: str, seat: Seat) -
     assert len(actions(page)) == -(-steps // 2) or len(actions(page)) == steps // 2
     assert page._match.ended.end in ("AGREED", "NO_DEAL")
     assert "went wrong" not in state(page)
+
+
+# What stands in for an answer that cannot be read.
+
+
+def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_an_answer() -> None:
+    seat = sit("A", "30", "31", "32", start=(6500, 4000))
+    table_ = controls(seat)
+    enter(table_.price.field, "55")
+    table_.offer.click()
+    assert not visible(table_._due)
+    table_.desk.play("hm")
+    assert "One more unreadable answer, and $55.00 is offered for you." in table_._due.value
+    table_.desk.play("hm")
+    assert "Your answer could not be read, so $55.00 was offered for you." in table_.notice.value
+    assert "Round 3: Your answer could not be read, so $55.00 was offered for you." in table_._table.value
+    assert ">for you</td>" in table_._table.value
+    assert not visible(table_._due)
+    enter(table_.price.field, "54")
+    assert "could not be read" not in table_.notice.value
+    table_.offer.click()
+    assert "Round 5" not in table_._table.value, "what is offered by hand stands for itself"
+
+
+def test_a_stand_in_for_the_first_offer_is_not_told_before_it_is_made() -> None:
+    seat = sit("A", "30", start=(6500, 4000), default_opening=7777)
+    controls(seat).desk.play("hm")
+    assert "and an offer is made for you." in controls(seat)._due.value
+    assert "77.77" not in state(seat)
+    controls(seat).desk.play("hm")
+    assert "so $77.77 was offered for you" in controls(seat)._table.value
+
+
+def test_an_unreadable_last_answer_is_told_as_such() -> None:
+    seat = sit("A", "30", start=(6500, 4000), rounds=2)
+    enter(controls(seat).price.field, "55")
+    controls(seat).offer.click()
+    controls(seat).desk.play("hm")
+    assert "the last offer is rejected for you" in controls(seat)._due.value
+    controls(seat).desk.play("hm")
+    assert "so the last offer was rejected for you" in controls(seat)._ending.value
+
+
+def test_a_refusal_of_one_round_is_gone_in_the_next() -> None:
+    seat = sit()
+    controls(seat).offer.click()
+    assert "Enter one price" in controls(seat).notice.value
+    seat._match.submit("B", "42")
+    seat._advance()
+    assert "Enter one price" not in controls(seat).notice.value
+
+
+def test_drawings_of_lines_stand_apart_from_prose_that_wraps() -> None:
+    seat = sit()
+    assert '<div class="nl-drawn">' in seat._log.value
+    assert '<div class="nl-prose">' in seat._log.value
+    controls(seat).accept.click()
+    assert "nl-whole" in seat._log.value

@@ -111,7 +111,7 @@ def test_slider_and_number_show_the_same_and_say_what_it_brings() -> None:
     enter(share.sliders[0], 6)
     assert share.numbers[0].value == 6
     assert controls(seat).ask.description == "Keep 6 coins"
-    assert "<b>60 points</b> of 100 points" in share.sum.value
+    assert "<b>60</b> of 100 points" in share.sum.value
     assert "37.5 points if the other asks for everything" in share.sum.value
     assert "Leaves 4 coins to player B, 4 points." in share.sum.value
     enter(share.numbers[0].field, 4)
@@ -162,6 +162,8 @@ def test_no_deal_is_there_only_where_the_proposals_must_agree() -> None:
     seat = sit(preset="deal-or-no-deal")
     assert visible(controls(seat).no_deal)
     say_nothing(seat)
+    assert "unless" not in controls(seat).share.sum.value, "nothing kept pays nothing in any case"
+    controls(seat).share.numbers[1].more.click()
     assert "0 points unless the other keeps exactly the rest." in controls(seat).share.sum.value
     controls(seat).no_deal.click()
     assert actions(seat) == [Message(""), Proposal(None)]
@@ -410,3 +412,14 @@ def test_many_types_and_an_empty_stock_are_drawn_too() -> None:
     controls(seat).share.numbers[1].more.click()
     controls(seat).ask.click()
     assert actions(seat) == [Proposal((0, 1, *[0] * 10))]
+
+
+def test_every_round_has_a_line_for_each_side() -> None:
+    seat = sit(rounds=2)
+    say_nothing(seat)
+    controls(seat).share.numbers[0].more.click()
+    controls(seat).ask.click()
+    table_ = controls(seat)._table.value
+    assert "1, you" in table_
+    assert "1, player B" in table_
+    assert table_.count("<tr>") == 3

@@ -204,7 +204,11 @@ def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None
     seated, match = alone()
     press(seated, "Send message without an offer")
     hear(seated, match, "[Offer: 1 Wheat -> 5 Ore]")
-    assert "You cannot accept it: you lack 2 Ore." in seated._controls._waiting.value
+    assert "You cannot accept it: you hold only 3 Ore." in seated._controls._waiting.value
+    assert "for you" not in seated._controls._waiting.value
+    assert seated._controls.accept.disabled
+    assert seated._controls.extend.disabled
+    assert not seated._controls.deny.disabled
     press(seated, "Accept")
     assert "You do not hold what this offer asks of you." in seated._controls.answer_notice.value
     assert match.ended is None, "a slip costs nothing"
@@ -281,13 +285,42 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
         assert "All turns were played" in drawn
 
 
-def test_a_typed_fault_forfeits_where_the_rules_say_so() -> None:
+def test_a_typed_fault_that_would_lose_the_match_is_said_and_not_sent() -> None:
     seated, match = alone()
     write(seated._controls._typed.box, "[Offer: 99 Ore -> 1 Wood]")
     press(seated, "Send reply")
+    assert replies(match) == []
+    assert "offer only what is yours" in seated._controls._typed.notice.value
+    assert seated._controls._typed.box.value == "[Offer: 99 Ore -> 1 Wood]"
+
+
+def test_a_second_error_in_a_turn_is_not_sent_where_one_is_forgiven() -> None:
+    seated, match = alone(preset="textarena-0.7.4")
+    for _ in range(3):
+        write(seated._controls._typed.box, "[Offer: 99 Ore -> 1 Wood]")
+        press(seated, "Send reply")
+    assert match.ended is None
+    assert len(replies(match)) == 1
+    assert "You do not hold all that your offer gives." in seated._controls._typed.notice.value
+
+
+def test_after_a_forfeit_the_own_message_and_its_fault_stand_there() -> None:
+    seated, match = alone()
+    seated._controls.desk.play("[Offer: 99 Ore -> <b>1</b> Wood]")
     assert match.ended is not None
     assert match.ended.end == "FORFEIT"
     assert "One of your messages was against the rules" in everything(seated)
+    assert "99 Ore -&gt; &lt;b&gt;1" in seated._controls._after.value
+    other_side = HumanSeat(Match.replay(match.record()), "B", {})
+    assert "99 Ore" not in everything(other_side)
+
+
+def test_a_refusal_goes_away_when_the_offer_is_changed() -> None:
+    seated, _ = alone()
+    press(seated, "Make this offer")
+    assert "An offer needs something" in seated._controls.notice.value
+    put(seated, give={"Wheat": 1})
+    assert "An offer needs something" not in seated._controls.notice.value
 
 
 def test_a_typed_fault_that_may_be_mended_stays_in_the_box() -> None:

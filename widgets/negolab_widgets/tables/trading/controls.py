@@ -18,6 +18,7 @@ from negolab_widgets.tables.folding import Folding
 from negolab_widgets.tables.talk import talk
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.composing import Composer
+from negolab_widgets.tables.trading.faults import losing
 from negolab_widgets.tables.typed import Typed
 
 
@@ -168,9 +169,7 @@ class Controls(controls.Controls):
         return ""
 
     def _costs(self, text: str) -> str:
-        """Why the match would be lost by this reply; "" if it would not or if it can be mended."""
-        read = self.game.parse(text, self.seen)
-        return read.reason if self.left == 0 and isinstance(read, Invalid) else ""
+        return losing(self.game, self.seen, text, self.left)
 
 
 def _cost(game: Trading) -> str:
