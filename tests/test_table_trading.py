@@ -489,3 +489,14 @@ def test_the_end_tells_nothing_of_the_other_but_who_won() -> None:
         press(seated, "Send message without an offer")
         drawn.add(everything(seated))
     assert len(drawn) == 1
+
+
+def test_ends_that_a_page_sends_do_not_break_the_table() -> None:
+    seated, _ = alone()
+    field = next(part for part in below(seated) if isinstance(part, w.BoundedIntText))
+    for name, value in (("max", 10**9), ("value", 10**8), ("min", 10**8)):
+        field.set_state({name: value})
+    seated._press("Let us talk.")
+    assert "went wrong" not in everything(seated)
+    assert field.min == 0
+    assert field.value <= field.max < 10**6

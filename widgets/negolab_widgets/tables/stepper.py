@@ -33,7 +33,11 @@ class Stepper:
 
     def draw(self, *, most: int, asked: bool) -> None:
         """At most `most` from now on."""
-        self.field.max = max(0, min(most, MOST))
+        top = max(0, min(most, MOST))
+        # All at once: a page may have sent ends that the new ones do not meet.
+        with self.field.hold_trait_notifications():
+            self.field.min, self.field.max = 0, top
+            self.field.value = max(0, min(int(self.field.value), top))
         for control in (self.field, self.less, self.more):
             control.disabled = not asked
 
