@@ -92,11 +92,11 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
         hand.reach(page.get_by_label(label, exact=True))
         assert page.evaluate(outline) == "solid", label
     table = sit_down(hand, "trading")
-    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=5_000)
+    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=20_000)
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
     hand.press(page.get_by_role("button", name="Leave this match"))
-    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=5_000)
+    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=20_000)
     page.close()
 
 

@@ -21,15 +21,17 @@ export default {
       page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
       // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
       page.tabIndex = -1;
-      if (page.parentElement.closest(".nl-page") && document.activeElement === document.body) title(page);
+      if (page.parentElement.closest(".nl-page")) take(page, 120);
     };
-    const title = (page) => {
-      const found = page.querySelector("h1");
-      if (!found) return;
-      found.tabIndex = -1;
-      found.focus();
+    // What was pressed is taken away a moment later; then its focus is nowhere.
+    const take = (page, frames) => {
+      const found = [...page.querySelectorAll("h1")].find((title) => title.offsetParent);
+      if (document.activeElement === document.body && found) {
+        found.tabIndex = -1;
+        found.focus();
+      } else if (frames > 0) requestAnimationFrame(() => take(page, frames - 1));
     };
-    model.on("msg:custom", () => requestAnimationFrame(() => title(el.closest(".nl-page"))));
+    model.on("msg:custom", () => take(el.closest(".nl-page"), 120));
     shield();
   },
 };
