@@ -260,15 +260,22 @@ class Match:
     def replay(cls, record: Record, at: int | None = None, **changes: Any) -> Self:
         """The match as it stood after `events[:at]` (None: all), ready to go on. What one reply caused is one
         whole: an `at` inside it stands before that reply. `changes` are arguments of `Match`."""
+        *_, match = cls.stages(record, at, **changes)
+        return match
+
+    @classmethod
+    def stages(cls, record: Record, at: int | None = None, **changes: Any) -> Iterator[Self]:
+        """`replay`, one whole after the other: the same match again and again, first as it was dealt."""
         header = record.header
         keep: dict[str, Any] = {"seed": header.seed, "players": header.players, "notes": header.notes, "id": header.id}
         match = cls(record.game, start=start(record), **{**keep, **changes})
-        events = record.events[: len(record.events) if at is None else at]
+        yield match
+        last = len(record.events) if at is None else at
         for begin, end in _moves(record.events):
-            if end > len(events):
+            if end > last:
                 break
             match._again(record.events[begin])
-        return match
+            yield match
 
     def _again(self, event: Event) -> None:
         match event:

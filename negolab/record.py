@@ -93,6 +93,13 @@ def _plain(value: Any) -> Any:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_plain, order=None)
+
+
+def encode_event(event: Event) -> bytes:
+    """One event as JSON, as it stands in a record's line."""
+    return _encoder.encode(event)
+
+
 _decoder = msgspec.json.Decoder(Record)
 
 

@@ -66,7 +66,7 @@ def hear(seated: Any, match: Match, **parts: Any) -> None:
     """Let the other seat say something."""
     away = other(seated._seat)
     match.submit(away, match.told(away).compose(match.seen(away), **parts))
-    seated._advance()
+    seated._room.advance()
 
 
 def replies(match: Match) -> list[str]:
@@ -402,12 +402,12 @@ def _agree_in_four(game: Any) -> None:
     seats = [HumanSeat(match, seat, {}) for seat in ("A", "B")]
     for number in range(3):
         seated = seats[number % 2]
-        seated._advance()
+        seated._room.advance()
         seated._controls.checklist.set_state({"chosen": [number, number + 1]})
         for row in rows(seated)[:1] if number == 2 else ():
             row.refuse.set_state({"value": True})
         next(b for b in buttons(seated) if b.description.startswith("Propose 2 items")).click()
-    seats[1]._advance()
+    seats[1]._room.advance()
     rows(seats[1])[0].agree.click()
     assert match.ended is not None
     assert match.ended.end == "AGREED"

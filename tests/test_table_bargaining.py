@@ -275,8 +275,8 @@ def test_out_of_turn_nothing_is_sent() -> None:
             button.click()
             assert len(seat._match.events) == events
         assert "It is not your turn." in state(seat)
-        assert seat._thinking is not None
-        seat._thinking.cancel()
+        assert seat._room.thinking is not None
+        seat._room.thinking.cancel()
 
     asyncio.run(scene())
 
@@ -420,7 +420,7 @@ def test_a_refusal_of_one_round_is_gone_in_the_next() -> None:
     controls(seat).offer.click()
     assert "Enter one price" in controls(seat).notice.value
     seat._match.submit("B", "42")
-    seat._advance()
+    seat._room.advance()
     assert "Enter one price" not in controls(seat).notice.value
 
 

@@ -192,8 +192,8 @@ def test_an_own_proposal_stands_there_while_the_other_is_awaited() -> None:
         controls(seat).ask.click()
         assert len(seat._match.events) == events
         assert "It is not your turn." in controls(seat).notice.value
-        assert seat._thinking is not None
-        seat._thinking.cancel()
+        assert seat._room.thinking is not None
+        seat._room.thinking.cancel()
 
     asyncio.run(scene())
 

@@ -43,7 +43,7 @@ def alone(seat: Seat = "A", game: Any = None, **changes: Any) -> tuple[Any, Matc
 def hear(seated: Any, match: Match, text: str) -> None:
     """Let the other seat say something."""
     match.submit(other(seated._seat), text)
-    seated._advance()
+    seated._room.advance()
 
 
 def put(seated: Any, *, give: dict[str, int] | None = None, get: dict[str, int] | None = None) -> None:
@@ -270,14 +270,14 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
     seats = {seat: HumanSeat(match, seat, {}) for seat in ("A", "B")}
     while match.ended is None:
         seated = seats[match.state.public.to_move]
-        seated._advance()
+        seated._room.advance()
         incoming = seated._controls._incoming() is not None
         put(seated, give={"Wheat": 3}, get={"Wood": 1})
         press(seated, f"{'Accept' if trade else 'Deny'} and make this offer" if incoming else "Make this offer")
     assert match.ended.end == ("AGREED" if trade else "NO_DEAL")
     assert not [event for event in match.events if isinstance(event, Rejected)]
     for seated in seats.values():
-        seated._advance()
+        seated._room.advance()
         assert not shown(seated._controls._offering)
         assert not shown(seated._controls._answering)
         drawn = everything(seated)

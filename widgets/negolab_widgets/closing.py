@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from negolab.catalog import AnyGame
-from negolab.events import Ended
-from negolab.game import End, Seat
+from negolab.game import End
+from negolab.record import Closing
 from negolab_widgets.html import Markup, element
 
 WORDS: dict[End, str] = {
@@ -16,12 +16,12 @@ WORDS: dict[End, str] = {
 }
 
 
-def result(game: AnyGame, ended: Ended, seat: Seat, kept: str) -> Markup:
+def result(game: AnyGame, closing: Closing, kept: str) -> Markup:
     """The end, what the seat itself was paid, and where the record is."""
     return element(
         "div",
-        element("strong", WORDS[ended.end]),
-        element("div", f"Your result: {game.paid(ended.payoffs[seat])}."),
+        element("strong", WORDS[closing.end]),
+        element("div", f"Your result: {game.paid(closing.payoff)}."),
         element("div", kept, cls="nl-who"),
         cls="nl-result",
         role="status",
