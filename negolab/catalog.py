@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from negolab.game import Game, State, frozen
+from negolab.game import Game, Observation, State, frozen
 
 AnyGame = Game[Any, Any, Any]
 _OURS = "negolab.games."
@@ -193,6 +193,17 @@ def state_type(cls: type[AnyGame]) -> Any:
                 [("public", args[0]), ("private", dict[str, args[1]]), ("hidden", cls.Hidden, None)],  # type: ignore[valid-type]
             )
     raise ValueError(f"{cls.__name__} must subclass Game[Public, Private, Action] with its three types")
+
+
+def read_seen(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:
+    """What a seat sees, from its plain form; `ValueError` names the field that does not fit."""
+    public, private = (field.type for field in msgspec.structs.fields(state_type(cls))[:2])
+    try:
+        shown = msgspec.convert(plain["public"], type=public)
+        own = msgspec.convert(plain["private"], type=get_args(private)[1])
+    except msgspec.ValidationError as error:
+        raise ValueError(f"what is seen does not fit {cls.__name__}: {error}") from None
+    return Observation(plain["seat"], frozen(shown), frozen(own))
 
 
 def read_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from sqlalchemy.engine import Connection
 from typing_extensions import override
 
 from negolab import record
-from negolab.events import Ended, Event, Replied
+from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import Seat
+from negolab.match import clean
 from negolab.people.assign import assign
 from negolab.people.connection import connect, location
 from negolab.people.schema import SCHEMA, answers, events, matches, meta, metadata, notes, participants, seats, studies
@@ -106,6 +107,7 @@ class Database:
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         with self._write() as c:
+            _alone(c)
             metadata.create_all(c)
             found = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
             if found is None:
@@ -155,6 +157,7 @@ class Database:
     def study(self, id: str, text: str) -> Kept:
         """The study called `id`, made with a secret of its own if it is new; `text` is its file as it stands now."""
         with self._write() as c:
+            _alone(c)
             row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
             if row is None:
                 kept = Kept(id, text, secrets.token_urlsafe(32), secrets.token_urlsafe(16), self.clock())
@@ -164,6 +167,12 @@ class Database:
                 c.execute(studies.update().where(studies.c.id == id).values(text=text))
                 self._note(c, "changed", "researcher", study=id, detail="the study file changed")
             return Kept(**{**row._mapping, "text": text})
+
+    def kept(self, id: str) -> Kept | None:
+        """The study called `id`; None: nobody was invited to it yet."""
+        with self._read() as c:
+            row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
+        return None if row is None else Kept(**row._mapping)
 
     def invite(self, study: str, n: int = 1, *, link: str = "one", external: str | None = None) -> list[Participant]:
         """Add `n` participants, numbered on from those that are there."""
@@ -206,6 +215,13 @@ class Database:
             row = c.execute(sa.select(participants).where(where).order_by("number")).first()
         return None if row is None else Participant(**row._mapping)
 
+    def leased(self, study: str, *, lease: str | None = None, kernel: str | None = None) -> Participant | None:
+        """The participant who holds a lease, by its whole key or by the kernel it begins with."""
+        key = participants.c.lease == lease if kernel is None else participants.c.lease.startswith(f"{kernel}.")
+        with self._read() as c:
+            row = c.execute(sa.select(participants).where(participants.c.study == study, key)).one_or_none()
+        return None if row is None else Participant(**row._mapping)
+
     def change(self, id: str, note: str = "", *, actor: str = "participant", detail: str = "", **values: Any) -> None:
         """Set columns of a participant, with a note of what happened."""
         with self._write() as c:
@@ -218,9 +234,10 @@ class Database:
         """The Start click: take a place in a treatment (name, weight), and say which. A second one gives the same.
         `fixed` is the treatment of the one who waits already."""
         with self._write() as c:
-            found = c.execute(sa.select(participants.c.study, participants.c.treatment).where(participants.c.id == id))
-            study, treatment = found.one()
+            study = c.execute(sa.select(participants.c.study).where(participants.c.id == id)).scalar_one()
             _hold(c, study)
+            # Read under the lock: of two clicks at once the second must see what the first was given.
+            treatment = c.scalar(sa.select(participants.c.treatment).where(participants.c.id == id))
             if treatment is not None:
                 return str(treatment)
             chosen = fixed or _least(c, study, cells, seed)
@@ -235,7 +252,8 @@ class Database:
             named = sa.and_(answers.c.participant == id, answers.c.name.in_(given))
             c.execute(answers.delete().where(named))
             rows = [
-                {"participant": id, "name": name, "value": value, "at": self.clock()} for name, value in given.items()
+                {"participant": id, "name": name, "value": _storable(value), "at": self.clock()}
+                for name, value in given.items()
             ]
             if rows:
                 c.execute(answers.insert(), rows)
@@ -243,7 +261,7 @@ class Database:
     def answers(self, id: str) -> dict[str, str]:
         with self._read() as c:
             rows = c.execute(sa.select(answers.c.name, answers.c.value).where(answers.c.participant == id))
-            return dict(rows.tuples().all())
+            return {row.name: row.value for row in rows}
 
     def withdraw(self, id: str, values: dict[str, Any]) -> None:
         """A participant leaves: their words and answers are purged, that they were there stays."""
@@ -267,8 +285,9 @@ class Database:
         study: str | None = None,
         treatment: str | None = None,
         practice: int = 0,
+        endings: Mapping[str, str] | None = None,
     ) -> None:
-        """Keep a new match; the participants who sit at it are playing from now on."""
+        """Keep a new match; the participants who sit at it are playing from now on. `endings` as in `append`."""
         now = self.clock()
         with self._write() as c:
             row = {"id": header.id, "study": study, "treatment": treatment, "practice": practice, "created": now}
@@ -278,11 +297,21 @@ class Database:
             who = [w for w in people.values() if w is not None]
             c.execute(participants.update().where(participants.c.id.in_(who)).values(status="playing"))
             self._append(c, header.id, 0, told, now)
+            self._end(c, header.id, endings or {}, now)
 
-    def append(self, match: str, seq: int, told: Sequence[Event]) -> None:
-        """Keep events `seq`, `seq + 1`, ... of a match, all or none; `IntegrityError` if one is there."""
+    def append(self, match: str, seq: int, told: Sequence[Event], endings: Mapping[str, str] | None = None) -> None:
+        """Keep events `seq`, `seq + 1`, ... of a match, all or none; `IntegrityError` if one is there. `endings` are
+        the participants for whom the study ends with them, and how."""
+        now = self.clock()
         with self._write() as c:
-            self._append(c, match, seq, told, self.clock())
+            self._append(c, match, seq, told, now)
+            self._end(c, match, endings or {}, now)
+
+    def _end(self, c: Connection, match: str, endings: Mapping[str, str], now: float) -> None:
+        for who, ending in endings.items():
+            c.execute(participants.update().where(participants.c.id == who).values(status=ending, ended=now))
+            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == who))
+            self._note(c, ending, "host", study=study, participant=who, match=match)
 
     def _append(self, c: Connection, match: str, seq: int, told: Sequence[Event], now: float) -> None:
         rows = [{"match": match, "seq": seq + i, "body": _encode(event), "at": now} for i, event in enumerate(told)]
@@ -329,7 +358,19 @@ class Database:
         chosen = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches, matches.c.id == events.c.match)
         chosen = chosen.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
         with self._read() as c:
-            return dict(c.execute(chosen.group_by(events.c.match)).tuples().all())
+            return {row[0]: row[1] for row in c.execute(chosen.group_by(events.c.match))}
+
+    def ends(self, study: str | None = None) -> dict[str, Ended]:
+        """How each match that is over ended."""
+        last = sa.select(events.c.match, sa.func.max(events.c.seq).label("seq")).join(matches).group_by(events.c.match)
+        last = last.where(matches.c.ended.is_not(None))
+        last = last.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
+        of = last.subquery()
+        chosen = sa.select(events.c.match, events.c.body)
+        chosen = chosen.join(of, sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq))
+        with self._read() as c:
+            found = [(row.match, _decode(row.body)) for row in c.execute(chosen)]
+        return {match: event for match, event in found if isinstance(event, Ended)}
 
     # What happened around them.
 
@@ -339,7 +380,8 @@ class Database:
             self._note(c, kind, actor, **of)
 
     def _note(self, c: Connection, kind: str, actor: str, **of: Any) -> None:
-        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, **{"detail": "", **of}))
+        of["detail"] = _storable(of.get("detail", ""))
+        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, **of))
 
     def notes(self, study: str | None = None) -> list[Note]:
         """The notes of a study, oldest first."""
@@ -348,6 +390,17 @@ class Database:
         with self._read() as c:
             rows = c.execute(chosen).all()
         return [Note(r.at, r.kind, r.actor, r.study, r.participant, r.match, r.detail) for r in rows]
+
+
+def _alone(c: Connection) -> None:
+    """Let no other transaction make tables or studies until this one ends; SQLite has one writer anyway."""
+    if c.dialect.name == "postgresql":
+        c.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK + 1})"))
+
+
+def _storable(text: str) -> str:
+    """The text without what a database cannot hold: lone surrogates and NUL."""
+    return clean(text).replace("\0", "")
 
 
 def _hold(c: Connection, study: str) -> None:
@@ -359,7 +412,7 @@ def _least(c: Connection, study: str, cells: Sequence[tuple[str, float]], seed: 
     """The treatment whose turn it is: the fewest active and completed for its weight."""
     counted = sa.and_(participants.c.study == study, participants.c.status.in_(COUNTED))
     tally = sa.select(participants.c.treatment, sa.func.count()).where(counted).group_by(participants.c.treatment)
-    count: dict[str | None, int] = dict(c.execute(tally).tuples().all())
+    count = {row[0]: row[1] for row in c.execute(tally)}
     names = [name for name, _ in cells]
     return names[assign([count.get(name, 0) for name in names], [weight for _, weight in cells], seed=seed)]
 
@@ -367,11 +420,20 @@ def _least(c: Connection, study: str, cells: Sequence[tuple[str, float]], seed: 
 def _purge(c: Connection, match: str, seat: Seat) -> None:
     """Replace the words of a seat in the events of a match."""
     for seq, body in c.execute(sa.select(events.c.seq, events.c.body).where(events.c.match == match)).all():
-        event = _decode(body)
-        if isinstance(event, Replied) and event.seat == seat:
-            bare = msgspec.structs.replace(event, reply=msgspec.structs.replace(event.reply, text=PURGED))
+        bare = _bare(_decode(body), seat)
+        if bare is not None:
             one = sa.and_(events.c.match == match, events.c.seq == seq)
             c.execute(events.update().where(one).values(body=_encode(bare)))
+
+
+def _bare(event: Event, seat: Seat) -> Event | None:
+    """An event of `seat` without its words, and without a reason that may quote them; None: it holds none."""
+    match event:
+        case Replied(who, reply) if who == seat:
+            return Replied(seat, msgspec.structs.replace(reply, text=PURGED, reasoning=None))
+        case Rejected(who, invalid) if who == seat:
+            return msgspec.structs.replace(event, invalid=msgspec.structs.replace(invalid, reason=PURGED))
+    return None
 
 
 def _encode(event: Event) -> str:

@@ -150,6 +150,11 @@ class Room:
             self._settle()
         self._tell()
 
+    def advance_if_stuck(self) -> None:
+        """`advance`, if another seat is asked and nobody works on its answer."""
+        if (self.thinking is None or self.thinking.done()) and self._next() is not None:
+            self._go_on()
+
     def _next(self) -> tuple[Seat, Player] | None:
         return next(((s, p) for s, p in self.players.items() if self.match.asks(s)), None)
 

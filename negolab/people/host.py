@@ -1,0 +1,105 @@
+"""`python -m negolab.people.host`: the process that owns people's matches, their opponents and the database.
+
+It listens on Unix sockets that only one user may open. On `--seats`, pages take part in a study: each knows a lease,
+and learns what its own seat may see. On `--desk`, the researcher plays, watches and ends matches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import tornado.httpserver
+import tornado.web
+from tornado.ioloop import PeriodicCallback
+from tornado.netutil import bind_unix_socket
+
+from negolab.people.database import Database
+from negolab.people.desk import Desk
+from negolab.people.house import House
+from negolab.people.rooms import Rooms
+from negolab.people.routes import desk, seats
+from negolab.people.study import read
+from negolab.store import Store
+
+log = logging.getLogger("negolab.people")
+
+TICK = 250
+"""Milliseconds between two looks at the clocks."""
+
+
+def listen(app: tornado.web.Application, path: Path, owner: str | None = None) -> None:
+    """Serve an application on a Unix socket that one user may open."""
+    server = tornado.httpserver.HTTPServer(app, max_body_size=2**20)
+    server.add_socket(bind_unix_socket(str(path), mode=0o600))
+    if owner is not None:
+        shutil.chown(path, owner, owner)
+
+
+async def run(args: argparse.Namespace) -> None:
+    """Serve until a signal, or the end of the one who started it."""
+    database = Database(args.db)
+    database.claim()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(sign, stop.set)
+    _end_with_parent(loop, stop)
+    store = (lambda: Store(args.out, wait=3).free()) if args.out else None
+    house = House(database, read(args.study), Rooms(database, store)) if args.study else None
+    own = Desk(database, Rooms(database, store), house)
+    if house is not None and args.seats:
+        listen(seats(house), args.seats, args.owner)
+    listen(desk(own), args.desk)
+    PeriodicCallback(lambda: _tick(house, own), TICK).start()
+    print("ready", flush=True)
+    await stop.wait()
+    database.close()
+
+
+def _tick(house: House | None, own: Desk) -> None:
+    try:
+        own.tick()
+        if house is not None:
+            house.tick()
+    except Exception:
+        # The next look tries again: a full disk or a database that is away must not stop the clocks.
+        log.exception("a look at the clocks failed")
+
+
+def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """The launcher holds the other end of our standard input: nothing survives it, however it ends."""
+
+    def closed() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            stop.set()
+
+    loop.add_reader(0, closed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="negolab.people.host")  # its caller is the launcher
+    parser.add_argument("--db", required=True)
+    parser.add_argument("--desk", type=Path, required=True)
+    parser.add_argument("--seats", type=Path)
+    parser.add_argument("--study", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--owner")
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)
+    try:
+        asyncio.run(run(args))
+    except (OSError, ValueError) as error:
+        print(f"negolab: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

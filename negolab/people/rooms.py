@@ -1,0 +1,187 @@
+"""All rooms of a host: each match is kept in the database event by event, and resumed from there."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from negolab.events import Ended, Event
+from negolab.game import SEATS, Observation, Seat
+from negolab.match import Match
+from negolab.people.database import Database, Sat
+from negolab.people.parts import Delay, Ending, Limits
+from negolab.people.room import Room
+from negolab.play import derived, made
+from negolab.players.player import Player
+from negolab.record import Record
+from negolab.store import Store
+
+log = logging.getLogger("negolab.people")
+
+PERSON = "person"
+"""What a person is called in a record."""
+
+FREE, AT_ONCE = Limits(), Delay()
+"""No time limit; no delay of an answer."""
+
+Endings = Callable[[Sat, Ended], Mapping[str, Ending]]
+"""For whom the study ends with a match, and how."""
+
+
+class Clock:
+    """When the limits of one match run out, in seconds of `time.monotonic`. After a restart of the host they begin
+    anew: nobody pays for our time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._began = time.monotonic()
+        self._asked: dict[Seat, tuple[Observation[object, object], float]] = {}
+
+    def look(self, room: Room) -> None:
+        """Note who is being asked since when; a refused reply does not start the time again."""
+        for seat in room.sittings:
+            if not room.match.asks(seat):
+                self._asked.pop(seat, None)
+            elif (seen := room.match.seen(seat)) != self._asked.get(seat, (None,))[0]:
+                self._asked[seat] = (seen, time.monotonic())
+
+    def left(self, seat: Seat) -> tuple[float, str] | None:
+        """Seconds until the nearest limit of a seat, and which; None: none runs."""
+        now, ends = time.monotonic(), []
+        if self.limits.reply is not None and seat in self._asked:
+            ends.append((self._asked[seat][1] + self.limits.reply - now, "reply"))
+        if self.limits.match is not None:
+            ends.append((self._began + self.limits.match - now, "match"))
+        return min(ends) if ends else None
+
+
+class Rooms:
+    """The running matches, and those that ended a moment ago. `endings` says for whom the study ends with a match;
+    `changed` is called after each change of one; finished records are also appended to `store`."""
+
+    def __init__(self, database: Database, store: Callable[[], Store] | None = None) -> None:
+        self._database, self._store = database, store
+        self.endings: Endings = lambda sat, ended: {}
+        self.changed: Callable[[Sat], None] = lambda sat: None
+        self._rooms: dict[str, Room] = {}
+        self._sat: dict[str, Sat] = {}
+        self._clocks: dict[str, Clock] = {}
+
+    def begin(
+        self,
+        match: Match,
+        people: Mapping[Seat, str | None],
+        *,
+        study: str | None = None,
+        treatment: str | None = None,
+        practice: int = 0,
+        limits: Limits = FREE,
+        delay: Delay = AT_ONCE,
+    ) -> Room:
+        """Keep a new match and open its room; `people` names the participant (or None) of each person's seat."""
+        sat = Sat(match.id, study, treatment, practice, time.time(), None, dict(people))
+        kept = match.record()
+        ended = self.endings(sat, match.ended) if match.ended else {}
+        self._database.add(
+            kept.header, kept.events, dict(people), study=study, treatment=treatment, practice=practice, endings=ended
+        )
+        players = _players(match, tuple(people))
+        room = Room(match, players, keep=self._keep, delay=_delay(delay))
+        if match.ended is not None:
+            self._file(match.record())
+        return self._open(sat, room, limits)
+
+    def resume(self, sat: Sat, limits: Limits = FREE, delay: Delay = AT_ONCE) -> Room:
+        """The room of a match that the database holds."""
+        if sat.id in self._rooms:
+            return self._rooms[sat.id]
+        record = self._database.record(sat.id)
+        game = record.game
+        seats = tuple(sat.people)
+        players = {
+            seat: made(name, game, record.header.seed or 0, seat)
+            for seat, name in record.header.players.items()
+            if seat not in seats
+        }
+        room = Room.resumed(record, players, keep=self._keep, delay=_delay(delay))
+        return self._open(sat, room, limits)
+
+    def _open(self, sat: Sat, room: Room, limits: Limits) -> Room:
+        self._rooms[sat.id], self._sat[sat.id], self._clocks[sat.id] = room, sat, Clock(limits)
+        room.watch(lambda: self._look(sat))
+        room.advance()
+        return room
+
+    def close(self, match: str) -> None:
+        """Forget a finished match; the database keeps it."""
+        for kept in (self._rooms, self._sat, self._clocks):
+            kept.pop(match, None)
+
+    def clock(self, match: str) -> Clock:
+        return self._clocks[match]
+
+    def running(self) -> list[tuple[Sat, Room]]:
+        """The matches that have not ended."""
+        return [(self._sat[id], room) for id, room in self._rooms.items() if room.match.ended is None]
+
+    def late(self) -> list[tuple[Sat, Room, list[Seat]]]:
+        """Running matches with the seats whose time is up."""
+        found = []
+        for sat, room in self.running():
+            clock = self._clocks[sat.id]
+            over = [seat for seat in room.sittings if (left := clock.left(seat)) is not None and left[0] <= 0]
+            if over:
+                found.append((sat, room, over))
+        return found
+
+    def nudge(self) -> None:
+        """Go on where a scripted seat is asked and nobody thinks: its answer could not be kept the last time."""
+        for _, room in self.running():
+            room.advance_if_stuck()
+
+    def _look(self, sat: Sat) -> None:
+        self._clocks[sat.id].look(self._rooms[sat.id])
+        self.changed(sat)
+
+    def _keep(self, match: Match, seq: int, news: Sequence[Event]) -> None:
+        last = news[-1]
+        sat = self._sat[match.id]
+        self._database.append(match.id, seq, news, self.endings(sat, last) if isinstance(last, Ended) else {})
+        if isinstance(last, Ended):
+            self._file(self._database.record(match.id))
+
+    def file_all(self, study: str | None) -> None:
+        """Write the finished records of a study that the folder lacks: a host that was killed may have left some."""
+        if self._store is not None:
+            done = [sat.id for sat in self._database.matches(study) if sat.ended is not None]
+            with self._store() as store:
+                there = store.ids()
+                for id in done:
+                    if id not in there:
+                        store.append(self._database.record(id))
+
+    def _file(self, record: Record) -> None:
+        """Append a finished record to the folder; where that fails it is in the database, and written at a restart."""
+        if self._store is None:
+            return
+        try:
+            with self._store() as store:
+                store.append(record)
+        except (OSError, ValueError):
+            log.exception("a finished record could not be written to the folder; the database has it")
+
+
+def _players(match: Match, people: Sequence[Seat]) -> dict[Seat, Player]:
+    """The players of the seats where nobody sits, by their names in the match."""
+    return {seat: made(match.players[seat], match.game, match.seed or 0, seat) for seat in SEATS if seat not in people}
+
+
+def _delay(delay: Delay) -> Callable[[Match], float]:
+    """Seconds that an answer takes: drawn from the match's seed, so that a restart draws the same."""
+
+    def seconds(match: Match) -> float:
+        return delay.seconds(random.Random(derived(match.seed or 0, "delay", len(match.events))))
+
+    return seconds

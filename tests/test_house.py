@@ -1,0 +1,424 @@
+"""A study at work, without a screen: links, scenes, clicks, pairs, limits, and what a restart brings back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab.events import Ended
+from negolab.match import differences
+from negolab.people import links
+from negolab.people.database import Database
+from negolab.people.door import Refused, Replaced
+from negolab.people.house import House
+from negolab.people.rooms import Rooms
+from negolab.people.scenes import Answer, Asked, Closed, Consent, Instructions, Playing, Waiting
+from negolab.people.study import Study, parse
+
+STUDY = """
+title = "Trade"
+game = "trading"
+instructions = "Trade well."
+closing = "Bye."
+seed = 1
+{more}
+[codes]
+complete = "DONE"
+timeout = "LATE"
+partner = "LEFT"
+unpaired = "ALONE"
+withdrawn = "GONE"
+declined = "NO"
+ended = "STOP"
+{tables}
+"""
+ALONE = '[[treatments]]\nname = "one"\nopponent = "greedy-honest"\nseat = "A"'
+PAIRS = '[[treatments]]\nname = "pairs"'
+
+
+def study(tables: str = ALONE, more: str = "") -> Study:
+    return parse(STUDY.format(tables=tables, more=more), Path("trade.toml"))
+
+
+class Site:
+    """A house over a database file, with a page for each participant."""
+
+    def __init__(self, folder: Path, of: Study) -> None:
+        self.folder, self.study = folder, of
+        self.leases: dict[str, str] = {}
+        self.open()
+
+    def open(self) -> None:
+        self.database = Database(self.folder / "people.db")
+        self.house = House(self.database, self.study, Rooms(self.database))
+
+    def restart(self) -> None:
+        self.database.close()
+        self.open()
+
+    def come(self, n: int = 1) -> list[str]:
+        """Invite participants and open their pages."""
+        kept = self.database.study(self.study.name, self.study.text)
+        ids = []
+        for who in self.database.invite(self.study.name, n):
+            self.visit(links.token(kept.secret, self.study.name, who.id, created=who.created), who.id)
+            ids.append(who.id)
+        return ids
+
+    def visit(self, token: str, id: str, kernel: str = "k") -> str | None:
+        replaced = self.house.door.bind(token, f"{kernel}-{id}")
+        self.leases[id] = self.database.participant(id).lease or ""  # type: ignore[union-attr]
+        self.house._visit(id)._left = float("inf")  # its page is open
+        return replaced
+
+    def act(self, id: str, kind: str, **more: Any) -> Answer:
+        return self.house.act(self.leases[id], {"kind": kind, **more})
+
+    def scene(self, id: str) -> Any:
+        return self.house.now(self.leases[id]).scene
+
+    def say(self, id: str, text: str) -> Answer:
+        scene = self.scene(id)
+        return self.act(id, "say", text=text, turn=scene.table["turn"], match=scene.match)
+
+    def finish(self, id: str) -> None:
+        """Say Deny until the match is over."""
+        for _ in range(100):
+            if not self.scene(id).table["asked"]:
+                return
+            self.say(id, "[Deny]" if "stands" in str(self.scene(id).table["seen"]) else "pass")
+
+    def status(self, id: str) -> str:
+        return self.database.participant(id).status  # type: ignore[union-attr]
+
+
+def run(scene: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(scene)
+
+
+def test_a_participant_goes_from_consent_to_the_code(tmp_path: Path) -> None:
+    questions = """
+[[questions]]
+name = "age"
+label = "Your age"
+kind = "number"
+required = true
+[[questions]]
+name = "how"
+label = "How was it?"
+when = "after"
+"""
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(ALONE + questions + practice, 'consent = "Do you agree?"'))
+        (id,) = site.come()
+        assert isinstance(site.scene(id), Consent)
+        site.act(id, "consent", agreed=True)
+        assert isinstance(site.scene(id), Asked)
+        assert "write a number" in site.act(id, "answer", given={"age": "old"}).unheard
+        site.act(id, "answer", given={"age": "33"})
+        assert isinstance(site.scene(id), Instructions)
+        assert site.database.participant(id).treatment is None  # type: ignore[union-attr]
+        site.act(id, "start")
+        assert site.scene(id).label == "Practice 1 of 1"
+        site.finish(id)
+        assert site.scene(id).onward == "Continue"
+        assert site.status(id) == "playing"
+        site.act(id, "next")
+        assert site.scene(id).label == ""
+        site.finish(id)
+        assert site.status(id) == "complete"
+        site.act(id, "next")
+        assert site.scene(id).questions[0].name == "how"
+        site.act(id, "answer", given={"how": "fine"})
+        closed = site.scene(id)
+        assert isinstance(closed, Closed)
+        assert (closed.code, "Bye." in closed.text) == ("DONE", True)
+        assert site.database.answers(id) == {"age": "33", "how": "fine"}
+        for sat in site.database.matches("trade"):
+            assert differences(site.database.record(sat.id)) == []
+
+    run(scene())
+
+
+def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(tmp_path: Path) -> None:
+    two = ALONE + "\n" + ALONE.replace('"one"', '"two"')
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(two))
+        (id,) = site.come()
+        kept = site.database.study("trade", site.study.text)
+        token = links.token(kept.secret, "trade", id)
+        for _ in range(100):
+            assert site.house.door.admit(token) == (id, "Trade")
+        assert site.status(id) == "invited"
+        site.act(id, "start")
+        first = site.database.participant(id).treatment  # type: ignore[union-attr]
+        assert "moved on" in site.act(id, "start").unheard
+        site.restart()
+        assert site.database.participant(id).treatment == first  # type: ignore[union-attr]
+        assert len(site.database.matches("trade")) == 1
+
+    run(scene())
+
+
+def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        old = site.leases[id]
+        kept = site.database.study("trade", site.study.text)
+        token = links.token(kept.secret, "trade", id)
+        assert site.visit(token, id, "new") == f"k-{id}"
+        assert isinstance(site.scene(id), Playing)
+        with pytest.raises(Replaced):
+            site.house.act(old, {"kind": "leave"})
+        with pytest.raises(Replaced):
+            await site.house.scene(old, 0, 1)
+
+    run(scene())
+
+
+def test_a_waiting_kernel_gets_its_lease_when_someone_comes_and_again_after_a_restart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        kept = site.database.study("trade", site.study.text)
+        (who,) = site.database.invite("trade")
+        waiting = asyncio.ensure_future(site.house.door.arrive("kernel", 5))
+        await asyncio.sleep(0.01)
+        site.house.door.bind(links.token(kept.secret, "trade", who.id), "kernel")
+        lease = await waiting
+        site.restart()
+        assert await site.house.door.arrive("kernel", 5) == lease
+        assert await site.house.door.arrive("other", 0.01) is None
+
+    run(scene())
+
+
+def test_a_restart_in_the_middle_of_a_match_changes_nothing_that_is_seen(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        for _ in range(3):
+            site.say(id, "[Offer: 1 Wheat -> 1 Ore]")
+            before = site.scene(id)
+            site.restart()
+            assert site.scene(id) == before
+
+    run(scene())
+
+
+def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
+        one, two, three, four = site.come(4)
+        for id in (one, two, three):
+            site.act(id, "start")
+        assert site.scene(one).match == site.scene(two).match
+        assert {site.scene(one).seat, site.scene(two).seat} == {"A", "B"}
+        assert isinstance(site.scene(three), Waiting)
+        site.restart()
+        site.house._visit(three)._left = site.house._visit(four)._left = float("inf")
+        assert isinstance(site.scene(three), Waiting)
+        site.act(four, "start")
+        assert site.scene(three).match == site.scene(four).match
+        treatments = [p.treatment for p in site.database.participants("trade")]
+        assert sorted(str(t) for t in treatments) == ["more", "more", "pairs", "pairs"]
+
+    run(scene())
+
+
+def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two, three = site.come(3)
+        site.act(one, "start")
+        site.house._visit(one)._left = 0.0
+        site.act(two, "start")
+        assert isinstance(site.scene(two), Waiting)
+        site.act(three, "start")
+        assert site.scene(two).match == site.scene(three).match
+        assert site.status(one) == "waiting"
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("then", "status"), [("end", "unpaired"), ("greedy-honest", "playing")])
+def test_when_nobody_comes_it_goes_as_the_study_says(tmp_path: Path, then: str, status: str) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 0.05\nthen = "{then}"'))
+        (id,) = site.come()
+        site.act(id, "start")
+        assert isinstance(site.scene(id), Waiting)
+        await asyncio.sleep(0.06)
+        site.house.tick()
+        assert site.status(id) == status
+        if then == "end":
+            assert site.scene(id).code == "ALONE"
+        else:
+            assert isinstance(site.scene(id), Playing)
+
+    run(scene())
+
+
+def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 0.05"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        (sat,) = site.database.matches("trade")
+        asked, other = (one, two) if site.scene(one).table["asked"] else (two, one)
+        events = len(site.database.record(sat.id).events)
+        assert 0 < site.scene(asked).left <= 0.05
+        assert site.scene(other).left is None
+        await asyncio.sleep(0.06)
+        site.house.tick()
+        assert (site.status(asked), site.status(other)) == ("timeout", "partner")
+        assert (site.scene(asked).code, site.scene(other).code) == ("LATE", "LEFT")
+        record = site.database.record(sat.id)
+        assert len(record.events) == events + 1
+        assert isinstance(record.events[-1], Ended)
+        assert record.end == "ABORTED"
+        assert differences(record) == []
+
+    run(scene())
+
+
+def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
+        (id,) = site.come()
+        site.act(id, "start")
+        before = site.scene(id).left
+        await asyncio.sleep(0.02)
+        assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
+        assert site.scene(id).left < before
+
+    run(scene())
+
+
+def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        asked, other = (one, two) if site.scene(one).table["asked"] else (two, one)
+        site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
+        site.act(asked, "leave")
+        assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
+        (sat,) = site.database.matches("trade")
+        assert "my words" not in site.database.record(sat.id).to_line().decode()
+        assert site.scene(asked).code == "GONE"
+        assert "over for you" in site.act(asked, "leave").unheard
+
+    run(scene())
+
+
+def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        with pytest.raises(Refused, match="reason"):
+            site.house.end(1, " ")
+        site.house.end(1, "fire alarm")
+        assert site.status(id) == "ended"
+        assert site.scene(id).code == "STOP"
+        (note,) = [n for n in site.database.notes("trade") if n.actor == "experimenter"]
+        assert note.detail == "fire alarm"
+        with pytest.raises(Refused, match="ended already"):
+            site.house.end(1, "again")
+
+    run(scene())
+
+
+def test_who_declines_has_taken_no_place(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(more='consent = "Do you agree?"'))
+        (id,) = site.come()
+        assert "moved on" in site.act(id, "start").unheard
+        site.act(id, "consent", agreed="yes")
+        assert site.status(id) == "declined"
+        assert site.scene(id).code == "NO"
+        assert site.database.participant(id).treatment is None  # type: ignore[union-attr]
+
+    run(scene())
+
+
+def test_a_drop_out_gives_its_place_back(tmp_path: Path) -> None:
+    two = ALONE + "\n" + ALONE.replace('"one"', '"two"')
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(two))
+        ids = site.come(4)
+        site.act(ids[0], "start")
+        first = site.database.participant(ids[0]).treatment  # type: ignore[union-attr]
+        site.act(ids[0], "leave")
+        for id in ids[1:]:
+            site.act(id, "start")
+        counts = [p.treatment for p in site.database.participants("trade") if p.status == "playing"]
+        assert abs(counts.count("one") - counts.count("two")) == 1
+        assert first in counts
+
+    run(scene())
+
+
+def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(more='external = "PID"'))
+        kept = site.database.study("trade", site.study.text)
+        token = links.token(kept.secret, "trade", links.OPEN)
+        assert site.house.door.admit(token) == (None, "Trade")
+        assert site.database.participants("trade") == []
+        with pytest.raises(Refused, match="PID"):
+            site.house.door.join(token, {})
+        _, one = site.house.door.join(token, {"PID": "abc"})
+        _, again = site.house.door.join(token, {"PID": "abc"})
+        _, two = site.house.door.join(token, {"PID": "xyz"})
+        assert (one == again, one == two) == (True, False)
+        assert "abc" not in str(site.database.participants("trade"))
+
+    run(scene())
+
+
+@pytest.mark.parametrize("act", [{}, {"kind": "fly"}, {"kind": ["say"]}])
+def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        with pytest.raises(Refused, match="nothing of that kind"):
+            site.house.act(site.leases[id], act)
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"text": 5, "turn": 0},
+        {"text": "[Deny]", "turn": "0"},
+        {"text": "[Deny]", "turn": True},
+        {"text": "[Deny]", "turn": 7},
+        {"text": "[Deny]", "turn": 0, "match": "another"},
+        {"text": "", "turn": 0},
+    ],
+)
+def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[str, Any]) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        before = site.scene(id)
+        assert site.act(id, "say", **{"match": before.match, **more}).unheard
+        assert site.scene(id) == before
+
+    run(scene())
