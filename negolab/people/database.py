@@ -322,18 +322,24 @@ class Database:
 
     def matches(self, study: str | None = None, *, participant: str | None = None, running: bool = False) -> list[Sat]:
         """The matches of a study (None: those played without one), in the order in which they began."""
-        chosen = sa.select(matches).order_by(matches.c.created, matches.c.id)
-        chosen = chosen.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
+        which = [matches.c.study.is_(None) if study is None else matches.c.study == study]
         if running:
-            chosen = chosen.where(matches.c.ended.is_(None))
+            which.append(matches.c.ended.is_(None))
         if participant is not None:
-            mine = sa.select(seats.c.match).where(seats.c.participant == participant)
-            chosen = chosen.where(matches.c.id.in_(mine))
+            which.append(matches.c.id.in_(sa.select(seats.c.match).where(seats.c.participant == participant)))
+        return self._sat(sa.and_(*which))
+
+    def match(self, id: str) -> Sat | None:
+        """One match."""
+        return next(iter(self._sat(matches.c.id == id)), None)
+
+    def _sat(self, which: sa.ColumnElement[bool]) -> list[Sat]:
         with self._read() as c:
-            rows = c.execute(chosen).all()
-            at = c.execute(sa.select(seats).where(seats.c.match.in_([row.id for row in rows]))).all()
+            rows = c.execute(sa.select(matches).where(which).order_by(matches.c.created, matches.c.id)).all()
+            mine = seats.c.match.in_(sa.select(matches.c.id).where(which))
+            at = c.execute(sa.select(seats).where(mine).order_by(seats.c.seat)).all()
         people: dict[str, dict[Seat, str | None]] = {row.id: {} for row in rows}
-        for row in sorted(at, key=lambda row: str(row.seat)):
+        for row in at:
             people[row.match][row.seat] = row.participant
         return [
             Sat(row.id, row.study, row.treatment, row.practice, row.created, row.ended, people[row.id]) for row in rows

@@ -42,7 +42,7 @@ class Desk:
         except ValueError as error:
             raise Refused(str(error)) from None
         self._rooms.begin(match, {seat: None})
-        return self._lease(self._database.matches(None)[-1])
+        return self._lease(self._sat(match.id))
 
     def playing(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """The match that runs, with a new lease; {} if none does."""
@@ -64,10 +64,13 @@ class Desk:
         # After a restart of the host the page that asks first is the newest one that is known.
         if self._leases.setdefault(id, lease) != lease:
             raise Replaced
-        for sat in self._database.matches(None):
-            if sat.id == id:
-                return sat
-        raise Refused("There is no such match.")
+        return self._sat(id)
+
+    def _sat(self, id: str) -> Sat:
+        sat = self._database.match(id)
+        if sat is None or sat.study is not None:
+            raise Refused("There is no such match.")
+        return sat
 
     async def scene(self, lease: str, after: int, seconds: float) -> Answer:
         """The table of the match, as soon as its version is not `after`."""

@@ -1,0 +1,198 @@
+"""A page without a screen: the requests and websocket messages of a browser, so that thirty fit on one machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import websockets
+from jupyter_server.services.kernels.connection.base import deserialize_binary_message
+
+Model = dict[str, Any]
+
+
+class Bot:
+    """One visitor: `join` a link, `enter` the page, then `find`, `click` and `fill` its widgets."""
+
+    def __init__(self, link: str) -> None:
+        self.link = link
+        self.base = link.split("join/")[0]
+        parts = urlsplit(self.base)
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.client = httpx.AsyncClient(timeout=30, headers={"Origin": self.origin})
+        self.models: dict[str, Model] = {}
+        self.received: list[str] = []
+        """Everything that came, as text."""
+        self.kernel = ""
+        self.queued = 0.0
+        self.admitted = 0.0
+        self._socket: Any = None
+        self._reader: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+
+    # Coming in.
+
+    async def join(self) -> httpx.Response:
+        """Press the button behind the link."""
+        answer = await self.client.post(self.link, follow_redirects=False)
+        assert answer.status_code == 303, answer.text[-500:]
+        return answer
+
+    async def enter(self) -> None:
+        """Load the page, waiting in the line as long as it takes; connect to its kernel and read its widgets."""
+        began = time.monotonic()
+        while not (page := await self.page()):
+            await asyncio.sleep(1)
+            with suppress(httpx.TransportError):
+                await self.client.get(self.base + "waiting")
+        self.admitted = time.monotonic()
+        self.queued = self.admitted - began
+        self.kernel = page
+        await self.connect()
+
+    async def page(self) -> str:
+        """The kernel of the page; "" if it is the waiting page, or the server is away."""
+        try:
+            answer = await self.client.get(self.base)
+        except httpx.TransportError:
+            return ""
+        self.received.append(answer.text)
+        if answer.status_code in (429, 502, 503):
+            return ""
+        assert answer.status_code == 200, (answer.status_code, answer.text[-500:])
+        found = re.search(r'"kernelId":\s*"([0-9a-f-]{36})"', answer.text)
+        return found[1] if found else ""
+
+    async def connect(self) -> None:
+        """Open the kernel's websocket and ask for the state of all widgets, as the front end does."""
+        url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
+        headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
+        self._socket = await websockets.connect(url, additional_headers=headers, origin=self.origin, max_size=None)
+        self._reader = asyncio.ensure_future(self._read())
+        comm = uuid.uuid4().hex
+        await self.send("comm_open", {"comm_id": comm, "target_name": "jupyter.widget.control", "data": {}})
+        await self.send("comm_msg", {"comm_id": comm, "data": {"method": "request_states"}})
+
+    async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> None:
+        message = {
+            "header": {
+                "msg_id": uuid.uuid4().hex,
+                "msg_type": kind,
+                "session": "bot",
+                "username": "",
+                "version": "5.3",
+                "date": "2026-01-01T00:00:00Z",
+                **header,
+            },
+            "parent_header": {},
+            "metadata": {},
+            "content": content,
+            "channel": channel,
+            "buffers": [],
+        }
+        await self._socket.send(json.dumps(message))
+
+    async def _read(self) -> None:
+        with suppress(websockets.ConnectionClosed):
+            async for raw in self._socket:
+                message = deserialize_binary_message(raw) if isinstance(raw, bytes) else json.loads(raw)
+                message.pop("buffers", None)
+                self.received.append(json.dumps(message, default=str))
+                self._take(message)
+                self._news.set()
+                self._news = asyncio.Event()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        content = message["content"]
+        data = content.get("data") or {}
+        if message["msg_type"] == "comm_open":
+            self.models[content["comm_id"]] = dict(data.get("state", {}))
+        elif message["msg_type"] == "comm_msg" and data.get("method") in ("update", "echo_update"):
+            self.models.setdefault(content["comm_id"], {}).update(data.get("state", {}))
+        elif message["msg_type"] == "comm_msg" and data.get("method") == "update_states":
+            for id, model in data["states"].items():
+                self.models[id] = dict(model["state"])
+        elif message["msg_type"] == "comm_close":
+            self.models.pop(content["comm_id"], None)
+
+    async def close(self) -> None:
+        """Close the tab: its kernel may end."""
+        if self._socket is not None:
+            with suppress(httpx.HTTPError):
+                await self.client.post(f"{self.base}voila/api/shutdown/{self.kernel}")
+            await self._socket.close()
+        if self._reader is not None:
+            self._reader.cancel()
+        await self.client.aclose()
+
+    # What is on the page.
+
+    def shown(self) -> Iterator[tuple[str, Model]]:
+        """The widgets that stand on the page: below a root, with nothing hidden above them."""
+        inner = {id for model in self.models.values() for id in _below(model)}
+        stack = [id for id in self.models if id not in inner and self.models[id].get("_model_name") != "LayoutModel"]
+        while stack:
+            id = stack.pop()
+            model = self.models.get(id)
+            if model is None or self._hidden(model):
+                continue
+            yield id, model
+            stack += _below(model)
+
+    def _hidden(self, model: Model) -> bool:
+        layout = self.models.get(str(model.get("layout", "")).removeprefix("IPY_MODEL_"), {})
+        return layout.get("display") == "none"
+
+    def find(self, kind: str, description: str, *, enabled: bool = True) -> str | None:
+        """The id of a widget of a kind whose description begins so."""
+        for id, model in self.shown():
+            said = str(model.get("description", ""))
+            wanted = model.get("_model_name") == f"{kind}Model" and said.startswith(description)
+            if wanted and not (enabled and model.get("disabled")):
+                return id
+        return None
+
+    def text(self) -> str:
+        """All markup on the page."""
+        return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") == "HTMLModel")
+
+    async def until(self, true: Callable[[], Any], seconds: float = 30) -> Any:
+        """Wait until something holds of the page; what it is."""
+        async with asyncio.timeout(seconds):
+            while not (found := true()):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), 1)
+        return found
+
+    async def click(self, description: str, seconds: float = 30) -> None:
+        """Press a button, as soon as it is there and can be pressed."""
+        try:
+            id = await self.until(lambda: self.find("Button", description), seconds)
+        except TimeoutError:
+            raise AssertionError(f"no button {description!r} among {self.buttons()}: {self.text()[-2000:]}") from None
+        await self.press(id)
+
+    def buttons(self) -> list[str]:
+        return [m["description"] for _, m in self.shown() if m.get("_model_name") == "ButtonModel"]
+
+    async def press(self, id: str) -> None:
+        """Send a click to a widget, whatever its state."""
+        data = {"method": "custom", "content": {"event": "click"}}
+        await self.send("comm_msg", {"comm_id": id, "data": data})
+
+    async def fill(self, id: str, **state: Any) -> None:
+        """Write into a widget, whatever its state."""
+        self.models.setdefault(id, {}).update(state)
+        await self.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
+
+
+def _below(model: Model) -> list[str]:
+    return [str(child).removeprefix("IPY_MODEL_") for child in model.get("children") or ()]
