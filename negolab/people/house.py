@@ -366,7 +366,7 @@ def playing(
         params=catalog.parameters(chair.game),
         seat=seat,
         fronted=chair.fronted,
-        table=msgspec.to_builtins(chair.table(), enc_hook=sorted),
+        table=msgspec.to_builtins(chair.table(), order="deterministic"),
         label=label,
         left=None if left is None else max(0.0, left[0]),
         limit="" if left is None else left[1],

@@ -39,7 +39,7 @@ class Handler(tornado.web.RequestHandler):
 
     def answer(self, value: Any) -> None:
         self.set_header("Content-Type", "application/json")
-        self.write(msgspec.json.encode(value, enc_hook=sorted))
+        self.write(msgspec.json.encode(value))
 
     @override
     def write_error(self, status_code: int, **kwargs: Any) -> None:
