@@ -79,14 +79,22 @@ def _wordless(event: Any) -> bool:
     return isinstance(event, Rejected) and event.wordless
 
 
+_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
+"""What a formula begins with, to one spreadsheet or another."""
+
+
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame as `.csv` or `.parquet`, by the path's ending. In CSV, text that a spreadsheet would take for a
-    formula is defused by a leading apostrophe."""
+    """Write `.csv` or `.parquet`, by the path's ending. In CSV, text that begins like a formula is defused by a leading
+    apostrophe; numbers stay numbers."""
     if path.suffix == ".parquet":
         frame.to_parquet(path, index=False)
-    else:
-        frame.map(_defused).to_csv(path, index=False)
+        return
+    safe = frame.copy()
+    for name in safe.select_dtypes(["string", "object"]):
+        safe[name] = safe[name].map(_defused, na_action="ignore")
+    # RFC 4180 line ends: with these, a lone carriage return in a text is quoted too and ends no row.
+    safe.to_csv(path, index=False, lineterminator="\r\n")
 
 
 def _defused(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTIVE) else cell

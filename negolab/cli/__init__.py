@@ -1,4 +1,4 @@
-"""The command line: `negolab games | watch | play | batch | replay | check | export | serve | lab`."""
+"""The command line: `negolab games | watch | play | batch | replay | check | export | serve | lab | study`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from negolab import catalog
-from negolab.cli import runs, screens, table
+from negolab.cli import runs, screens, study, table
 from negolab.version import __version__
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _module in (table, runs, screens):
+for _module in (table, runs, screens, study):
     _module.add_to(app)
 
 
@@ -54,17 +54,19 @@ def main() -> None:
 
 def _said(error: TyperException) -> str:
     text = error.format_message() if hasattr(error, "format_message") else str(error)
-    if not sys.argv[1:]:
+    if text.startswith("Usage:"):
         print(text)
         return "choose a command"
     if text.startswith("No such command"):
         name = text.split("'")[1]
-        text = f"no such command {name!r}: {catalog.near(name, _commands())}"
+        text = f"no such command {name!r}: {catalog.near(name, _commands(error))}"
     return text
 
 
-def _commands() -> list[str]:
-    return sorted(c.name or c.callback.__name__ for c in app.registered_commands if c.callback)
+def _commands(error: TyperException) -> list[str]:
+    """The commands there are where the error was made: of the program, or of a group such as `study`."""
+    group = getattr(getattr(error, "ctx", None), "command", None)
+    return sorted(getattr(group, "commands", {}))
 
 
 def _stop(text: str, code: int = 2) -> None:

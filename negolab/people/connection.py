@@ -62,7 +62,8 @@ def _private(file: Path) -> None:
 def _settings(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin` alone
     cursor = connection.cursor()
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    # What is deleted is overwritten: those who withdraw are promised that their words are gone.
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
 
