@@ -31,6 +31,10 @@ class Bot:
         self.models: dict[str, Model] = {}
         self.received: list[str] = []
         """Everything that came, as text."""
+        self.sent: list[str] = []
+        self.seen: list[str] = []
+        """What was said, and what of it was seen to stand in the talk."""
+        self.reloads = 0
         self.kernel = ""
         self.queued = 0.0
         self.admitted = 0.0
@@ -93,7 +97,7 @@ class Bot:
                 **header,
             },
             "parent_header": {},
-            "metadata": {},
+            "metadata": {"version": "1.0.0"} if kind == "comm_open" else {},
             "content": content,
             "channel": channel,
             "buffers": [],
@@ -192,6 +196,72 @@ class Bot:
         """Write into a widget, whatever its state."""
         self.models.setdefault(id, {}).update(state)
         await self.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
+
+
+    # Playing a study over the tolerant trading game, where words without an offer are a legal reply.
+
+    async def play(self, pace: Callable[[], float] = lambda: 0.0) -> str:
+        """Go through the study to its completion code, at `pace` seconds a reply; a lost page is loaded anew."""
+        while True:
+            try:
+                await self._step(pace)
+            except (websockets.ConnectionClosed, TimeoutError):
+                await self.back()
+            if code := self.code():
+                return code
+
+    async def _step(self, pace: Callable[[], float]) -> None:
+        onward = next((id for label in ("I agree", "Start", "Continue") if (id := self.find("Button", label))), None)
+        box = self.find("Textarea", "Your reply with its tokens")
+        unfold = self.find("Button", "Show: a box to type")
+        if onward is not None:
+            await self.press(onward)
+            await self.until(lambda: self.models.get(onward, {}) not in [m for _, m in self.shown()], 10)
+        elif box is not None:
+            await asyncio.sleep(max(pace(), 0.5))  # sooner it would be the second press of a double click
+            answer = " [Deny]" if self.find("Button", "Deny") else ""
+            await self.speak(box, f"word-{uuid.uuid4().hex[:8]}{answer}")
+        elif unfold is not None:
+            await self.press(unfold)
+            await self.until(lambda: self.find("Textarea", "Your reply", enabled=False) or self.code(), 10)
+        else:
+            news = len(self.received)
+            with suppress(TimeoutError):
+                await self.until(lambda: len(self.received) > news, 4)
+            if await self.alive() != "here":
+                await self.back()
+
+    async def speak(self, box: str, text: str) -> None:
+        """Say something and see it stand in the talk."""
+        send = self.find("Button", "Send reply")
+        assert send is not None
+        self.sent.append(text)
+        await self.fill(box, value=text)
+        await self.press(send)
+        await self.until(lambda: text in self.text() or self.code(), 10)
+        self.seen.append(text)
+
+    def code(self) -> str:
+        """The completion code, once the page shows it."""
+        return next((str(model["code"]) for _, model in self.shown() if model.get("code")), "")
+
+    async def alive(self) -> str:
+        """What the heartbeat says of the kernel; "" if nobody answers."""
+        try:
+            answer = await self.client.get(f"{self.base}alive/{self.kernel}")
+        except httpx.TransportError:
+            return ""
+        return str(answer.json()["state"]) if answer.status_code == 200 else ""
+
+    async def back(self) -> None:
+        """Do what a page does that lost its kernel: ask until there is an answer, then load the page anew."""
+        while not await self.alive():
+            await asyncio.sleep(0.5)
+        self.reloads += 1
+        if self._socket is not None:
+            await self._socket.close()
+        self.models.clear()
+        await self.enter()
 
 
 def _below(model: Model) -> list[str]:

@@ -263,16 +263,22 @@ class Database:
             rows = c.execute(sa.select(answers.c.name, answers.c.value).where(answers.c.participant == id))
             return {row.name: row.value for row in rows}
 
-    def withdraw(self, id: str, values: dict[str, Any]) -> None:
-        """A participant leaves: their words and answers are purged, that they were there stays."""
+    def withdraw(self, id: str) -> None:
+        """A participant leaves, and takes their words along."""
+        values = {"status": "withdrawn", "ended": self.clock()}
         with self._write() as c:
             c.execute(participants.update().where(participants.c.id == id).values(**values))
+            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
+            self._note(c, "withdrawn", "participant", study=study, participant=id)
+        self.purge(id)
+
+    def purge(self, id: str) -> None:
+        """Delete a participant's words and answers; that they were there stays."""
+        with self._write() as c:
             c.execute(answers.delete().where(answers.c.participant == id))
             mine = sa.select(seats.c.match, seats.c.seat).where(seats.c.participant == id)
             for match, seat in c.execute(mine).all():
                 _purge(c, match, seat)
-            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
-            self._note(c, "withdrawn", "participant", study=study, participant=id)
 
     # Matches.
 

@@ -53,6 +53,9 @@ class House:
         self._why: dict[str, Mapping[str, Ending]] = {}
         rooms.endings = self._endings
         rooms.changed = self._changed
+        for who in database.participants(study.name):
+            if who.status == "withdrawn":
+                database.purge(who.id)  # the host may have ended before it came to that
         for sat in database.matches(study.name, running=True):
             self._resume(sat)
         rooms.file_all(study.name)
@@ -86,7 +89,10 @@ class House:
             return self._asked(who, "before") or Instructions(title=title, text=study.instructions)
         played = self._database.matches(study.name, participant=who.id)
         if len(played) > who.passed:
-            return self._playing(who, played[who.passed])
+            if not self._bare(played[who.passed]):
+                return self._playing(who, played[who.passed])
+            self._database.change(who.id, passed=who.passed + 1)
+            return self._shown(self.door.participant(who.id))
         if who.status == "complete":
             return self._asked(who, "after") or self._closed(who)
         if who.id not in self._queue:
@@ -95,6 +101,11 @@ class House:
                 return self._shown(self.door.participant(who.id))
         waited = time.monotonic() - self._queue[who.id]
         return Waiting(title=title, waited=waited, left=max(0.0, study.pairing.wait - waited))
+
+    def _bare(self, sat: Sat) -> bool:
+        """Whether a finished match can be shown no more: somebody who has left had their words deleted."""
+        people = [self.door.participant(id) for id in sat.people.values() if id is not None]
+        return sat.ended is not None and any(who.status == "withdrawn" for who in people)
 
     def _asked(self, who: Participant, when: str) -> Asked | None:
         given = self._database.answers(who.id)
@@ -192,12 +203,13 @@ class House:
         return ""
 
     def _leave(self, who: Participant, act: Mapping[str, Any]) -> str:
-        if who.status in ENDINGS:
+        if isinstance(self._shown(who), Closed):
             raise Unheard("The study is over for you already.")
         self._stop(who, "withdrawn", "a participant left the study")
-        self._database.withdraw(who.id, {"status": "withdrawn", "ended": time.time()})
+        self._database.withdraw(who.id)
         for sat in self._database.matches(self.study.name, participant=who.id):
             self._rooms.close(sat.id)
+            self._changed(sat)
         return ""
 
     # From one match to the next.
