@@ -50,6 +50,15 @@ class Bot:
         assert answer.status_code == 303, answer.text[-500:]
         return answer
 
+    async def arrive(self) -> None:
+        """Join and enter, as often as it takes while processes are away."""
+        while True:
+            try:
+                await self.join()
+                return await self.enter()
+            except (httpx.TransportError, AssertionError, OSError, websockets.WebSocketException):
+                await asyncio.sleep(0.5)
+
     async def enter(self) -> None:
         """Load the page, waiting in the line as long as it takes; connect to its kernel and read its widgets."""
         began = time.monotonic()
@@ -197,7 +206,6 @@ class Bot:
         self.models.setdefault(id, {}).update(state)
         await self.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
 
-
     # Playing a study over the tolerant trading game, where words without an offer are a legal reply.
 
     async def play(self, pace: Callable[[], float] = lambda: 0.0) -> str:
@@ -261,7 +269,11 @@ class Bot:
         if self._socket is not None:
             await self._socket.close()
         self.models.clear()
-        await self.enter()
+        while True:
+            try:
+                return await self.enter()
+            except (OSError, httpx.TransportError, websockets.WebSocketException):
+                await asyncio.sleep(0.5)  # the kernel is away again
 
 
 def _below(model: Model) -> list[str]:

@@ -1,0 +1,145 @@
+"""Thirty people who come at once: most as pages without a screen, some in real browsers, and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import shutil
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.bots import Bot
+from tests.processes import kernels_of, memory, parts
+
+PACE = (3.0, 6.0)
+"""Seconds that a person takes for a reply."""
+
+ARRIVING = 10.0
+"""Seconds within which all come."""
+
+
+@dataclass
+class Came:
+    """One participant, afterwards: seconds in the line, seconds from admission to the first control that answered, and
+    what was said and seen to stand."""
+
+    kind: str
+    queued: float
+    first: float
+    code: str
+    seen: list[str] = field(default_factory=list)
+
+
+async def come(links: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Came], dict[str, Any]]:
+    """Let all come and play to their codes; what each met, and the memory while all were there."""
+    from playwright.async_api import async_playwright
+
+    rng = random.Random(seed)
+    starts = sorted(rng.uniform(0, ARRIVING) for _ in links)
+    screens = set(rng.sample(range(len(links)), browsers))
+    inside = asyncio.Semaphore(0)
+    async with async_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+        path = shutil.which("chromium")
+        chrome = await playwright.chromium.launch(executable_path=path, args=flags) if browsers else None
+
+        async def person(i: int, link: str) -> Came:
+            await asyncio.sleep(starts[i])
+            own = random.Random(f"{seed}/{i}")
+            if i in screens:
+                return await _browser(chrome, link, own, inside)
+            return await _bot(link, own, inside)
+
+        people = [asyncio.ensure_future(person(i, link)) for i, link in enumerate(links)]
+        weight = asyncio.ensure_future(_weigh(launcher, inside, len(links)))
+        came = await asyncio.gather(*people)
+        if chrome is not None:
+            await chrome.close()
+    return came, await weight
+
+
+async def _weigh(launcher: int, inside: asyncio.Semaphore, n: int) -> dict[str, Any]:
+    """Memory in MiB once all are in: of each kernel, of Voila, of the host."""
+    for _ in range(n):
+        await inside.acquire()
+    (voila,), (host,) = parts(launcher, "voila"), parts(launcher, "host")
+    kernels = [memory(pid) for pid in kernels_of(voila)]
+    return {"kernels": kernels, "voila": memory(voila), "host": memory(host)}
+
+
+async def _bot(link: str, rng: random.Random, inside: asyncio.Semaphore) -> Came:
+    bot = Bot(link)
+    await bot.arrive()
+    await bot.until(lambda: bot.find("Button", "Start"))
+    first = time.monotonic() - bot.admitted
+    inside.release()
+    code = await bot.play(lambda: rng.uniform(*PACE))
+    await bot.close()
+    return Came("protocol", bot.queued, first, code, bot.seen)
+
+
+async def _browser(chrome: Any, link: str, rng: random.Random, inside: asyncio.Semaphore) -> Came:
+    context = await chrome.new_context()
+    page = await context.new_page()
+    page.set_default_timeout(180_000)
+    admitted: list[float] = []
+    page.on("response", lambda r: admitted.append(time.monotonic()) if r.url == base and r.status == 200 else None)
+    base = link.split("join/")[0]
+    await page.goto(link)
+    came = time.monotonic()
+    await page.get_by_role("button", name="Continue").click()
+    start = page.get_by_role("button", name="Start")
+    await start.wait_for()
+    first = time.monotonic() - admitted[-1]
+    inside.release()
+    await start.click()
+    said = []
+    unfold = page.get_by_role("button", name=re.compile("^Show: a box to type"))
+    await unfold.click()
+    box, send = page.get_by_label("Your reply with its tokens"), page.get_by_role("button", name="Send reply")
+    onward = page.get_by_role("button", name="Continue")
+    while True:
+        await page.wait_for_function(_READY)
+        if await onward.count():
+            break
+        await asyncio.sleep(rng.uniform(*PACE))
+        text = f"word-{rng.getrandbits(32):08x}"
+        deny = page.get_by_role("button", name="Deny", exact=True)
+        await box.fill(f"{text} [Deny]" if await deny.is_enabled() else text)
+        await send.click()
+        await page.wait_for_function("text => document.body.innerText.includes(text)", arg=text)
+        said.append(text)
+    await onward.click()
+    code = await page.locator(".nl-code").inner_text()
+    await context.close()
+    return Came("browser", admitted[-1] - came, first, code, said)
+
+
+_READY = """() => {
+  const buttons = [...document.querySelectorAll("button")].filter((b) => b.offsetParent && !b.disabled);
+  return buttons.some((b) => b.innerText === "Send reply" || b.innerText === "Continue");
+}"""
+
+
+def told(came: Sequence[Came], weight: dict[str, Any]) -> str:
+    """The numbers in words, each with its unit and n."""
+    lines = []
+    for kind in ("protocol", "browser"):
+        some = [one for one in came if one.kind == kind]
+        if some:
+            first, queued = [one.first for one in some], [one.queued for one in some]
+            lines.append(
+                f"{kind} (n = {len(some)}): admission to first control {_spread(first)}; in the line {_spread(queued)}"
+            )
+    rss, pss = zip(*weight["kernels"], strict=True)
+    lines.append(f"kernels (n = {len(rss)}): {_spread(rss, 'MiB')} resident, {_spread(pss, 'MiB')} by share")
+    lines.append(f"Voila {weight['voila'][0]} MiB resident, host {weight['host'][0]} MiB resident")
+    return "\n".join(lines)
+
+
+def _spread(values: Sequence[float], unit: str = "s") -> str:
+    return f"median {statistics.median(values):.2f} {unit}, most {max(values):.2f} {unit}"
