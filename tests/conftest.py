@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -34,11 +34,17 @@ def needs(program: str, package: str) -> str:
 
 
 class Served(NamedTuple):
-    """A running server: its address, the folder of its records, and for JupyterLab that of its notebooks."""
+    """A running server: its address (with its token), the folder of its records, and for JupyterLab that
+    of its notebooks. `base` is the address without the token; `pid` is its process."""
 
     url: str
     out: Path
     folder: Path | None = None
+    pid: int = 0
+
+    @property
+    def base(self) -> str:
+        return "/".join(self.url.split("/")[:3]) + "/"
 
 
 def free_port() -> int:
@@ -47,26 +53,28 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serving(command: list[str], out: Path, **popen: Any) -> Generator[Served, None, None]:
+def serving(command: list[str], out: Path, *options: str, **popen: Any) -> Generator[Served, None, None]:
     """Run `command serve` until the caller is done with it; ended by its process id, its kernels with it."""
-    yield from showing([*command, "serve", f"--out={out}"], out, **popen)
+    yield from showing([*command, "serve", f"--out={out}", *options], out, **popen)
 
 
 def showing(command: list[str], out: Path, **popen: Any) -> Generator[Served, None, None]:
     """Run a command that serves a page, at a free port, until the caller is done with it."""
     port = free_port()
-    with running([*command, "--no-browser", f"--port={port}"], "negolab is at", **popen):
-        yield Served(f"http://127.0.0.1:{port}/", out)
+    with running([*command, "--no-browser", f"--port={port}"], "negolab is at", **popen) as (line, pid):
+        yield Served(line.split()[3], out, pid=pid)
 
 
 @contextmanager
-def running(command: list[str], ready: str, stop: signal.Signals = signal.SIGINT, **popen: Any) -> Iterator[None]:
-    """A server from the moment it says that it is ready; ended by its process id, its kernels with it."""
+def running(
+    command: list[str], ready: str, stop: signal.Signals = signal.SIGINT, **popen: Any
+) -> Iterator[tuple[str, int]]:
+    """A server from the line on that says that it is ready, with its process id; ended by that, its kernels with it."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, **popen
     )
     assert process.stdout is not None
-    said = []
+    said: list[str] = []
     for line in process.stdout:
         said.append(line)
         if ready in line:
@@ -76,9 +84,10 @@ def running(command: list[str], ready: str, stop: signal.Signals = signal.SIGINT
     # What it says later is read and dropped, so that it never waits for us.
     Thread(target=lambda: deque(process.stdout or (), maxlen=0), daemon=True).start()
     try:
-        yield
+        yield line, process.pid
     finally:
-        os.killpg(process.pid, stop)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, stop)
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:

@@ -12,14 +12,39 @@ import typer
 
 from negolab.cli.table import RUNS
 
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
+
 
 def serve(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8866,
+    study: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", help="A study for people.")] = None,
+    port: Port = 8866,
     out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people",
+    db: Annotated[str | None, typer.Option(metavar="URL", help="Database (default: a file).")] = None,
+    host: Annotated[str, typer.Option(help="Address that participants reach.")] = "127.0.0.1",
+    public_url: Annotated[str | None, typer.Option(metavar="URL", help="What participants' links begin with.")] = None,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy does TLS and names visitors.")] = False,
+    certfile: Annotated[Path | None, typer.Option(help="Certificate, where there is no proxy.")] = None,
+    keyfile: Annotated[Path | None, typer.Option(help="Its key.")] = None,
+    kernel_user: Annotated[str | None, typer.Option(metavar="NAME", help="User of the kernels (needs root).")] = None,
+    max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None,
+    pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2,
+    desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
-    """Open the dashboard where people play, on this machine."""
-    _run("serve", "--port", str(port), "--out", str(out), *([] if browser else ["--no-browser"]))
+    """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
+    given = {
+        "--db": db,
+        "--public-url": public_url,
+        "--certfile": certfile,
+        "--keyfile": keyfile,
+        "--kernel-user": kernel_user,
+        "--max-kernels": max_kernels,
+    }
+    more = [f"{name}={value}" for name, value in given.items() if value is not None]
+    more += ["--behind-proxy"] if behind_proxy else []
+    more += [] if study is None else [str(study)]
+    always = [f"--port={port}", f"--out={out}", f"--host={host}", f"--pool={pool}", f"--desk-port={desk_port}"]
+    _run("serve", *always, *more, *([] if browser else ["--no-browser"]))
 
 
 def replay(file: Path, module: str | None, port: int, out: Path) -> None:
@@ -32,7 +57,7 @@ def lab(
     folder: Annotated[Path, typer.Option("--dir", help="Where your copy of the notebooks is kept.")] = Path(
         "negolab-notebooks"
     ),
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8888,
+    port: Port = 8888,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Open JupyterLab on a copy of the notebooks."""

@@ -1,4 +1,4 @@
-"""What a browser may send to a kernel and get from it, and kernels that are not culled before they are used.
+"""What a browser may send to a kernel and get from it.
 
 Voila refuses to run code a browser sends, but by itself lets it overwrite any widget, start subshells, and read
 tracebacks and the source of cells. Here only widget messages pass.
@@ -7,13 +7,11 @@ tracebacks and the source of cells. Here only widget messages pass.
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from jupyter_server.services.kernels.connection.base import deserialize_binary_message, deserialize_msg_from_ws_v1
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
-from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
-from traitlets import Dict, Float, Set, Unicode
+from traitlets import Set, Unicode
 
 _V1 = "v1.kernel.websocket.jupyter.org"
 
@@ -73,20 +71,3 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
             self.log.debug("guard: dropped outgoing %s", header["msg_type"])
             return None
         return super().handle_outgoing_message(stream, outgoing_msg)
-
-
-class GraceKernelManager(AsyncMappingKernelManager):  # type: ignore[misc]
-    """Culls idle kernels, but none that left Voila's pool less than `cull_grace` seconds ago: otherwise one that sat in
-    the pool longer than the idle time-out can end between the page and its websocket, and the page stays dead."""
-
-    cull_grace = Float(60.0, config=True)
-    _seen = Dict()
-
-    async def cull_kernel_if_idle(self, kernel_id: str) -> None:
-        # Voila calls this only for kernels that are no longer pooled: the first call marks the hand-out.
-        if time.monotonic() - self._seen.setdefault(kernel_id, time.monotonic()) >= self.cull_grace:
-            await super().cull_kernel_if_idle(kernel_id)
-
-    async def shutdown_kernel(self, kernel_id: str, *args: Any, **kwargs: Any) -> Any:
-        self._seen.pop(kernel_id, None)
-        return await super().shutdown_kernel(kernel_id, *args, **kwargs)

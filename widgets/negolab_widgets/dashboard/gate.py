@@ -1,0 +1,268 @@
+"""`python -m negolab_widgets.dashboard.gate NOTEBOOK --Gate.seats=SOCKET ...`: the participants' Voila.
+
+Whoever has no valid link gets a small page and no kernel. Whoever has one gets a kernel that is already warm, or waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import time
+from typing import Any
+
+from traitlets import Bool, Float, Integer, Unicode
+from typing_extensions import override
+
+from negolab_widgets.dashboard import config, pages
+from negolab_widgets.dashboard.door import Door
+from negolab_widgets.dashboard.front import Refused
+from negolab_widgets.dashboard.host import Admission, Denied, Host, Unreachable
+from negolab_widgets.dashboard.pool import Warm
+from negolab_widgets.dashboard.rates import Buckets
+from negolab_widgets.dashboard.server import Server
+from negolab_widgets.dashboard.visitors import State, Visitors
+
+REMEMBER = 10.0
+"""Seconds for which the host's word on a good token is believed."""
+MOST_REMEMBERED = 10_000
+FAREWELL = 6.0
+"""Seconds after which a replaced kernel is ended: its page has been told by then."""
+
+
+class Join(Door):
+    """A personal or open link. Looking at it does nothing; the button on it does."""
+
+    needs = "nothing"
+
+    @override
+    def set_default_headers(self) -> None:
+        super().set_default_headers()
+        self.set_header("Referrer-Policy", "same-origin")  # so that the browser names the origin of the form
+
+    @override
+    async def get(self, token: str) -> None:
+        held = self.server.shown(self)
+        if hmac.compare_digest(held, token):
+            self._enter()
+            return
+        link = await self.server.admission(self, token)
+        known = link.visitor is None and bool(held) and await self.server.is_good(held)
+        self.finish(pages.join(link.title, known))
+
+    head = get
+
+    @override
+    async def post(self, token: str) -> None:
+        link = await self.server.admission(self, token)
+        held = self.server.shown(self)
+        again = link.visitor is None and held and not self.get_body_argument("new", "")
+        if not (again and await self.server.is_good(held)):
+            own = await self.server.join(token)
+            self.set_cookie(
+                self.server.cookie,
+                own,
+                path=self.server.base_url,
+                httponly=True,
+                # Lax: who comes back by a link in a mail is known at once. Nothing but GET is ever sent along from
+                # elsewhere, and no GET of ours does anything that cannot be undone.
+                samesite="Lax",
+                secure=self.server.address.scheme == "https",
+            )
+        self._enter()
+
+    def _enter(self) -> None:
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.redirect(self.server.base_url, status=303)
+
+
+class Entry(Door):
+    """The page itself, with a warm kernel; or a place in the line."""
+
+    @override
+    async def get(self) -> None:
+        if self.request.headers.get("Sec-Purpose", "").startswith("prefetch"):
+            raise Refused(503)
+        warm = await self.server.hand_out(self)
+        if warm is None:
+            self.finish(pages.waiting(self.server.visitors.ahead(self.visitor)))
+            return
+        self.set_header("Content-Security-Policy", config.POLICY)
+        self.finish(warm.html)
+
+    @override
+    async def head(self) -> None:
+        self.finish()
+
+
+class Waiting(Door):
+    """What the waiting page asks; asking keeps the place in the line."""
+
+    SUPPORTED_METHODS = ("GET",)
+
+    @override
+    async def get(self) -> None:
+        server = self.server
+        ready = server.visitors.may_enter(self.visitor, len(server.pool), time.monotonic())
+        self.finish({"ready": ready, "ahead": server.visitors.ahead(self.visitor)})
+
+
+class Gate(Server):
+    """The participants' server."""
+
+    seats = Unicode("", config=True, help="The host's socket for seats.")
+    max_kernels = Integer(30, config=True, help="Visitors who have a kernel at the same time.")
+    keep_place = Float(15.0, config=True, help="Seconds for which a place is kept after its page was closed.")
+    patience = Float(10.0, config=True, help="Seconds without asking after which a place in the line is lost.")
+    check_token = Bool(True, config=True)
+    check_owner = Bool(True, config=True)
+
+    kind = "gate"
+
+    @override
+    def initialize(self, argv: list[str] | None = None) -> None:
+        super().initialize(argv)
+        self.host = Host(self.seats)
+        self.visitors = Visitors(self.max_kernels, self.patience, self.keep_place)
+        self.openings = Buckets(rate=0.2, burst=6)  # how often one visitor may ask for a new kernel
+        self._good: dict[str, tuple[str, float]] = {}
+
+    @override
+    def pages(self) -> list[tuple[Any, ...]]:
+        return [(r"", Entry), (r"join/([A-Za-z0-9._~-]{1,300})", Join), (r"waiting", Waiting)]
+
+    @override
+    def fault(self) -> str:
+        if not (self.check_token and self.check_owner):
+            return "the check of tokens or owners"
+        return super().fault()
+
+    # Tokens.
+
+    def shown(self, door: Door) -> str:
+        """The token that the browser shows."""
+        return (door.get_cookie(self.cookie) or "")[:300]
+
+    @override
+    async def admitted(self, door: Door) -> str:
+        token = self.shown(door)
+        if not self.check_token:
+            return token or "anyone"
+        if not token:
+            raise Refused(403)
+        known = self._remembered(token)
+        if known is not None:
+            return known
+        visitor = (await self.admission(door, token)).visitor
+        if visitor is None:  # the open link is nobody's seat
+            raise Refused(403)
+        return visitor
+
+    async def admission(self, door: Door, token: str) -> Admission:
+        """What the host says of a token; too many bad ones from one address, and it is not asked."""
+        # A token that was good before is no guess: its owner is not held up by others behind the same address.
+        is_guess = _digest(token) not in self._good
+        if is_guess:
+            self.front.attempt(door.request)
+        try:
+            found = await self.host.admit(token)
+        except Denied as denied:
+            self._good.pop(_digest(token), None)
+            raise Refused(403, str(denied)) from None
+        except Unreachable:
+            raise Refused(503, after=2) from None
+        if is_guess:
+            self.front.was_good(door.request)
+        if found.visitor is not None:
+            self._remember(token, found.visitor)
+        return found
+
+    async def is_good(self, token: str) -> bool:
+        """Whether a token that a browser holds is still somebody's."""
+        if self._remembered(token) is not None:
+            return True
+        try:
+            return (await self.host.admit(token)).visitor is not None
+        except (Denied, Unreachable):
+            return False
+
+    async def join(self, token: str) -> str:
+        """The personal token behind a link."""
+        try:
+            return await self.host.join(token)
+        except Denied as denied:
+            raise Refused(403, str(denied)) from None
+        except Unreachable:
+            raise Refused(503, after=2) from None
+
+    def _remembered(self, token: str) -> str | None:
+        visitor, until = self._good.get(_digest(token), ("", 0.0))
+        return visitor if until >= time.monotonic() else None
+
+    def _remember(self, token: str, visitor: str) -> None:
+        key = _digest(token)
+        self._good.pop(key, None)
+        self._good[key] = (visitor, time.monotonic() + REMEMBER)
+        if len(self._good) > MOST_REMEMBERED:
+            del self._good[next(iter(self._good))]
+
+    # Kernels.
+
+    async def hand_out(self, door: Door) -> Warm | None:
+        """A kernel for whose turn has come; None: wait. It speaks for the participant before its page is sent."""
+        if not self.visitors.enter(door.visitor, len(self.pool), time.monotonic()):
+            return None
+        if self.limit_rates and (wait := self.openings.take(door.visitor)):
+            raise Refused(429, after=wait)
+        warm = self.pool.take()
+        assert warm is not None, "the line lets nobody in without a warm kernel"
+        if self.check_token:
+            await self._bind(self.shown(door), warm.kernel)
+        former = self.visitors.seat(door.visitor, warm.kernel, time.monotonic())
+        if former is not None:
+            self.later(self._end_later(former))
+        return warm
+
+    async def _bind(self, token: str, kernel: str) -> None:
+        """Tell the host. A kernel of which it is not sure whether it was told is given to nobody else."""
+        try:
+            await self.host.bind(token, kernel)
+        except (Denied, Unreachable) as error:
+            self.later(self._shutdown(kernel))
+            raise Refused(403, str(error)) if isinstance(error, Denied) else Refused(503, after=2) from None
+
+    async def _end_later(self, kernel: str) -> None:
+        await asyncio.sleep(FAREWELL)
+        await self._shutdown(kernel)
+
+    @override
+    def owns(self, visitor: str, kernel: str) -> bool:
+        if not self.check_owner:
+            return kernel in self.kernel_manager
+        return self.visitors.owner(kernel) == visitor and kernel in self.kernel_manager
+
+    @override
+    async def state(self, visitor: str, kernel: str) -> State:
+        state = self.visitors.state(visitor, kernel)
+        if state == "here" and not await self.lives(kernel):
+            await self.end(kernel)
+            return "gone"
+        self.visitors.beat(kernel, time.monotonic())
+        return state
+
+    @override
+    def watched(self) -> dict[str, float]:
+        return self.visitors.seen()
+
+    @override
+    async def end(self, kernel: str) -> None:
+        self.visitors.left(kernel, time.monotonic())
+        await super().end(kernel)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    Gate.launch_instance()
