@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
-import shutil
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.bots import Bot
+from tests.conftest import needs
 from tests.processes import kernels_of, memory, parts
+from tests.screened import Screened
 
 PACE = (3.0, 6.0)
 """Seconds that a person takes for a reply."""
@@ -36,30 +37,20 @@ class Came:
 
 async def come(links: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Came], dict[str, Any]]:
     """Let all come and play to their codes; what each met, and the memory while all were there."""
-    from playwright.async_api import async_playwright
-
     rng = random.Random(seed)
     starts = sorted(rng.uniform(0, ARRIVING) for _ in links)
     screens = set(rng.sample(range(len(links)), browsers))
     inside = asyncio.Semaphore(0)
-    async with async_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-        path = shutil.which("chromium")
-        chrome = await playwright.chromium.launch(executable_path=path, args=flags) if browsers else None
+    async with chromium() as chrome:
 
         async def person(i: int, link: str) -> Came:
             await asyncio.sleep(starts[i])
             own = random.Random(f"{seed}/{i}")
-            if i in screens:
-                return await _browser(chrome, link, own, inside)
-            return await _bot(link, own, inside)
+            return await (_browser(chrome, link, own, inside) if i in screens else _bot(link, own, inside))
 
         people = [asyncio.ensure_future(person(i, link)) for i, link in enumerate(links)]
         weight = asyncio.ensure_future(_weigh(launcher, inside, len(links)))
-        came = await asyncio.gather(*people)
-        if chrome is not None:
-            await chrome.close()
-    return came, await weight
+        return await asyncio.gather(*people), await weight
 
 
 async def _weigh(launcher: int, inside: asyncio.Semaphore, n: int) -> dict[str, Any]:
@@ -83,46 +74,24 @@ async def _bot(link: str, rng: random.Random, inside: asyncio.Semaphore) -> Came
 
 
 async def _browser(chrome: Any, link: str, rng: random.Random, inside: asyncio.Semaphore) -> Came:
-    context = await chrome.new_context()
-    page = await context.new_page()
-    page.set_default_timeout(180_000)
-    admitted: list[float] = []
-    page.on("response", lambda r: admitted.append(time.monotonic()) if r.url == base and r.status == 200 else None)
-    base = link.split("join/")[0]
-    await page.goto(link)
-    came = time.monotonic()
-    await page.get_by_role("button", name="Continue").click()
-    start = page.get_by_role("button", name="Start")
-    await start.wait_for()
-    first = time.monotonic() - admitted[-1]
+    person = Screened(chrome, link, rng)
+    await person.come()
     inside.release()
-    await start.click()
-    said = []
-    unfold = page.get_by_role("button", name=re.compile("^Show: a box to type"))
-    await unfold.click()
-    box, send = page.get_by_label("Your reply with its tokens"), page.get_by_role("button", name="Send reply")
-    onward = page.get_by_role("button", name="Continue")
-    while True:
-        await page.wait_for_function(_READY)
-        if await onward.count():
-            break
-        await asyncio.sleep(rng.uniform(*PACE))
-        text = f"word-{rng.getrandbits(32):08x}"
-        deny = page.get_by_role("button", name="Deny", exact=True)
-        await box.fill(f"{text} [Deny]" if await deny.is_enabled() else text)
-        await send.click()
-        await page.wait_for_function("text => document.body.innerText.includes(text)", arg=text)
-        said.append(text)
-    await onward.click()
-    code = await page.locator(".nl-code").inner_text()
-    await context.close()
-    return Came("browser", admitted[-1] - came, first, code, said)
+    code = await person.play(PACE)
+    await person.close()
+    return Came("browser", person.queued, person.first, code, person.said)
 
 
-_READY = """() => {
-  const buttons = [...document.querySelectorAll("button")].filter((b) => b.offsetParent && !b.disabled);
-  return buttons.some((b) => b.innerText === "Send reply" || b.innerText === "Continue");
-}"""
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Any]:
+    """The system's browser, for many pages at once."""
+    from playwright.async_api import async_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(executable_path=needs("chromium", "chromium"), args=flags)
+        yield launched
+        await launched.close()
 
 
 def told(came: Sequence[Came], weight: dict[str, Any]) -> str:

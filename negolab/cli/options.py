@@ -15,6 +15,12 @@ GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a 
 Preset = Annotated[str | None, typer.Option(help="A preset of the game (see `negolab games`).")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; repeatable.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the deal; drawn if left out, and kept in the record.")]
+DB = "NEGOLAB_DB"
+"""The environment variable that names a database; what has a password in it is better said there."""
+Db = Annotated[
+    str | None,
+    typer.Option("--db", envvar=DB, metavar="URL", help="A file, or postgresql+psycopg://... (default: a file)."),
+]
 Module = Annotated[str | None, typer.Option(help="Module or .py file of the game, if it is not one of ours.")]
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from negolab.cli.options import DB, Db
 from negolab.cli.table import RUNS
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
@@ -19,7 +20,7 @@ def serve(
     study: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", help="A study for people.")] = None,
     port: Port = 8866,
     out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people",
-    db: Annotated[str | None, typer.Option(metavar="URL", help="Database (default: a file).")] = None,
+    db: Db = None,
     host: Annotated[str, typer.Option(help="Address that participants reach.")] = "127.0.0.1",
     public_url: Annotated[str | None, typer.Option(metavar="URL", help="What participants' links begin with.")] = None,
     behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy does TLS and names visitors.")] = False,
@@ -32,8 +33,9 @@ def serve(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
+    if db is not None:
+        os.environ[DB] = db  # a password in it would be seen in the list of processes
     given = {
-        "--db": db,
         "--public-url": public_url,
         "--certfile": certfile,
         "--keyfile": keyfile,

@@ -16,6 +16,7 @@ import typer
 
 from negolab import catalog
 from negolab.cli import standing
+from negolab.cli.options import Db
 from negolab.people import links as tokens
 from negolab.people import template
 from negolab.people.connection import location
@@ -26,12 +27,6 @@ from negolab.people.study import Study, read
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Studies for people, from a file in TOML.")
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")]
-Db = Annotated[
-    str | None,
-    typer.Option(
-        "--db", help="Database: a file, or a URL such as postgresql+psycopg://...; default: FILE.db beside it."
-    ),
-]
 _EVERY = 2.0
 """Seconds between two looks of `status --watch`."""
 

@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+from io import FileIO
 from pathlib import Path
 
 import tornado.httpserver
@@ -39,12 +40,13 @@ def listen(app: tornado.web.Application, path: Path, owner: str | None = None) -
     server = tornado.httpserver.HTTPServer(app, max_body_size=2**20)
     server.add_socket(bind_unix_socket(str(path), mode=0o600))
     if owner is not None:
-        shutil.chown(path, owner, owner)
+        shutil.chown(path, owner)
 
 
 async def run(args: argparse.Namespace) -> None:
     """Serve until a signal, or the end of the one who started it."""
-    database = Database(args.db)
+    # An address of a database may hold a password: "-" is the first line of our standard input.
+    database = Database(FileIO(0, closefd=False).readline().decode().strip() if args.db == "-" else args.db)
     database.claim()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

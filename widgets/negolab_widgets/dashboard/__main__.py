@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -56,8 +57,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _of_a_study(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("study", type=Path, nargs="?")
-    for name in ("--public-url", "--db", "--kernel-user"):
+    for name in ("--public-url", "--kernel-user"):
         serve.add_argument(name)
+    # An address with a password is not for the list of processes.
+    serve.add_argument("--db", default=os.environ.get("NEGOLAB_DB"))
     for name in ("--certfile", "--keyfile"):
         serve.add_argument(name, type=Path)
     serve.add_argument("--host", default=Plan.host)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import secrets
 import subprocess
@@ -151,10 +150,16 @@ def _checked(plan: Plan) -> tuple[Address, KernelUser | None]:
 
 def _host(plan: Plan, sockets: Sockets, user: KernelUser | None) -> Child:
     command = [sys.executable, "-P", "-m", plan.host_module, f"--seats={sockets.seats}", f"--desk={sockets.desk}"]
-    command += [f"--db={plan.database}", f"--out={plan.out.resolve()}"]
+    command += ["--db=-", f"--out={plan.out.resolve()}"]
     command += [] if plan.study is None else [f"--study={plan.study.resolve()}"]
     command += [] if user is None else [f"--owner={user.name}"]
-    return Child("the host", command, dict(os.environ), {"stdout": subprocess.DEVNULL})
+    return Child(
+        "the host",
+        command,
+        environment.scrubbed(),
+        {"stdout": subprocess.DEVNULL},
+        told=f"{plan.database}\n".encode(),
+    )
 
 
 def _start_host(child: Child) -> None:

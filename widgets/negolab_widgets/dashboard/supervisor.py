@@ -25,12 +25,14 @@ class GivenUp(RuntimeError):
 
 @dataclass
 class Child:
-    """A server. Its standard input is a pipe that only we hold: it ends when we are gone, killed or not."""
+    """A server. Its standard input is a pipe that only we hold: it ends when we are gone, killed or not. `told` is
+    written there at each start: what no list of processes and no environment should show."""
 
     name: str
     command: Sequence[str]
     env: dict[str, str]
     options: dict[str, Any] = field(default_factory=dict)
+    told: bytes = b""
     process: subprocess.Popen[bytes] | None = None
     _started: float = 0.0
     _quick: int = 0
@@ -40,8 +42,11 @@ class Child:
         """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once."""
         self._started = time.monotonic()
         self.process = subprocess.Popen(
-            self.command, env=self.env, stdin=subprocess.PIPE, start_new_session=True, **self.options
+            self.command, env=self.env, stdin=subprocess.PIPE, bufsize=0, start_new_session=True, **self.options
         )
+        if self.told and self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):  # it died at once: that is seen at the next look
+                self.process.stdin.write(self.told)
 
     def look(self) -> None:
         """Start it again if it died: at once the first time, then after longer and longer pauses."""
