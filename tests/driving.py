@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from negolab_widgets.lobby import title
+from negolab_widgets.matchmaking import title
 
 SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
 MOST_TABS = 150
@@ -79,11 +79,20 @@ Hand = Mouse | Keyboard
 # The lobby.
 
 
+def lobby(page: Any) -> None:
+    """Wait for the lobby; a match that still runs there is left."""
+    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match)$")).wait_for(timeout=60_000)
+    running = page.get_by_role("button", name="Leave this match")
+    if running.is_visible():
+        running.click()
+    page.get_by_role("button", name="Start the match").wait_for(timeout=20_000)
+
+
 def sit_down(hand: Hand, game: str, *, choose_game: bool = True) -> Any:
     """Start a match from the lobby; the table."""
     page = hand.page
+    lobby(page)
     start = page.get_by_role("button", name="Start the match")
-    start.wait_for(timeout=60_000)
     if choose_game:
         hand.choose(page.get_by_label("Game", exact=True), title(game))
         page.wait_for_timeout(400)

@@ -10,7 +10,7 @@ from negolab.catalog import names
 from negolab.record import Record
 from negolab.store import read
 from tests.conftest import Served
-from tests.driving import Keyboard, Mouse, faults, fits, play_to_the_end, run_notebook, shot, sit_down
+from tests.driving import MOVES, Keyboard, Mouse, faults, fits, lobby, play_to_the_end, run_notebook, shot, sit_down
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +47,7 @@ def check_result(table: Any, out: Any, game: str) -> None:
 def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
     page, errors = opened(chromium)
     page.goto(served.url)
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    lobby(page)
     assert faults(page) == []
     table = sit_down(hand(page), game)
     assert faults(page) == []
@@ -86,7 +86,7 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)
     hand = Keyboard(page)
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    lobby(page)
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
     for label in ("Game", "Seed of the deal"):
         hand.reach(page.get_by_label(label, exact=True))
@@ -121,10 +121,10 @@ def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> No
     page.on("request", lambda request: asked.append(request.url))
     page.goto(served.url)
     sit_down(Mouse(page), "split")
-    outside = [url for url in asked if not url.startswith((served.url, "data:", "blob:"))]
+    outside = [url for url in asked if not url.startswith((served.base, "data:", "blob:"))]
     assert outside == []
     for path in ("voila/files/play.ipynb", "voila/tree", "api/contents", "api/terminals"):
-        assert page.request.get(served.url + path).status in (403, 404, 405), path
+        assert page.request.get(served.base + path).status in (403, 404, 405), path
     page.close()
 
 
@@ -136,22 +136,29 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
     table.get_by_label("Your message").press_sequentially(words, delay=5)
     table.get_by_role("button", name="Send message without an offer").dblclick()
     page.wait_for_timeout(2500)
-    page.goto("about:blank")
-    page.wait_for_timeout(2500)
+    leave(page)
     said = [e.reply.text for e in read(served.out)[-1].events if hasattr(e, "reply") and words in e.reply.text]
     assert said == [words]
     page.close()
 
 
-def test_a_closed_page_keeps_what_was_played(served: Served, chromium: Any) -> None:
-    before = len(read(served.out))
+def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)
-    sit_down(Mouse(page), "trading")
+    table = sit_down(Mouse(page), "trading")
+    MOVES["trading"](Mouse(page), table)
+    page.wait_for_timeout(1000)
+    before = table.inner_text()
     page.goto("about:blank")
-    for _ in range(50):
-        if len(read(served.out)) > before:
-            break
-        page.wait_for_timeout(200)
+    page.goto(served.url)
+    page.locator(".nl-bar").wait_for(timeout=60_000)
+    assert page.locator(".nl-page .nl-page").inner_text() == before
+    leave(page)
     assert read(served.out)[-1].end == "ABORTED"
     page.close()
+
+
+def leave(page: Any) -> None:
+    """Leave the match; its record is kept by then."""
+    page.get_by_role("button", name="Leave this match").click()
+    page.get_by_role("button", name="Start the match").wait_for(timeout=20_000)

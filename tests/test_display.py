@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from negolab_widgets import display
+from negolab_widgets import showing
 
 import negolab as nl
 from negolab.catalog import names
@@ -17,7 +17,7 @@ from negolab.match import Match
 
 def shell() -> Any:
     made = InteractiveShell.instance()
-    display.register()
+    showing.register()
     return made
 
 

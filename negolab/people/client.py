@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,8 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import Seat
-from negolab.people.room import Unheard
+from negolab.match import clean
+from negolab.people.room import Unheard, sendable
 from negolab.people.scenes import Answer, Playing, Shown
 from negolab.people.sitting import Table
 
@@ -43,26 +43,33 @@ class Host:
     def __init__(self, socket: str) -> None:
         self.socket = socket
         self._client = httpx.Client(
-            transport=httpx.HTTPTransport(uds=socket), base_url="http://host", timeout=_PATIENCE
+            transport=httpx.HTTPTransport(uds=socket, verify=False), base_url="http://host", timeout=_PATIENCE
         )
 
     def ask(self, path: str, **body: Any) -> Any:
         """Post to a route and return what it says, None for nothing yet; `Unheard` with the reason it gives."""
         try:
-            return said(self._client.post(path, json=body))
+            return said(self._client.post(path, json=_plain(body)))
         except httpx.TransportError:
             raise Away(AWAY) from None
 
-    def arrive(self, kernel: str) -> tuple[str, str | None]:
+    async def arrival(self, kernel: str) -> tuple[str, str | None]:
         """Wait until this kernel is given to someone: their lease, and the file of a researcher's own game."""
-        while True:
-            try:
-                found = said(self._client.post("/arrive", json={"kernel": kernel}, timeout=_POLL))
-            except httpx.TransportError:
-                time.sleep(_AGAIN)
-                continue
-            if found is not None:
-                return found["lease"], found["module"]
+        async with self.asking() as client:
+            while True:
+                try:
+                    found = said(await client.post("/arrive", json={"kernel": kernel}))
+                except (httpx.TransportError, Unheard):
+                    await asyncio.sleep(_AGAIN)
+                    continue
+                if found is not None:
+                    return found["lease"], found["module"]
+
+    def asking(self) -> httpx.AsyncClient:
+        """For questions that wait for news."""
+        return httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(uds=self.socket, verify=False), base_url="http://host", timeout=_POLL
+        )
 
 
 class Page:
@@ -94,8 +101,7 @@ class Page:
 
     async def follow(self) -> None:
         """Ask for news until the page is replaced."""
-        transport = httpx.AsyncHTTPTransport(uds=self._host.socket)
-        async with httpx.AsyncClient(transport=transport, base_url="http://host", timeout=_POLL) as client:
+        async with self._host.asking() as client:
             while not self.replaced:
                 try:
                     params: dict[str, str | int] = {"lease": self._lease, "after": self._answer.version}
@@ -151,17 +157,23 @@ class HostChair:
     def table(self) -> Table:
         """What stands before the seat; when the page has gone on from the match, as it was last."""
         scene = self._page.scene
-        if isinstance(scene, Playing) and scene.match == self._last.match:
+        if isinstance(scene, Playing) and self._on():
             self._last = scene
         plain = self._last.table
         seen = catalog.read_seen(self._class, plain["seen"])
         return msgspec.convert({**plain, "seen": seen}, type=Table)
 
     def say(self, text: str, turn: int) -> str:
+        sendable(text)
         return self._page.act("say", match=self._last.match, text=text, turn=turn)
 
     def watch(self, changed: Callable[[], None]) -> None:
-        self._page.watch(changed)
+        self._page.watch(lambda: changed() if self._on() else None)
+
+    def _on(self) -> bool:
+        """Whether the page still shows this match."""
+        scene = self._page.scene
+        return isinstance(scene, Playing) and scene.match == self._last.match
 
 
 def told(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
@@ -179,4 +191,15 @@ def said(response: httpx.Response) -> Any:
         return response.json()
     if response.status_code == 409:
         raise Elsewhere(ELSEWHERE)
-    raise Unheard(response.json().get("why", AWAY))
+    try:
+        why = response.json()["why"]
+    except (ValueError, KeyError):
+        raise Away(AWAY) from None
+    raise Unheard(why)
+
+
+def _plain(value: Any) -> Any:
+    """A value that can be written as UTF-8: a page may send lone surrogates."""
+    if isinstance(value, str):
+        return clean(value)
+    return {name: _plain(inner) for name, inner in value.items()} if isinstance(value, dict) else value

@@ -27,6 +27,14 @@ class Unheard(Exception):
     """Words that did not reach the match: it stands as it stood. The reason is for the person."""
 
 
+def sendable(text: str) -> None:
+    """`Unheard` for words that are none, or too many."""
+    if not text.strip():
+        raise Unheard("There is nothing to send yet: write a message or choose an option.")
+    if len(text) > LONGEST:
+        raise Unheard(f"Your message has {len(text)} characters; {LONGEST} are the most.")
+
+
 class Chair(Protocol):
     """A seat at a match, in this process or through the host: all that a person's controls need."""
 
@@ -110,10 +118,7 @@ class Room:
             raise Unheard("The match is over." if match.ended else "It is not your turn.")
         if turn != sitting.turn:
             raise Unheard("The table has changed since. Look again, then answer.")
-        if not text.strip():
-            raise Unheard("There is nothing to send yet: write a message or choose an option.")
-        if len(text) > LONGEST:
-            raise Unheard(f"Your message has {len(text)} characters; {LONGEST} are the most.")
+        sendable(text)
         events = match.submit(seat, Reply(text, via="table"))
         self._settle()
         refused = sitting.refusal(match, events)

@@ -1,19 +1,17 @@
-"""How games, matches, records, observations and players show themselves in a notebook: registered when
-`negolab_widgets` is imported, so that the engine knows nothing of it."""
+"""How games, matches, records, observations and players show themselves in a notebook, so that the engine knows
+nothing of it; `showing` registers it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from IPython.core.getipython import get_ipython
 
 from negolab import catalog
 from negolab.analysis import stats
 from negolab.analysis.summary import tally
 from negolab.catalog import AnyGame
-from negolab.game import SEATS, Game, Observation, observe
+from negolab.game import SEATS, Observation, observe
 from negolab.match import Match
 from negolab.players.player import Scripted
 from negolab.record import Record, final
@@ -28,16 +26,6 @@ MOST_ROWS = 20
 
 MOST_CARDS = 40
 """Steps that a record shows."""
-
-
-def register() -> None:
-    """Teach this notebook how to show our values; outside IPython it does nothing."""
-    shell: Any = get_ipython()
-    if shell is None:
-        return
-    formatter = shell.display_formatter.formatters["text/html"]
-    for kind, show in SHOWN.items():
-        formatter.for_type(kind, show)
 
 
 def page(*parts: object) -> Markup:
@@ -140,14 +128,3 @@ def shown_plain(value: Any) -> str:
 
 def _first_paragraph(text: str | None) -> str:
     return " ".join((text or "").split("\n\n")[0].split())
-
-
-SHOWN: dict[type, Callable[[Any], str | None]] = {
-    Game: game,
-    Match: match,
-    Record: record,
-    Observation: observation,
-    Scripted: player,
-    list: records,
-}
-"""What is shown by what. A list that is not one of records shows itself as always."""

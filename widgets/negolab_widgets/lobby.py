@@ -11,36 +11,49 @@ from typing import Any
 import ipywidgets as w
 
 from negolab import catalog
-from negolab.game import Seat, other
-from negolab.match import Match
-from negolab.play import made
+from negolab.game import other
+from negolab.people.room import Unheard
 from negolab.players.player import Scripted, players
-from negolab.store import Store
 from negolab_widgets import html, page
-from negolab_widgets.places import OUT
-from negolab_widgets.seat import HumanSeat
+from negolab_widgets.arrival import Arrival
+from negolab_widgets.matchmaking import AtHost, Local, Matchmaker, Wish, title
+from negolab_widgets.places import DESK, OUT
 from negolab_widgets.suitable import suitable
-from negolab_widgets.tables.controls import column, warning
+from negolab_widgets.tables.controls import column, shown_if, warning
 
 log = logging.getLogger("negolab.widgets")
 
 LEAVE, AGAIN = "Leave this match", "Choose another match"
 
-TITLES = {
-    "balloon": "Balloon: agree on a set of items",
-    "bargaining": "Bargaining: agree on a price",
-    "split": "Split: divide what is there",
-    "trading": "Trading: exchange goods",
-}
-
 
 class Lobby(w.VBox):  # type: ignore[misc]
     """Pick one of the games and play it against a scripted opponent. `game` fixes the choice, `preset` is chosen at
-    first; `out` is the folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`)."""
+    first; `out` is the folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`). On the served page the
+    host plays, and a page that is loaded again goes on with the match that runs."""
 
     def __init__(self, game: str | None = None, *, preset: str | None = None, out: str | Path | None = None) -> None:
-        self._out = Path(out or os.environ.get(OUT) or "data/runs/people")
-        names = catalog.names() if game is None else [game]
+        folder, desk = Path(out or os.environ.get(OUT) or "data/runs/people"), os.environ.get(DESK)
+        at_host = bool(desk) and out is None
+        self._maker: Matchmaker = AtHost(str(desk), self._over) if at_host else Local(folder, self._over)
+        self._form, (style, self._shield) = self._built(catalog.names() if game is None else [game]), page.head()
+        children = [style, self._shield, self._form, self._table, self._notice]
+        if at_host:
+            # Until a browser draws the page nobody may be here, and whoever goes on with a running match takes it
+            # from the page that has it.
+            children.append(Arrival(lambda: self._guarded(self._come)))
+            shown_if(self._form, False)
+        else:
+            # A page that is closed ends its kernel: what was played until then is kept.
+            atexit.register(self._guarded, self._leave)
+        super().__init__(children=children)
+        self.add_class("nl-page")
+        self._guarded(self._choices)
+        if preset is not None:
+            catalog.load(self._game.value, preset=preset)  # says what is wrong with it
+            self._preset.value = preset
+
+    def _built(self, names: list[str]) -> w.VBox:
+        """Make the widgets; the form."""
         self._game = w.Dropdown(description="Game", options=[(title(name), name) for name in names])
         self._preset = w.Dropdown(description="Preset")
         self._opponent = w.Dropdown(description="Opponent")
@@ -56,26 +69,11 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._preset.observe(lambda _: self._guarded(self._opponents), "value")
         self._start.on_click(lambda _: self._guarded(self._sit))
         self._again.on_click(lambda _: self._guarded(self._leave))
-        form = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
-        form.add_class("nl-form")
-        head = html.join(
-            [
-                html.element("h1", "Play a negotiation game"),
-                html.element("p", "Choose a game and who sits across the table. What you play is kept as a record."),
-            ]
-        )
-        self._match: Match | None = None
-        self._kept: set[str] = set()
-        # A page that is closed ends its kernel: what was played until then is kept.
-        atexit.register(self._guarded, self._leave)
-        self._form = column(w.HTML(head), form, self._about, self._start)
-        style, self._shield = page.head()
-        super().__init__(children=[style, self._shield, self._form, self._table, self._notice])
-        self.add_class("nl-page")
-        self._guarded(self._choices)
-        if preset is not None:
-            catalog.load(self._game.value, preset=preset)  # says what is wrong with it
-            self._preset.value = preset
+        fields = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
+        fields.add_class("nl-form")
+        said = "Choose a game and who sits across the table. What you play is kept as a record."
+        head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", said)])
+        return column(w.HTML(head), fields, self._about, self._start)
 
     def _choices(self) -> None:
         presets = catalog.games().get(self._game.value) or tuple(catalog.presets(catalog.module(self._game.value)))
@@ -101,49 +99,43 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _sit(self) -> None:
         self._leave()  # a press of a button that is not shown any more
-        game = catalog.load(self._game.value, preset=self._preset.value)
-        seat: Seat = self._seat.value
-        names = {seat: "person", other(seat): self._opponent.value}
-        match = Match(game, seed=_seed(self._seed.value), players=names)
-        opponent = made(self._opponent.value, game, match.seed or 0, other(seat))
-        table = HumanSeat(match, seat, {other(seat): opponent}, title=title(self._game.value), keep=self._keep)
+        wish = Wish(
+            self._game.value, self._preset.value, self._opponent.value, self._seat.value, _seed(self._seed.value)
+        )
+        self._again.description = LEAVE
+        self._show(self._maker.sit(wish))
+
+    def _show(self, table: w.Widget) -> None:
         self._notice.value = ""
-        self._match = match
-        self._again.description = AGAIN if match.ended else LEAVE
         self._table.children = [table, self._again]
         self._form.layout.display = "none"
 
+    def _come(self) -> None:
+        """Somebody is here: go on with the match that runs already, if there is one."""
+        try:
+            if not self._table.children and (table := self._maker.resumed()) is not None:
+                self._show(table)
+        finally:
+            shown_if(self._form, not self._table.children)
+
     def _leave(self) -> None:
-        if self._match is not None:
-            self._match.abort("left by the person")
-            if self._match.id not in self._kept:
-                self._keep(self._match)
-        self._match = None
+        self._maker.leave()
         self._table.children = []
         self._form.layout.display = None
         self._shield.focus()
 
-    def _keep(self, match: Match) -> str:
-        with Store(self._out, wait=3).free() as store:
-            store.append(match.record())
-        self._kept.add(match.id)
+    def _over(self) -> None:
         self._again.description = AGAIN
-        return f"Kept as record {match.id[:12]}."
 
     def _guarded(self, work: Any) -> None:
         """Run a callback; what the person can mend is said, anything else only in the log."""
         try:
             work()
-        except ValueError as error:
+        except (ValueError, Unheard) as error:
             self._notice.value = warning(str(error))
         except Exception:
             log.exception("the lobby failed")
             self._notice.value = warning("Something went wrong on our side.")
-
-
-def title(game: str) -> str:
-    """What a game is called on screen."""
-    return TITLES.get(game, game)
 
 
 def _first_paragraph(text: str | None) -> str:

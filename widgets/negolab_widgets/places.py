@@ -8,3 +8,9 @@ SOURCE = "NEGOLAB_RECORDS"
 
 MODULE = "NEGOLAB_MODULE"
 """The module or file of a game that is not ours, so that its records can be read."""
+
+SEATS = "NEGOLAB_SEATS"
+"""The host's socket for participants' pages."""
+
+DESK = "NEGOLAB_DESK"
+"""The host's socket for the researcher's pages."""
