@@ -422,3 +422,27 @@ def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[st
         assert site.scene(id) == before
 
     run(scene())
+
+
+def test_deleted_words_are_in_no_file_while_the_host_runs(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
+        assert any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+        site.act(id, "leave")
+        assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+
+    run(scene())
+
+
+def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.house.fault(site.leases[id], RuntimeError("the disk is full"))
+        assert site.house.monitor()["people"][0]["errors"] == 1
+        assert "the disk is full" in site.house.monitor()["errors"][0]
+
+    run(scene())

@@ -71,3 +71,13 @@ def _settings(connection: Any, _: Any) -> None:
 def _begin(connection: Connection) -> None:
     # A writer takes the lock at once: one that reads first and writes later could be refused in between.
     connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")
+
+
+def forget(engine: sa.Engine) -> None:
+    """Let nothing stay in a file beside the database that was deleted from it: SQLite's log keeps what it wrote."""
+    if engine.dialect.name == "sqlite":
+        connection = engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.close()

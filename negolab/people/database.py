@@ -24,7 +24,7 @@ from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import Seat
 from negolab.match import clean
 from negolab.people.assign import assign
-from negolab.people.connection import connect, location
+from negolab.people.connection import connect, forget, location
 from negolab.people.schema import SCHEMA, answers, events, matches, meta, metadata, notes, participants, seats, studies
 from negolab.record import Header, Record
 
@@ -279,6 +279,7 @@ class Database:
             mine = sa.select(seats.c.match, seats.c.seat).where(seats.c.participant == id)
             for match, seat in c.execute(mine).all():
                 _purge(c, match, seat)
+        forget(self._engine)
 
     # Matches.
 

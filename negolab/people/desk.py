@@ -31,7 +31,7 @@ class Desk:
         rooms.changed = lambda sat: self._visit(sat).touch()
         for sat in database.matches(None, running=True):
             rooms.resume(sat)
-        rooms.file_all(None)
+        rooms.file_all()
 
     # Free play.
 

@@ -54,7 +54,7 @@ async def run(args: argparse.Namespace) -> None:
         loop.add_signal_handler(sign, stop.set)
     _end_with_parent(loop, stop)
     store = (lambda: Store(args.out, wait=3).free()) if args.out else None
-    house = House(database, read(args.study), Rooms(database, store)) if args.study else None
+    house = House(database, read(args.study), Rooms(database)) if args.study else None
     own = Desk(database, Rooms(database, store), house)
     if house is not None and args.seats:
         listen(seats(house), args.seats, args.owner)

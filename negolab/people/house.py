@@ -58,7 +58,6 @@ class House:
                 database.purge(who.id)  # the host may have ended before it came to that
         for sat in database.matches(study.name, running=True):
             self._resume(sat)
-        rooms.file_all(study.name)
 
     def _visit(self, id: str) -> Visit:
         return self._visits.setdefault(id, Visit())
@@ -358,6 +357,12 @@ class House:
     def module(self) -> str | None:
         """The file of a researcher's own game, which a page must load; None: the game is ours."""
         return self.study.game if self.study.game.endswith(".py") else None
+
+    def fault(self, lease: str, error: BaseException) -> None:
+        """Note a fault of ours for the experimenter: at whose page, and of which kind."""
+        who = self._database.leased(self.study.name, lease=lease)
+        of = {"study": self.study.name, "participant": None if who is None else who.id}
+        self._database.note("error", "host", **of, detail=f"{type(error).__name__}: {error}"[:300])
 
     def monitor(self) -> dict[str, Any]:
         """Who is where, as plain data, and `present`: the numbers of those whose pages are open now."""

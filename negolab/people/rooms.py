@@ -90,7 +90,7 @@ class Rooms:
         players = _players(match, tuple(people))
         room = Room(match, players, keep=self._keep, delay=_delay(delay))
         if match.ended is not None:
-            self._file(sat, match.record())
+            self._file(match.record())
         return self._open(sat, room, limits)
 
     def resume(self, sat: Sat, limits: Limits = FREE, delay: Delay = AT_ONCE) -> Room:
@@ -150,33 +150,27 @@ class Rooms:
         sat = self._sat[match.id]
         self._database.append(match.id, seq, news, self.endings(sat, last) if isinstance(last, Ended) else {})
         if isinstance(last, Ended):
-            self._file(sat, self._database.record(match.id))
+            self._file(self._database.record(match.id))
 
-    def file_all(self, study: str | None) -> None:
-        """Write the finished records of a study that the folder lacks: a host that was killed may have left some."""
+    def file_all(self) -> None:
+        """Write the finished records that the folder lacks: a host that was killed may have left some."""
         if self._store is not None:
-            done = [sat for sat in self._database.matches(study) if sat.ended is not None]
+            done = [sat.id for sat in self._database.matches() if sat.ended is not None]
             with self._store() as store:
                 there = store.ids()
-                for sat in done:
-                    if sat.id not in there and _settled(sat, record := self._database.record(sat.id)):
-                        store.append(record)
+                for id in done:
+                    if id not in there:
+                        store.append(self._database.record(id))
 
-    def _file(self, sat: Sat, record: Record) -> None:
+    def _file(self, record: Record) -> None:
         """Append a finished record to the folder; where that fails it is in the database, and written at a restart."""
-        if self._store is None or not _settled(sat, record):
+        if self._store is None:
             return
         try:
             with self._store() as store:
                 store.append(record)
         except (OSError, ValueError):
             log.exception("a finished record could not be written to the folder; the database has it")
-
-
-def _settled(sat: Sat, record: Record) -> bool:
-    """Whether nobody can take their words back any more: who played to the end of a study cannot leave it."""
-    last = record.events[-1]
-    return sat.study is None or (not sat.practice and isinstance(last, Ended) and last.reason is None)
 
 
 def _players(match: Match, people: Sequence[Seat]) -> dict[Seat, Player]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -56,8 +57,12 @@ class Handler(tornado.web.RequestHandler):
 
     @override
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        if not isinstance(value, Refused | Replaced | tornado.web.HTTPError):
-            log.error("a request failed", exc_info=(typ, value, tb))
+        if isinstance(value, Refused | Replaced | tornado.web.HTTPError):
+            return
+        log.error("a request failed", exc_info=(typ, value, tb))
+        if (note := self.settings.get("fault")) is not None:
+            with suppress(Exception):  # the database may be what failed; the log has it in any case
+                note(self.get_argument("lease", "") or self.text("lease"), value)
 
 
 class Health(Handler):
@@ -163,7 +168,8 @@ def seats(house: House) -> tornado.web.Application:
     of, pages = {"house": house}, {"pages": house}
     about = {"title": house.study.title, "study": house.study.name}
     return _app(
-        [
+        fault=house.fault,
+        routes=[
             (r"/health", Health, about),
             (r"/admit", Admit, of),
             (r"/join", Join, of),
@@ -172,7 +178,7 @@ def seats(house: House) -> tornado.web.Application:
             (r"/scene", Scene, pages),
             (r"/now", Now, pages),
             (r"/act", Act, pages),
-        ]
+        ],
     )
 
 
@@ -181,7 +187,7 @@ def desk(of: Desk) -> tornado.web.Application:
     orders = {"play": of.play, "playing": of.playing, "monitor": of.monitor, "end": of.end}
     pages = {"pages": of}
     return _app(
-        [
+        routes=[
             (r"/health", Health, {"title": of.title, "study": ""}),
             (r"/scene", Scene, pages),
             (r"/now", Now, pages),
@@ -191,5 +197,7 @@ def desk(of: Desk) -> tornado.web.Application:
     )
 
 
-def _app(routes: list[Any]) -> tornado.web.Application:
-    return tornado.web.Application(routes, default_handler_class=Handler, log_function=lambda handler: None)
+def _app(routes: list[Any], fault: Callable[[str, BaseException], None] | None = None) -> tornado.web.Application:
+    return tornado.web.Application(
+        routes, default_handler_class=Handler, log_function=lambda handler: None, fault=fault
+    )
