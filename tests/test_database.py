@@ -21,7 +21,8 @@ import sqlalchemy as sa
 from negolab import catalog
 from negolab.events import Ended, Rejected, Replied
 from negolab.match import Match
-from negolab.people.database import PURGED, Database, location
+from negolab.people.connection import location
+from negolab.people.database import PURGED, Database
 from negolab.play import made, play
 
 pytest_plugins = ("tests.databases",)

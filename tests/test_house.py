@@ -72,7 +72,7 @@ class Site:
     def visit(self, token: str, id: str, kernel: str = "k") -> str | None:
         replaced = self.house.door.bind(token, f"{kernel}-{id}")
         self.leases[id] = self.database.participant(id).lease or ""  # type: ignore[union-attr]
-        self.house._visit(id)._left = float("inf")  # its page is open
+        self.house.visits.of(id)._left = float("inf")  # its page is open
         return replaced
 
     def act(self, id: str, kind: str, **more: Any) -> Answer:
@@ -225,7 +225,7 @@ def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
         assert {site.scene(one).seat, site.scene(two).seat} == {"A", "B"}
         assert isinstance(site.scene(three), Waiting)
         site.restart()
-        site.house._visit(three)._left = site.house._visit(four)._left = float("inf")
+        site.house.visits.of(three)._left = site.house.visits.of(four)._left = float("inf")
         assert isinstance(site.scene(three), Waiting)
         site.act(four, "start")
         assert site.scene(three).match == site.scene(four).match
@@ -240,7 +240,7 @@ def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
         site = Site(tmp_path, study(PAIRS))
         one, two, three = site.come(3)
         site.act(one, "start")
-        site.house._visit(one)._left = 0.0
+        site.house.visits.of(one)._left = 0.0
         site.act(two, "start")
         assert isinstance(site.scene(two), Waiting)
         site.act(three, "start")
@@ -258,7 +258,7 @@ def test_when_nobody_comes_it_goes_as_the_study_says(tmp_path: Path, then: str, 
         site.act(id, "start")
         assert isinstance(site.scene(id), Waiting)
         await asyncio.sleep(0.06)
-        site.house.tick()
+        site.house.course.tick()
         assert site.status(id) == status
         if then == "end":
             assert site.scene(id).code == "ALONE"
@@ -280,7 +280,7 @@ def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path) -> None:
         assert 0 < site.scene(asked).left <= 0.05
         assert site.scene(other).left is None
         await asyncio.sleep(0.06)
-        site.house.tick()
+        site.house.course.tick()
         assert (site.status(asked), site.status(other)) == ("timeout", "partner")
         assert (site.scene(asked).code, site.scene(other).code) == ("LATE", "LEFT")
         record = site.database.record(sat.id)
@@ -444,5 +444,34 @@ def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
         site.house.fault(site.leases[id], RuntimeError("the disk is full"))
         assert site.house.monitor()["people"][0]["errors"] == 1
         assert "the disk is full" in site.house.monitor()["errors"][0]
+
+    run(scene())
+
+
+def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 0.05'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        site.house.course._looked = 0.0
+        site.house.course.tick()
+        assert site.status(id) == "playing"
+        await asyncio.sleep(0.06)
+        site.house.course._looked = 0.0
+        site.house.course.tick()
+        assert (site.status(id), site.scene(id).code) == ("timeout", "LATE")
+
+    run(scene())
+
+
+@pytest.mark.parametrize("kernel", ["%", "_", "k", ""])
+def test_no_kernel_gets_a_lease_by_a_name_like_anothers(tmp_path: Path, kernel: str) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        site.come(2)
+        assert await site.house.door.arrive(kernel, 0.01) is None
 
     run(scene())

@@ -69,7 +69,7 @@ def _tick(house: House | None, own: Desk) -> None:
     try:
         own.tick()
         if house is not None:
-            house.tick()
+            house.course.tick()
     except Exception:
         # The next look tries again: a full disk or a database that is away must not stop the clocks.
         log.exception("a look at the clocks failed")

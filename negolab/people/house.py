@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,20 +10,18 @@ from typing import Any
 import msgspec
 
 from negolab import catalog
-from negolab.events import Ended
-from negolab.game import SEATS, Seat
-from negolab.match import Match
-from negolab.people.database import ACTIVE, Database, Participant, Sat
+from negolab.game import Seat
+from negolab.people.course import Course
+from negolab.people.database import Database, Participant, Sat
 from negolab.people.door import Door, Refused
-from negolab.people.parts import ENDINGS, Ending, Treatment
+from negolab.people.parts import ENDINGS, Ending
 from negolab.people.questions import checked
 from negolab.people.room import Room, Unheard
-from negolab.people.rooms import PERSON, Rooms
+from negolab.people.rooms import Rooms
 from negolab.people.scenes import Answer, Asked, Closed, Consent, Instructions, Playing, Shown, Waiting
 from negolab.people.status import status
 from negolab.people.study import Study
-from negolab.people.visit import Visit
-from negolab.play import derived
+from negolab.people.visit import Visits
 
 log = logging.getLogger("negolab.people")
 
@@ -47,26 +44,18 @@ class House:
         self.study = study
         self._database, self._rooms = database, rooms
         self.door = Door(database, study)
-        self.door.came = lambda id: self._visit(id).touch()
-        self._visits: dict[str, Visit] = {}
-        self._queue: dict[str, float] = {}
-        self._why: dict[str, Mapping[str, Ending]] = {}
-        rooms.endings = self._endings
-        rooms.changed = self._changed
+        self.visits = Visits()
+        self.door.came = lambda id: self.visits.of(id).touch()
         for who in database.participants(study.name):
             if who.status == "withdrawn":
                 database.purge(who.id)  # the host may have ended before it came to that
-        for sat in database.matches(study.name, running=True):
-            self._resume(sat)
-
-    def _visit(self, id: str) -> Visit:
-        return self._visits.setdefault(id, Visit())
+        self.course = Course(database, study, rooms, self.visits)
 
     # What a page shows.
 
     async def scene(self, lease: str, after: int, seconds: float) -> Answer:
         """The scene of the one who holds the lease, as soon as its version is not `after`."""
-        visit = self._visit(self.door.leased(lease).id)
+        visit = self.visits.of(self.door.leased(lease).id)
         await visit.newer(after, seconds)
         return self._answer(self.door.leased(lease).id)
 
@@ -76,7 +65,7 @@ class House:
 
     def _answer(self, id: str, **more: str) -> Answer:
         scene = self._shown(self.door.participant(id))
-        return Answer(self._visit(id).version, scene, **more)
+        return Answer(self.visits.of(id).version, scene, **more)
 
     def _shown(self, who: Participant) -> Shown:
         title, study = self.study.title, self.study
@@ -94,11 +83,11 @@ class House:
             return self._shown(self.door.participant(who.id))
         if who.status == "complete":
             return self._asked(who, "after") or self._closed(who)
-        if who.id not in self._queue:
-            self._go_on(who)  # the host ended between a click and what it does
-            if who.id not in self._queue:
+        if who.id not in self.course.waiting:
+            self.course.go_on(who)  # the host ended between a click and what it does
+            if who.id not in self.course.waiting:
                 return self._shown(self.door.participant(who.id))
-        waited = time.monotonic() - self._queue[who.id]
+        waited = time.monotonic() - self.course.waiting[who.id]
         return Waiting(title=title, waited=waited, left=max(0.0, study.pairing.wait - waited))
 
     def _bare(self, sat: Sat) -> bool:
@@ -119,7 +108,7 @@ class House:
         return Closed(title=self.study.title, text=text, code=self.study.codes.get(ending, ""))
 
     def _playing(self, who: Participant, sat: Sat) -> Playing:
-        room = self._resume(sat)
+        room = self.course.room(sat)
         seat: Seat = next(seat for seat, id in sat.people.items() if id == who.id)
         label = f"Practice {sat.practice} of {self.study.practice.matches}" if sat.practice else ""
         left = None if room.match.ended else self._rooms.clock(sat.id).left(seat)
@@ -145,7 +134,7 @@ class House:
             refused = done(who, act)
         except Unheard as why:
             return self._answer(who.id, unheard=str(why))
-        self._visit(who.id).touch()
+        self.visits.of(who.id).touch()
         return self._answer(who.id, refused=refused)
 
     def _at(self, who: Participant, *kinds: type) -> Any:
@@ -174,9 +163,7 @@ class House:
 
     def _start(self, who: Participant, act: Mapping[str, Any]) -> str:
         self._at(who, Instructions)
-        fixed = self._unmatched()
-        self._database.start(who.id, self.study.cells, seed=self.study.seed, fixed=fixed)
-        self._go_on(self.door.participant(who.id))
+        self.course.start(who)
         return ""
 
     def _say(self, who: Participant, act: Mapping[str, Any]) -> str:
@@ -188,135 +175,29 @@ class House:
         if act.get("match") != sat.id:
             raise Unheard("The page has moved on since.")
         seat = next(seat for seat, id in sat.people.items() if id == who.id)
-        return self._resume(sat).say(seat, text, turn)
+        return self.course.room(sat).say(seat, text, turn)
 
     def _next(self, who: Participant, act: Mapping[str, Any]) -> str:
         if not self._at(who, Playing).onward:
             raise Unheard("The match is not over yet.")
         sat = self._database.matches(self.study.name, participant=who.id)[who.passed]
         self._database.change(who.id, passed=who.passed + 1)
-        if all(id == who.id for id in sat.people.values()):
-            self._rooms.close(sat.id)
+        self._rooms.close(sat.id)  # a partner who still looks at it has it opened again
         if who.status != "complete":
-            self._go_on(self.door.participant(who.id))
+            self.course.go_on(self.door.participant(who.id))
         return ""
 
     def _leave(self, who: Participant, act: Mapping[str, Any]) -> str:
         if isinstance(self._shown(who), Closed):
             raise Unheard("The study is over for you already.")
-        self._stop(who, "withdrawn", "a participant left the study")
+        self.course.stop(who, "withdrawn", "a participant left the study")
         self._database.withdraw(who.id)
         for sat in self._database.matches(self.study.name, participant=who.id):
             self._rooms.close(sat.id)
-            self._changed(sat)
+            self.course.changed(sat)
         return ""
 
-    # From one match to the next.
-
-    def _go_on(self, who: Participant) -> None:
-        """Begin the next match of a participant, or let them wait for another one."""
-        treatment = self.study.treatment(str(who.treatment))
-        if who.passed < self.study.practice.matches:
-            self._practise(who, treatment)
-        elif treatment.opponent is not None:
-            self._meet(who, treatment, treatment.opponent)
-        else:
-            self._database.change(who.id, status="waiting")
-            self._queue.setdefault(who.id, time.monotonic())
-            self.pair()
-
-    def _seed(self, who: Participant, *purpose: str | int) -> int:
-        return derived(self.study.seed, self.study.name, who.number, *purpose)
-
-    def _seat(self, who: Participant, treatment: Treatment) -> Seat:
-        if treatment.seat != "random":
-            return treatment.seat
-        return random.Random(self._seed(who, "seat")).choice(SEATS)
-
-    def _practise(self, who: Participant, treatment: Treatment) -> None:
-        practice, n = self.study.practice, who.passed + 1
-        seat = self._seat(who, treatment)
-        names: dict[Seat, str] = {s: PERSON if s == seat else practice.opponent for s in SEATS}
-        match = Match(self.study.loaded(practice), seed=self._seed(who, "practice", n), players=names)
-        self._begin(match, {seat: who.id}, treatment, practice=n)
-
-    def _meet(self, who: Participant, treatment: Treatment, player: str) -> None:
-        seat = self._seat(who, treatment)
-        names: dict[Seat, str] = {s: PERSON if s == seat else player for s in SEATS}
-        match = Match(self.study.loaded(treatment), seed=self._seed(who, "deal"), players=names)
-        self._begin(match, {seat: who.id}, treatment)
-
-    def _begin(self, match: Match, people: dict[Seat, str | None], treatment: Treatment, practice: int = 0) -> None:
-        self._rooms.begin(
-            match,
-            people,
-            study=self.study.name,
-            treatment=treatment.name,
-            practice=practice,
-            limits=self.study.limits,
-            delay=treatment.delay,
-        )
-
-    def _resume(self, sat: Sat) -> Room:
-        delay = self.study.treatment(str(sat.treatment)).delay
-        return self._rooms.resume(sat, self.study.limits, delay)
-
-    # Pairs.
-
-    def _unmatched(self) -> str | None:
-        """The treatment of somebody who started and has no one to play with yet: the next one joins them."""
-        alone: dict[str, int] = {}
-        playing = {
-            id for sat in self._database.matches(self.study.name) if not sat.practice for id in sat.people.values()
-        }
-        for who in self._database.participants(self.study.name):
-            if who.status in ACTIVE and who.id not in playing and self.study.treatment(str(who.treatment)).paired:
-                alone[str(who.treatment)] = alone.get(str(who.treatment), 0) + 1
-        return next((name for name, n in alone.items() if n % 2), None)
-
-    def pair(self) -> None:
-        """Seat those who wait and are there, in the order of their coming; end the wait that took too long."""
-        for treatment in self.study.treatments:
-            here = [who for who in self._waiting(treatment.name) if self._visit(who.id).present]
-            for first, second in zip(here[::2], here[1::2], strict=False):
-                self._match(first, second, treatment)
-        for id, since in list(self._queue.items()):
-            if time.monotonic() - since > self.study.pairing.wait:
-                self._unpaired(self.door.participant(id))
-
-    def _waiting(self, treatment: str) -> list[Participant]:
-        return [who for id in self._queue if (who := self.door.participant(id)).treatment == treatment]
-
-    def _match(self, first: Participant, second: Participant, treatment: Treatment) -> None:
-        rng = random.Random(self._seed(first, "pair", second.number))
-        people: list[str | None] = rng.sample([first.id, second.id], 2)
-        names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
-        match = Match(self.study.loaded(treatment), seed=self._seed(first, "deal"), players=names)
-        for who in (first, second):
-            del self._queue[who.id]
-        self._begin(match, dict(zip(SEATS, people, strict=True)), treatment)
-
-    def _unpaired(self, who: Participant) -> None:
-        """Nobody came within the wait limit."""
-        del self._queue[who.id]
-        player = self.study.pairing.player
-        if player is None:
-            self._database.change(who.id, "unpaired", actor="host", status="unpaired", ended=time.time())
-        else:
-            self._meet(who, self.study.treatment(str(who.treatment)), player)
-        self._visit(who.id).touch()
-
-    # Time, and ends.
-
-    def tick(self) -> None:
-        """What time does: limits that run out, waits that end, answers that must be asked for again."""
-        for sat, room, seats in self._rooms.late():
-            late: dict[str, Ending] = {id: "timeout" if s in seats else "partner" for s, id in sat.people.items() if id}
-            names = " and ".join(f"seat {seat}" for seat in seats)
-            self._why[sat.id] = late
-            room.stop(f"{names} did not answer in time")
-        self._rooms.nudge()
-        self.pair()
+    # What the experimenter does and sees.
 
     def end(self, number: int, reason: str) -> None:
         """The experimenter ends the study for a participant, with a reason."""
@@ -327,31 +208,11 @@ class House:
             raise Refused("Give a reason: it is kept.")
         if who.status in ENDINGS:
             raise Refused(f"Participant {who.number} has ended already ({who.status}).")
-        self._stop(who, "ended", f"ended by the experimenter: {reason.strip()}")
+        self.course.stop(who, "ended", f"ended by the experimenter: {reason.strip()}")
         if self.door.participant(who.id).status not in ENDINGS:
             self._database.change(who.id, status="ended", ended=time.time())
         self._database.note("ended", "experimenter", study=self.study.name, participant=who.id, detail=reason.strip())
-        self._visit(who.id).touch()
-
-    def _stop(self, who: Participant, ending: Ending, reason: str) -> None:
-        """Take a participant out of the queue, or end the match they sit at."""
-        self._queue.pop(who.id, None)
-        for sat in self._database.matches(self.study.name, participant=who.id, running=True):
-            others: dict[str, Ending] = {id: "partner" for id in sat.people.values() if id and id != who.id}
-            self._why[sat.id] = {**others, who.id: ending}
-            self._resume(sat).stop(reason)
-
-    def _endings(self, sat: Sat, ended: Ended) -> Mapping[str, Ending]:
-        """For whom the study ends with this match, and how."""
-        people = [id for id in sat.people.values() if id is not None]
-        if ended.reason is not None:
-            return self._why.pop(sat.id, dict.fromkeys(people, "error"))
-        return {} if sat.practice else dict.fromkeys(people, "complete")
-
-    def _changed(self, sat: Sat) -> None:
-        for id in sat.people.values():
-            if id is not None:
-                self._visit(id).touch()
+        self.visits.of(who.id).touch()
 
     @property
     def module(self) -> str | None:
@@ -366,8 +227,7 @@ class House:
 
     def monitor(self) -> dict[str, Any]:
         """Who is where, as plain data, and `present`: the numbers of those whose pages are open now."""
-        here = {id for id, visit in self._visits.items() if visit.present}
-        numbers = [p.number for p in self._database.participants(self.study.name) if p.id in here]
+        numbers = [p.number for p in self._database.participants(self.study.name) if self.visits.of(p.id).present]
         return {**msgspec.to_builtins(status(self._database, self.study)), "present": numbers}
 
 

@@ -41,3 +41,13 @@ class Visit:
         finally:
             self._asking -= 1
             self._left = time.monotonic()
+
+
+class Visits:
+    """The pages of many participants, by their ids."""
+
+    def __init__(self) -> None:
+        self._visits: dict[str, Visit] = {}
+
+    def of(self, id: str) -> Visit:
+        return self._visits.setdefault(id, Visit())

@@ -1,0 +1,118 @@
+"""A database that can be opened: its transactions, the one host at work on it, and notes of what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from typing_extensions import override
+
+from negolab.match import clean
+from negolab.people.connection import connect, location
+from negolab.people.schema import SCHEMA, meta, metadata, notes
+
+_LOCK = 0x6E65676F6C6162
+"""The number of PostgreSQL's advisory lock: "negolab"."""
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Something that happened around the matches: `kind`, who did it, and in which words."""
+
+    at: float
+    kind: str
+    actor: str
+    study: str | None = None
+    participant: str | None = None
+    match: str | None = None
+    detail: str = ""
+
+
+class Ledger:
+    """One database of people's matches, by path or SQLAlchemy URL. Every method is one transaction."""
+
+    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.url = location(url)
+        self.clock = clock
+        self._engine = connect(self.url)
+        self._lock: filelock.FileLock | None = None
+        self._session: Connection | None = None
+        with self._write() as c:
+            alone(c)
+            metadata.create_all(c)
+            found = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
+            if found is None:
+                c.execute(meta.insert().values(name="schema", value=str(SCHEMA)))
+        if found is not None and found != str(SCHEMA):
+            self.close()
+            raise ValueError(f"{self}: made by another version (schema {found}, this negolab reads {SCHEMA})")
+
+    @override
+    def __str__(self) -> str:
+        return self.url.render_as_string(hide_password=True)
+
+    def close(self) -> None:
+        """Let go of the files or connections, and of the claim."""
+        if self._session is not None:
+            self._session.close()
+        if self._lock is not None:
+            self._lock.release()
+        self._engine.dispose()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with self._engine.execution_options(reads=True).connect() as connection:
+            yield connection
+
+    def claim(self) -> None:
+        """Be the one host of this database until `close` or the end of the process; `ValueError` if another is."""
+        taken = ValueError(f"{self}: another negolab host is at work on it; end that one first")
+        if self._engine.dialect.name == "sqlite":
+            self._lock = filelock.FileLock(f"{self.url.database}.lock", timeout=0)
+            try:
+                self._lock.acquire()
+            except filelock.Timeout:
+                raise taken from None
+            return
+        self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
+            raise taken
+
+    def note(self, kind: str, actor: str, **of: Any) -> None:
+        """Keep a note: `study`, `participant`, `match`, `detail`."""
+        with self._write() as c:
+            self._note(c, kind, actor, **of)
+
+    def _note(self, c: Connection, kind: str, actor: str, **of: Any) -> None:
+        of["detail"] = storable(of.get("detail", ""))
+        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, **of))
+
+    def notes(self, study: str | None = None) -> list[Note]:
+        """The notes of a study, oldest first."""
+        chosen = sa.select(notes).order_by(notes.c.id)
+        chosen = chosen.where(notes.c.study.is_(None) if study is None else notes.c.study == study)
+        with self._read() as c:
+            rows = c.execute(chosen).all()
+        return [Note(r.at, r.kind, r.actor, r.study, r.participant, r.match, r.detail) for r in rows]
+
+
+def alone(c: Connection) -> None:
+    """Let no other transaction make tables or studies until this one ends; SQLite has one writer anyway."""
+    if c.dialect.name == "postgresql":
+        c.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK + 1})"))
+
+
+def storable(text: str) -> str:
+    """The text without what a database cannot hold: lone surrogates and NUL."""
+    return clean(text).replace("\0", "")
