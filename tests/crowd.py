@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import random
 import statistics
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from negolab.people import links
+from negolab.people.database import Database
+from negolab.people.study import Study, read
 from tests.bots import Bot
-from tests.conftest import needs
+from tests.conftest import free_port, needs, running
 from tests.processes import kernels_of, memory, parts
 from tests.screened import Screened
 
@@ -35,11 +40,52 @@ class Came:
     seen: list[str] = field(default_factory=list)
 
 
-async def come(links: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Came], dict[str, Any]]:
+STUDY = """
+title = "Many"
+game = "trading"
+instructions = "Say something."
+closing = "Bye."
+[[treatments]]
+name = "short"
+preset = "tolerant"
+params = { max_turns = 10 }
+opponent = "greedy-honest"
+seat = "A"
+[codes]
+complete = "DONE"
+"""
+
+PEOPLE, BROWSERS, POOL = 30, 3, 8
+
+
+def made(database: Database, study: Study, n: int, base: str) -> dict[str, str]:
+    """New participants and their links."""
+    kept = database.study(study.name, study.text)
+    return {
+        who.id: links.url(base, links.token(kept.secret, study.name, who.id, created=who.created))
+        for who in database.invite(study.name, n)
+    }
+
+
+def thirty(folder: Path) -> tuple[Database, Study, list[str], list[Came], dict[str, Any]]:
+    """Serve a study to thirty people in `folder`: its database, their ids, what each met, and the memory it took."""
+    file, db, port = folder / "crowd.toml", folder / "crowd.db", free_port()
+    file.write_text(STUDY)
+    study = read(file)
+    command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
+    command += [f"--out={folder / 'out'}", f"--db={db}", "--no-browser", f"--pool={POOL}", f"--max-kernels={PEOPLE}"]
+    with running(command, "negolab is at") as (_, launcher):
+        database = Database(db)
+        people = made(database, study, PEOPLE, f"http://127.0.0.1:{port}/")
+        came, weight = asyncio.run(come(list(people.values()), launcher, BROWSERS, seed=1))
+    return database, study, list(people), came, weight
+
+
+async def come(ways: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Came], dict[str, Any]]:
     """Let all come and play to their codes; what each met, and the memory while all were there."""
     rng = random.Random(seed)
-    starts = sorted(rng.uniform(0, ARRIVING) for _ in links)
-    screens = set(rng.sample(range(len(links)), browsers))
+    starts = sorted(rng.uniform(0, ARRIVING) for _ in ways)
+    screens = set(rng.sample(range(len(ways)), browsers))
     inside = asyncio.Semaphore(0)
     async with chromium() as chrome:
 
@@ -48,8 +94,8 @@ async def come(links: Sequence[str], launcher: int, browsers: int, seed: int) ->
             own = random.Random(f"{seed}/{i}")
             return await (_browser(chrome, link, own, inside) if i in screens else _bot(link, own, inside))
 
-        people = [asyncio.ensure_future(person(i, link)) for i, link in enumerate(links)]
-        weight = asyncio.ensure_future(_weigh(launcher, inside, len(links)))
+        people = [asyncio.ensure_future(person(i, link)) for i, link in enumerate(ways)]
+        weight = asyncio.ensure_future(_weigh(launcher, inside, len(ways)))
         return await asyncio.gather(*people), await weight
 
 

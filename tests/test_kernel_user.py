@@ -13,9 +13,9 @@ from negolab.people.database import Database
 from negolab.people.study import read
 from tests.bots import Bot
 from tests.conftest import ROOT, free_port, running
+from tests.crowd import STUDY, made
 from tests.processes import kernels_of, parts
 from tests.test_serving import open_to_all, readable_python  # noqa: F401
-from tests.test_soak import STUDY, made
 
 NOBODY = 65534
 

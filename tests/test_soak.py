@@ -15,11 +15,11 @@ import pytest
 
 from negolab.events import Replied
 from negolab.match import differences
-from negolab.people import links
 from negolab.people.database import Database
 from negolab.people.study import Study, read
 from tests.bots import Bot
 from tests.conftest import free_port, running
+from tests.crowd import STUDY, made
 from tests.processes import Part, kernels_of, kill, parts
 
 pytestmark = [pytest.mark.soak, pytest.mark.database]
@@ -29,30 +29,6 @@ LONG = os.environ.get("NEGOLAB_SLOW") == "1"
 GAMES, KILLS = (50, 20) if LONG else (12, 6)
 AT_ONCE = 4
 SEED = 20260
-
-STUDY = """
-title = "Soak"
-game = "trading"
-instructions = "Say something."
-closing = "Bye."
-[[treatments]]
-name = "short"
-preset = "tolerant"
-params = { max_turns = 10 }
-opponent = "greedy-honest"
-seat = "A"
-[codes]
-complete = "DONE"
-"""
-
-
-def made(database: Database, study: Study, n: int, base: str) -> dict[str, str]:
-    """New participants and their links."""
-    kept = database.study(study.name, study.text)
-    return {
-        who.id: links.url(base, links.token(kept.secret, study.name, who.id, created=who.created))
-        for who in database.invite(study.name, n)
-    }
 
 
 async def one(link: str, rng: random.Random) -> Bot:

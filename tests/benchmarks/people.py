@@ -1,0 +1,49 @@
+"""What people at a shared page cost: thirty at once, and one reply at the host."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from negolab.people import links
+from negolab.people.database import Database
+from negolab.people.house import House
+from negolab.people.rooms import Rooms
+from negolab.people.scenes import Playing
+from negolab.people.study import parse
+from tests import crowd
+
+
+def first_control() -> float:
+    """Seconds from admission to the first control that answers: the median of thirty who come within ten seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        database, _, _, came, weight = crowd.thirty(Path(folder))
+        database.close()
+    print(crowd.told(came, weight), file=sys.stderr)
+    return statistics.median(one.first for one in came)
+
+
+def reply() -> float:
+    """Milliseconds until a reply and the opponent's answer are on the disk and the next scene is made: the median."""
+    study = parse(crowd.STUDY.replace("max_turns = 10", "max_turns = 400"), Path("reply.toml"))
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Path(folder) / "people.db")
+        house = House(database, study, Rooms(database))
+        kept = database.study(study.name, study.text)
+        (who,) = database.invite(study.name)
+        house.door.bind(links.token(kept.secret, study.name, who.id), "kernel")
+        lease = database.participants(study.name)[0].lease or ""
+        house.act(lease, {"kind": "start"})
+        times = []
+        while len(times) < 100:
+            scene = house.now(lease).scene
+            assert isinstance(scene, Playing)
+            said = {"kind": "say", "text": "hello", "turn": scene.table["turn"], "match": scene.match}
+            began = time.perf_counter()
+            house.act(lease, said)
+            times.append(time.perf_counter() - began)
+        database.close()
+    return 1000 * statistics.median(times)
