@@ -11,7 +11,10 @@ from typing import Any
 
 from jupyter_server.services.kernels.connection.base import deserialize_binary_message, deserialize_msg_from_ws_v1
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
-from traitlets import Set, Unicode
+from traitlets import Float, Set, Unicode
+
+from negolab_widgets.dashboard.frames import sound
+from negolab_widgets.dashboard.rates import Buckets
 
 _V1 = "v1.kernel.websocket.jupyter.org"
 
@@ -39,23 +42,31 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     # The one comm that a browser opens itself: how ipywidgets loads the state of what is shown.
     allow_targets = Set(Unicode(), {"jupyter.widget.control"}, config=True)
 
+    rate = Float(50, config=True, help="Messages a second that a page may send for long; ten times as many at once.")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._bucket = Buckets(self.rate, 10 * self.rate)
+
     def handle_incoming_message(self, ws_msg: Any) -> Any:
+        if self._bucket.take(""):
+            self.websocket_handler.close(1008, "too many messages")
+        elif self._passes(ws_msg):
+            return super().handle_incoming_message(ws_msg)
+        return None
+
+    def _passes(self, ws_msg: Any) -> bool:
+        """Whether a message is one that widgets need. What a visitor sends instead is not worth a line in the log."""
+        if not sound(ws_msg, v1=self.subprotocol == _V1):
+            return False
         try:
             channel, header, content = self._read(ws_msg)
-            header, content = dict(header), dict(content)
+            kind, subshell, target = header.get("msg_type"), header.get("subshell_id"), content.get("target_name")
         except Exception:
-            self.log.warning("guard: a malformed message was dropped")
-            return None
-        kind = header.get("msg_type")
-        passes = (
-            isinstance(kind, str) and kind in self.allow_in and channel == "shell" and not header.get("subshell_id")
-        )
-        if kind == "comm_open":
-            passes = passes and content.get("target_name") in self.allow_targets
-        if not passes:
-            self.log.warning("guard: dropped incoming %s on %s", kind, channel)
-            return None
-        return super().handle_incoming_message(ws_msg)
+            return False
+        if not isinstance(kind, str) or kind not in self.allow_in or channel != "shell" or subshell:
+            return False
+        return kind != "comm_open" or (isinstance(target, str) and target in self.allow_targets)
 
     def _read(self, ws_msg: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
         if self.subprotocol == _V1:
