@@ -171,3 +171,14 @@ def test_every_scripted_player_can_be_resumed_in_the_middle() -> None:
             again = Room.resumed(live.match.record(), live.players)
             again.advance()
             assert again.match.events == live.match.events
+
+
+def test_between_two_people_no_text_speaks_of_a_machine_and_who_waits_has_the_rules() -> None:
+    live = Room(Match(load("bargaining"), seed=1, players={"A": "person", "B": "person"}), {})
+    live.advance()
+    buyer = live.chair("B").table()
+    assert "at most 6 rounds" in buyer.rules
+    assert "AI" not in buyer.rules + "".join(said.text for said in buyer.said)
+    assert not live.chair("B").fronted
+    machine = room(load("bargaining"), "B", seed=1, opponent="fair").chair("B")
+    assert machine.fronted

@@ -12,7 +12,8 @@ from negolab.match import Match
 from negolab.people.database import ACTIVE, Database, Participant, Sat
 from negolab.people.parts import Ending, Treatment
 from negolab.people.room import Room
-from negolab.people.rooms import PERSON, Rooms
+from negolab.people.rooms import Rooms
+from negolab.people.sitting import PERSON
 from negolab.people.study import Study
 from negolab.people.visit import Visits
 from negolab.play import derived

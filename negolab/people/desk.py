@@ -13,8 +13,9 @@ from negolab.people.database import Database, Sat
 from negolab.people.door import Refused, Replaced
 from negolab.people.house import House, playing
 from negolab.people.room import Unheard
-from negolab.people.rooms import PERSON, Rooms
+from negolab.people.rooms import Rooms
 from negolab.people.scenes import Answer
+from negolab.people.sitting import PERSON
 from negolab.people.visit import Visit
 from negolab.play import made
 

@@ -20,9 +20,6 @@ from negolab.store import Store
 
 log = logging.getLogger("negolab.people")
 
-PERSON = "person"
-"""What a person is called in a record."""
-
 FREE, AT_ONCE = Limits(), Delay()
 """No time limit; no delay of an answer."""
 

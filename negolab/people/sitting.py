@@ -9,9 +9,12 @@ import msgspec
 
 from negolab.events import Event, Rejected, Replied
 from negolab.fronts import front
-from negolab.game import Observation, Seat
+from negolab.game import Observation, Seat, other
 from negolab.match import Match
 from negolab.record import Closing
+
+PERSON = "person"
+"""What a person is called in a record."""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -39,7 +42,9 @@ class Sitting:
 
     def __init__(self, match: Match, seat: Seat) -> None:
         self.seat = seat
-        self._front = front(match.game, seat)
+        # Its fixed texts speak of a machine across the table.
+        person = match.players.get(other(seat)) == PERSON
+        self._front = None if person else front(match.game, seat)
         self._said: list[Said] = []
         self._rules = "" if self._front else match.told(seat).prompt(match.seen(seat), None)
         self._texts = 0
