@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import ipywidgets as w
 import pytest
+import websockets
 from markupsafe import escape
 from negolab_widgets import HumanSeat, html
 
