@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -379,9 +379,12 @@ def test_rewritten_widgets_make_no_move_and_a_reload_brings_the_page_back(prices
 def test_a_flood_of_messages_ends_its_own_websocket(prices: Site) -> None:
     async def attack(visitor: Visitor) -> None:
         before = prices.rows()
-        with pytest.raises(websockets.ConnectionClosed):
+        with suppress(websockets.ConnectionClosed):
             for _ in range(5000):
                 await attacks.overwrite(visitor.wires[0], "nowhere", value=1)
+        socket = visitor.wires[0].socket
+        await asyncio.wait_for(socket.wait_closed(), 20)
+        assert socket.close_code == 1008
         assert prices.rows() == before and await visitor.wires[1].answered()
 
     visiting(prices, attack)
