@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from negolab import catalog
 from negolab.events import Ended, Rejected, Replied
 from negolab.match import Match
 from negolab.people.connection import location
-from negolab.people.database import PURGED, Database
+from negolab.people.database import CONSENT, PURGED, Database
+from negolab.people.faults import told
+from negolab.people.ledger import Taken
 from negolab.play import made, play
 
 pytest_plugins = ("tests.databases",)
@@ -412,6 +415,7 @@ def test_a_database_of_another_version_is_refused(database_url: str) -> None:
 
 
 def test_a_file_is_private_and_written_through(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
     database = Database(tmp_path / "deep" / "people.db")
     database.study("s", "")
     with database._engine.connect() as connection:
@@ -456,3 +460,94 @@ def test_a_password_is_never_shown() -> None:
 def test_a_path_needs_no_scheme(tmp_path: Path) -> None:
     os.chdir(tmp_path)
     assert location("people.db").database == str(tmp_path / "people.db")
+
+
+# What goes wrong.
+
+
+def test_no_error_of_the_database_quotes_what_was_written(database: Database) -> None:
+    with pytest.raises(sa.exc.DBAPIError) as caught, database._write() as c:
+        c.execute(sa.text("SELECT :words FROM nowhere"), {"words": "secret words"})
+    assert "secret words" not in f"{caught.value} {told(caught.value)}"
+    assert "nowhere" in told(caught.value)
+
+
+def test_nobody_is_waited_for_longer_than_a_few_seconds(database: Database) -> None:
+    with database._read() as c:
+        if c.dialect.name == "sqlite":
+            assert c.scalar(sa.text("PRAGMA busy_timeout")) == 5000
+        else:
+            shown = [c.scalar(sa.text(f"SHOW {name}")) for name in ("lock_timeout", "statement_timeout")]
+            assert shown == ["5s", "5s"]
+
+
+def test_a_locked_database_is_not_ready_and_an_open_one_is(database: Database) -> None:
+    assert database.ready()
+    if database._engine.dialect.name == "sqlite":
+        with database._write():
+            assert not database.ready()
+        assert database.ready()
+
+
+def test_what_is_read_together_is_of_one_moment(database: Database) -> None:
+    with ThreadPoolExecutor(1) as pool, database.reading():
+        assert database.participants("s") == []
+        moment, database._moment = database._moment, None
+        pool.submit(database.invite, "s").result()
+        database._moment = moment
+        assert database.participants("s") == []
+    assert len(database.participants("s")) == 1
+
+
+def test_a_claim_that_was_lost_is_taken_again_unless_another_host_has_it(database: Database, database_url: str) -> None:
+    database.claim()
+    database.hold()
+    if database._session is None:
+        return
+    ended = sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+    with database._write() as c:
+        c.execute(ended)
+    database.hold()
+    other = Database(database_url)
+    with pytest.raises(Taken):
+        other.claim()
+    with other._write() as c:
+        c.execute(ended)
+    other.claim()
+    with pytest.raises(Taken, match="another negolab host"):
+        database.hold()
+    other.close()
+
+
+def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no folder"):
+        Database(tmp_path / "nowhere" / "people.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE meta (key TEXT)")
+    with pytest.raises(ValueError, match=r"other\.db: holds tables of something else \(meta\)"):
+        Database(tmp_path / "other.db")
+
+
+def test_a_damaged_file_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "people.db"
+    Database(file).close()
+    file.write_bytes(file.read_bytes()[:100] + b"x" * 4000)
+    with pytest.raises(ValueError, match=r"people\.db: cannot be used: .*with --db") as caught:
+        Database(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_database_is_called_by_its_path(tmp_path: Path) -> None:
+    database = Database(tmp_path / "people.db")
+    assert str(database) == str(tmp_path / "people.db")
+    database.close()
+
+
+def test_each_text_of_consent_is_kept_once(database: Database) -> None:
+    for text in ("old", "new", "old", ""):
+        database.keep_consent("s", text)
+    assert [note.detail for note in database.notes("s") if note.kind == CONSENT] == ["old", "new"]

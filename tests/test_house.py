@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from negolab.events import Ended
 from negolab.match import differences
 from negolab.people import links
 from negolab.people.database import Database
+from negolab.people.desk import Desk
 from negolab.people.door import Refused, Replaced
+from negolab.people.host import Clocks
 from negolab.people.house import House
 from negolab.people.rooms import Rooms
 from negolab.people.scenes import Answer, Asked, Closed, Consent, Instructions, Playing, Waiting
@@ -441,7 +445,7 @@ def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study())
         (id,) = site.come()
-        site.house.fault(site.leases[id], RuntimeError("the disk is full"))
+        site.house.fault(site.leases[id], OSError(28, "the disk is full"))
         assert site.house.monitor()["people"][0]["errors"] == 1
         assert "the disk is full" in site.house.monitor()["errors"][0]
 
@@ -449,7 +453,7 @@ def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
 
 
 def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path) -> None:
-    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 0.05'
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 0.5'
 
     async def scene() -> None:
         site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
@@ -459,7 +463,7 @@ def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path) -
         site.house.course._looked = 0.0
         site.house.course.tick()
         assert site.status(id) == "playing"
-        await asyncio.sleep(0.06)
+        await asyncio.sleep(0.55)
         site.house.course._looked = 0.0
         site.house.course.tick()
         assert (site.status(id), site.scene(id).code) == ("timeout", "LATE")
@@ -475,3 +479,229 @@ def test_no_kernel_gets_a_lease_by_a_name_like_anothers(tmp_path: Path, kernel: 
         assert await site.house.door.arrive(kernel, 0.01) is None
 
     run(scene())
+
+
+# What goes wrong, and what goes on all the same.
+
+
+def broken(*_: Any) -> None:
+    raise RuntimeError("very-own-words")
+
+
+def test_a_fault_is_noted_without_the_words_that_it_may_quote(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        try:
+            broken()
+        except RuntimeError as error:
+            site.house.fault(site.leases[id], error)
+        noted = site.house.monitor()["errors"][0]
+        assert "RuntimeError in test_house.py" in noted
+        assert "very-own-words" not in noted
+        site.act(id, "leave")
+        assert [n.detail for n in site.database.notes("trade") if n.kind == "error"] == ["[withdrawn]"]
+
+    run(scene())
+
+
+def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 0.05"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        first, _ = site.house.course._rooms.running()
+        first[1].stop = broken  # type: ignore[method-assign, assignment]
+        await asyncio.sleep(0.06)
+        site.house.course.tick()
+        site.house.course.tick()
+        assert sorted([site.status(one), site.status(two)]) == ["playing", "timeout"]
+        assert len([n for n in site.database.notes("trade") if n.kind == "error"]) == 1
+
+    run(scene())
+
+
+def test_who_waited_and_left_is_released_after_a_restart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 0.05"))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.restart()
+        await asyncio.sleep(0.06)
+        site.house.course.tick()
+        assert site.status(id) == "unpaired"
+
+    run(scene())
+
+
+def test_the_next_one_joins_nobody_whose_page_is_closed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
+        one, two, three = site.come(3)
+        site.act(one, "start")
+        site.house.visits.of(one)._left = 0.0
+        site.act(two, "start")
+        site.act(three, "start")
+        assert site.scene(two).match == site.scene(three).match
+
+    run(scene())
+
+
+def test_a_page_whose_browser_is_silent_is_paired_with_nobody(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.house.away("%", True)
+        assert site.house.visits.present(one)
+        site.house.away(f"k-{one}", True)
+        site.act(two, "start")
+        assert isinstance(site.scene(two), Waiting)
+        site.house.away(f"k-{one}", False)
+        site.house.course.tick()
+        assert isinstance(site.scene(two), Playing)
+
+    run(scene())
+
+
+def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.study = study(PAIRS.replace("pairs", "other"))
+        with pytest.raises(ValueError, match=r"participant 1 is at work in treatment 'pairs'.*put it back"):
+            site.restart()
+        site.study = study(PAIRS)
+        site.restart()
+        site.house.end(1, "enough")
+        site.study = study(PAIRS.replace("pairs", "other"))
+        site.restart()
+        (other,) = site.come()
+        site.act(other, "start")
+        assert isinstance(site.scene(other), Waiting)
+
+    run(scene())
+
+
+def test_who_reads_a_practice_result_sees_how_long_they_may(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 60'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        assert site.scene(id).limit == "onward"
+        assert 0 < site.scene(id).left <= 60
+        site.act(id, "next")
+        site.finish(id)
+        assert (site.status(id), site.scene(id).left) == ("complete", None)
+
+    run(scene())
+
+
+def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\ndelay = { median = 30 }'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n{practice}"))
+        ids = site.come(4)
+        for id in ids:
+            site.act(id, "start")
+        rooms = [room for _, room in site.house.course._rooms.running()]
+        for id in ids:
+            if site.scene(id).table["asked"]:
+                site.say(id, "pass")
+        assert all(room.thinking is not None for room in rooms)
+
+    run(scene())
+
+
+def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        course = site.house.course
+        course._looked = 0.0
+        course.tick()
+        assert len(course._rooms._rooms) == 1, "its page shows it"
+        site.house.visits.of(id)._left = -100.0
+        course._looked = 0.0
+        course.tick()
+        assert (course._rooms._rooms, site.house.visits._visits) == ({}, {})
+        assert site.scene(id).onward == "Continue"
+
+    run(scene())
+
+
+def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        assert "finished already" in site.act(id, "leave").unheard
+        site.act(id, "next")
+        assert (site.status(id), site.scene(id).code) == ("complete", "DONE")
+
+    run(scene())
+
+
+def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(more='external = "PID"'))
+    kept = site.database.study("trade", site.study.text)
+    token = links.token(kept.secret, "trade", links.OPEN)
+    with pytest.raises(Refused, match="must carry your id"):
+        site.house.door.admit(token, {})
+    assert site.house.door.admit(token, {"PID": "abc"}) == (None, "Trade")
+
+
+def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
+        reader = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM events").fetchall()
+        site.act(id, "leave")
+        assert site.database.owed
+        reader.close()
+        site.database.forget()
+        assert not site.database.owed
+        assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+
+    run(scene())
+
+
+def test_a_database_that_is_away_is_told_once_and_once_that_it_is_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("negolab.people.host.AGAIN", 0)
+
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        clocks = Clocks(site.database, site.house, Desk(site.database, Rooms(site.database), None), asyncio.Event())
+        gone = sa.exc.OperationalError("SELECT", {}, Exception("database is locked"))
+        lock = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(site.house.course, "pair", lambda: (_ for _ in ()).throw(gone))
+        for _ in range(5):
+            clocks.tick()
+        lock.close()
+        monkeypatch.undo()
+        clocks._tried = -100.0
+        clocks.tick()
+        clocks.outage.close()
+
+    run(scene())
+    assert [r.getMessage().split(" (")[0] for r in caplog.records] == [
+        "the database takes nothing just now",
+        "the database is back",
+    ]
+    assert not any(r.exc_info for r in caplog.records)

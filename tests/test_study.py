@@ -19,6 +19,7 @@ from negolab.people.database import Database
 from negolab.people.parts import ENDINGS
 from negolab.people.status import status
 from negolab.people.study import Delay, Study, read
+from negolab.people.template import write
 from tests.test_cli import negolab
 
 pytest_plugins = ("tests.databases",)
@@ -265,7 +266,7 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
         (["new", "x.toml", "--game", "tradng"], "unknown game 'tradng': did you mean trading?"),
         (["lnks", "prices.toml"], "no such command 'lnks': did you mean links?"),
         (["links", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
-        (["links", "prices.toml"], "no unused links; -n 20 makes 20"),
+        (["links", "prices.toml"], "no unused links that are still valid; -n 20 makes 20"),
         (["links", "prices.toml", "-n", "0"], "greater than or equal to 1"),
         (["links", "prices.toml", "-n", "2", "--open"], "leave out -n and --out"),
         (["links", "prices.toml", "-n", "2", "--url", "lab"], "--url must be an address"),
@@ -315,7 +316,6 @@ def test_links_are_printed_one_per_line_and_nothing_else(tmp_path: Path) -> None
 def test_the_open_link_is_one_and_makes_nobody(tmp_path: Path) -> None:
     written(tmp_path, "external = 'PROLIFIC_PID'\n" + BASE)
     first = made(tmp_path, "--open")
-    assert first.stdout == made(tmp_path, "--open").stdout
     assert first.stdout.count("\n") == 1
     assert "?PROLIFIC_PID=ID" in first.stderr
     database = Database(tmp_path / "prices.db")
@@ -388,3 +388,38 @@ def test_status_and_its_watch_run_in_the_terminal(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "4 participants: 4 invited" in ran.stdout
     assert "no errors" in ran.stdout
+
+
+def test_a_copy_is_read_as_the_file_that_it_is_a_copy_of(tmp_path: Path) -> None:
+    copy = written(tmp_path, BASE, "copy.toml")
+    assert read(copy, at=tmp_path / "elsewhere" / "prices.toml").name == "prices"
+    copy.write_text("title = ", "utf-8")
+    with pytest.raises(ValueError, match=r"prices\.toml: "):
+        read(copy, at=tmp_path / "prices.toml")
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert study(tmp_path, "\ufeff" + BASE).text == BASE
+
+
+def test_one_bracket_beside_two_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"each one begins with \[\[treatments\]\]"):
+        study(tmp_path, BASE + "\n[treatments]\nname = 'x'\n")
+
+
+def test_a_link_cannot_last_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at most 3650 days"):
+        study(tmp_path, "expires = 1e300\n" + BASE)
+
+
+def test_a_template_whose_folder_is_missing_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"x\.toml: cannot be written: No such file"):
+        write(tmp_path / "nowhere" / "x.toml", "trading")
+
+
+@pytest.mark.parametrize("game", ["balloon", "bargaining", "split", "trading"])
+def test_the_comments_of_a_new_file_stand_in_line(tmp_path: Path, game: str) -> None:
+    write(tmp_path / "x.toml", game)
+    lines = (tmp_path / "x.toml").read_text("utf-8").splitlines()
+    found = [line.index("#") for line in lines if line.startswith(("title", "game", "seed")) and "#" in line]
+    assert set(found) == {53}

@@ -234,6 +234,11 @@ def test_the_dictionary_names_exactly_the_columns(tmp_path: Path, database: Data
     export(database, study, out, to)
     dictionary = csv(out, "dictionary")
     named = {name: list(rows["column"]) for name, rows in dictionary.groupby("table")}
+    details = set(named.pop("details"))
+    ended = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    assert bool(details) == bool(ended)
+    if "csv" in KINDS[to]:
+        assert details == {name for cell in csv(out, "matches")["details"] if cell for name in json.loads(cell)}
     assert list(named) == sorted((*TABLES, *(["answers"] if study.questions else [])))
     for name, columns in named.items():
         for ending in KINDS[to]:
@@ -445,7 +450,7 @@ def test_an_export_that_fails_leaves_the_earlier_one(tmp_path: Path, database: D
     play_study(database, study)
     export(database, study, tmp_path / "out")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    with pytest.raises(OSError, match="full"), replacing(tmp_path / "out", study.name) as new:
+    with pytest.raises(ValueError, match="full"), replacing(tmp_path / "out", study.name) as new:
         (new / "events.csv").write_text("half")
         raise OSError("the disk is full")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
@@ -537,3 +542,28 @@ def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
     assert "my own words" not in everything(tmp_path / "out")
     assert len(records(tmp_path / "out")) == 4
     assert not [text for record in records(tmp_path / "out") for text in differences(record)]
+
+
+def test_a_practice_match_that_was_stopped_is_not_counted(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"'
+
+    async def scene() -> None:
+        site = Site(tmp_path, house_study(f"{ALONE}\n{practice}", 'consent = "Do you agree?"'))
+        one, two = site.come(2)
+        for id in (one, two):
+            site.act(id, "consent", agreed=True)
+            site.act(id, "start")
+        site.finish(one)
+        site.house.end(2, "enough")
+        export(site.database, site.study, tmp_path / "out", "csv")
+        assert list(csv(tmp_path / "out", "participants")["practice"]) == ["1", "0"]
+        (text,) = csv(tmp_path / "out", "consents").to_dict("records")
+        assert (text["text"], text["consent"]) == ("Do you agree?", site.study.consent_version)
+
+    run(scene())
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="cannot be written"), replacing(tmp_path / "file" / "out", "s"):
+        pass

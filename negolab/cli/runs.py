@@ -155,7 +155,8 @@ def check(run: FileOrFolder, module: Module = None) -> None:
         raise ValueError(f"{bad} differences in {n} records")
     if not n:
         raise ValueError(f"there are no records in {run}")
-    print(f"{n} records, all replay to their stored events and outcome")
+    all_ = "1 record, it replays to its" if n == 1 else f"{n} records, all replay to their"
+    print(f"{all_} stored events and outcome")
 
 
 def export(

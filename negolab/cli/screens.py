@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from negolab.cli.options import DB, Db
+from negolab.cli.study import servable
 from negolab.cli.table import RUNS
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
@@ -33,6 +34,8 @@ def serve(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
+    if study is not None and study.is_file():
+        servable(study, db)
     if db is not None:
         os.environ[DB] = db  # a password in it would be seen in the list of processes
     given = {

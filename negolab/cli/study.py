@@ -39,6 +39,8 @@ def new(
     """Write a study file that works as it is, to be changed."""
     if file.suffix != ".toml":
         raise ValueError(f"{file}: a study file ends in .toml")
+    if "_" in file.stem:
+        raise ValueError(f"{file}: write - for _ in the name: {file.stem.replace('_', '-')}.toml")
     named(file.stem, f"{file}: the study is called after its file; its name")
     try:
         template.write(file, game)
@@ -53,31 +55,36 @@ def new(
 def links(
     file: StudyFile,
     n: Annotated[int | None, typer.Option("-n", min=1, max=100_000, help="Make this many new links.")] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Print the one link that anybody may use.")] = False,
-    url: Annotated[str, typer.Option(help="Public address of the study.")] = "http://127.0.0.1:8866/",
+    open_: Annotated[bool, typer.Option("--open", help="Print a new link that anybody may use.")] = False,
+    new_study: Annotated[bool, typer.Option("--new", help="Add a study to a database that holds others.")] = False,
+    url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.HERE,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="New CSV file for the links, instead of printing them.")] = None,
 ) -> None:
     """Print links for participants, one per line. Without -n or --open: those that nobody has used yet."""
     if open_ and (n is not None or out is not None):
-        raise ValueError("--open prints the one open link: leave out -n and --out")
+        raise ValueError("--open prints one open link: leave out -n and --out")
     study = read(file)
     tokens.url(url, "")
     with _writer(out) as write, closing(Database(_place(file, db))) as database:
+        if not new_study:
+            same(database, study, file)
         kept = database.study(study.name, study.text)
         if open_:
-            print(tokens.url(url, tokens.token(kept.secret, study.name, tokens.OPEN, created=kept.created)))
-            _expiry("the open link", kept.created, study)
+            print(tokens.url(url, tokens.token(kept.secret, study.name, tokens.OPEN)))
+            _expiry("this open link", time.time(), study)
             return
         people = database.invite(study.name, n) if n is not None else _unused(database, study)
         if not people:
-            raise ValueError(f"{file}: no unused links; -n 20 makes 20")
+            raise ValueError(f"{file}: no unused links that are still valid; -n 20 makes 20")
         write([(p.number, _link(kept, p, url)) for p in people])
         _expiry("the first of them", people[0].created, study)
 
 
 def _unused(database: Database, study: Study) -> list[Participant]:
-    return [p for p in database.participants(study.name) if p.link == "one" and p.opened is None]
+    """Who has a link that nobody has opened and that opens something still."""
+    people = [p for p in database.participants(study.name) if p.link == "one" and p.opened is None]
+    return [p for p in people if p.created + study.expires * 86400 > time.time()]
 
 
 def _link(kept: Kept, p: Participant, url: str) -> str:
@@ -86,10 +93,9 @@ def _link(kept: Kept, p: Participant, url: str) -> str:
 
 def _expiry(what: str, created: float, study: Study) -> None:
     """Say on stderr until when a link is valid: stdout holds links and nothing else."""
-    until = created + study.expires * 86400
-    said = "expired on" if until < time.time() else "is valid until"
-    print(f"{what} {said} {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC", file=sys.stderr)
-    if study.external is not None and what == "the open link":
+    until = datetime.fromtimestamp(created + study.expires * 86400, UTC)
+    print(f"{what} is valid until {until:%Y-%m-%d %H:%M} UTC", file=sys.stderr)
+    if study.external is not None and what == "this open link":
         print(f"each participant's link must end in ?{study.external}=ID", file=sys.stderr)
 
 
@@ -117,6 +123,8 @@ def _writer(out: Path | None) -> Iterator[_Writer]:
         number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise ValueError(f"{out} is there already and was left alone: choose another file with --out") from None
+    except OSError as error:
+        raise ValueError(f"{out}: cannot be written: {error.strerror}") from None
     try:
         with open(number, "w", newline="", encoding="utf-8") as file:  # noqa: PTH123
             yield _Writer(file)
@@ -166,17 +174,42 @@ def _place(file: Path, db: str | None) -> str:
     return db if db is not None else str(file.with_suffix(".db"))
 
 
+def _is_there(place: str) -> bool:
+    """Whether there is a database already; looking makes none."""
+    url = location(place)
+    return url.get_backend_name() != "sqlite" or Path(str(url.database)).is_file()
+
+
 @contextmanager
 def _known(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     """The database, which must be there and know the study."""
-    place = location(_place(file, db))
     none = ValueError(f"{file}: nobody was invited yet; `negolab study links {file} -n 20` makes 20 links")
-    if place.get_backend_name() == "sqlite" and not Path(str(place.database)).is_file():
+    if not _is_there(_place(file, db)):
         raise none
     with closing(Database(_place(file, db))) as database:
+        same(database, study, file)
         if database.kept(study.name) is None:
             raise none
         yield database
+
+
+def servable(file: Path, db: str | None) -> None:
+    """`ValueError` for a study that cannot be served, or whose name is new to a database of other studies."""
+    study = read(file)
+    if _is_there(_place(file, db)):
+        with closing(Database(_place(file, db))) as database:
+            same(database, study, file)
+
+
+def same(database: Database, study: Study, file: Path) -> None:
+    """`ValueError` if the database holds other studies only: those who have their links would find them dead."""
+    known = database.studies()
+    if known and study.name not in known:
+        listed = ", ".join(known[-3:])
+        raise ValueError(
+            f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{known[-1]}" '
+            f"into the file to go on with that one, or add a study with `negolab study links {file} -n 20 --new`"
+        )
 
 
 def add_to(app_: typer.Typer) -> None:

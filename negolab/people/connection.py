@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, make_url
+
+PATIENCE = 5
+"""Seconds for which a database is waited for; the event loop of the host stands still that long."""
 
 
 def location(url: str | Path) -> sa.URL:
@@ -32,7 +38,7 @@ def connect(url: sa.URL) -> sa.Engine:
     """An engine whose transactions are durable and one after the other; `ValueError` if there is no database."""
     if url.get_backend_name() != "sqlite":
         try:
-            engine = sa.create_engine(url, pool_pre_ping=True)
+            engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_patience(url))
             engine.connect().close()
             return engine
         except ModuleNotFoundError as error:
@@ -41,15 +47,26 @@ def connect(url: sa.URL) -> sa.Engine:
             why = str(error.orig).splitlines()[0] if error.orig else "no answer"
             raise ValueError(f"{url.render_as_string(hide_password=True)}: no database there: {why}") from None
     _private(Path(str(url.database)))
-    engine = sa.create_engine(url, connect_args={"timeout": 20})
+    # What a statement was given are people's words: no error may quote them.
+    engine = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": PATIENCE})
     sa.event.listen(engine, "connect", _settings)
     sa.event.listen(engine, "begin", _begin)
     return engine
 
 
+def _patience(url: sa.URL) -> dict[str, Any]:
+    """Limits of PostgreSQL's waiting, before those that the URL sets itself."""
+    own = url.query.get("options", "")
+    limits = f"-c lock_timeout={PATIENCE}s -c statement_timeout={PATIENCE}s"
+    waits = {"connect_timeout": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
+    given = {name: value for name, value in waits.items() if name not in url.query}
+    return {**given, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
+
+
 def _private(file: Path) -> None:
     """An own file that nobody else may read: it holds the secret that signs links."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.parent.is_dir():
+        raise ValueError(f"{file}: there is no folder {file.parent}; make it first, or choose another file with --db")
     try:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
@@ -73,11 +90,39 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")
 
 
-def forget(engine: sa.Engine) -> None:
-    """Let nothing stay in a file beside the database that was deleted from it: SQLite's log keeps what it wrote."""
-    if engine.dialect.name == "sqlite":
-        connection = engine.raw_connection()
-        try:
-            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            connection.close()
+def forget(engine: sa.Engine) -> bool:
+    """Let nothing stay in a file beside the database that was deleted from it: SQLite's log keeps what it wrote. False
+    while somebody still reads what was there before: try again later."""
+    if engine.dialect.name != "sqlite":
+        return True
+    with _at_once(engine) as cursor:
+        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
+def ready(engine: sa.Engine) -> bool:
+    """Whether the database can be written to now."""
+    try:
+        if engine.dialect.name == "sqlite":
+            with _at_once(engine) as cursor:
+                cursor.execute("BEGIN IMMEDIATE")
+                cursor.execute("ROLLBACK")
+        else:
+            with engine.connect() as connection:
+                connection.exec_driver_sql("SELECT 1")
+    except (sa.exc.SQLAlchemyError, sqlite3.Error):
+        return False
+    return True
+
+
+@contextmanager
+def _at_once(engine: sa.Engine) -> Iterator[Any]:
+    """A cursor of SQLite that waits for no lock."""
+    connection = engine.raw_connection()
+    cursor = connection.cursor()
+    try:
+        cursor.execute("PRAGMA busy_timeout=0")
+        yield cursor
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout={PATIENCE * 1000}")
+        connection.close()

@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+import sqlalchemy as sa
 
 from negolab.events import Ended
 from negolab.game import SEATS, Seat
 from negolab.match import Match
 from negolab.people.database import ACTIVE, Database, Participant, Sat
-from negolab.people.parts import Ending, Treatment
+from negolab.people.faults import away, told
+from negolab.people.parts import Delay, Ending, Treatment
 from negolab.people.room import Room
-from negolab.people.rooms import Rooms
+from negolab.people.rooms import AT_ONCE, Rooms
 from negolab.people.sitting import PERSON
 from negolab.people.study import Study
 from negolab.people.visit import Visits
 from negolab.play import derived
 
+log = logging.getLogger("negolab.people")
+
 LOOK = 5.0
 """Seconds between two looks for those who do not go on."""
 
 
+class Wait(NamedTuple):
+    """Since when (`time.monotonic`) somebody waits, in which treatment."""
+
+    since: float
+    treatment: str
+
+
 class Course:
-    """The matches of one study. `waiting` says since when (`time.monotonic`) whom nobody plays with yet."""
+    """The matches of one study. `waiting` are those whom nobody plays with yet, in the order of their coming."""
 
     def __init__(self, database: Database, study: Study, rooms: Rooms, visits: Visits) -> None:
         self.study = study
         self._database, self._rooms, self._visits = database, rooms, visits
-        self.waiting: dict[str, float] = {}
+        self.waiting: dict[str, Wait] = {}
         self._why: dict[str, Mapping[str, Ending]] = {}
         self._began = time.time()
         self._looked = time.monotonic()
+        self._faulty: set[str] = set()
         rooms.endings, rooms.changed = self._endings, self.changed
+        people = database.participants(study.name)
+        _placed(study, people)
         for sat in database.matches(study.name, running=True):
             self.room(sat)
+        for who in people:
+            if who.status == "waiting":
+                self.go_on(who)  # their wait must end even if their page never asks again
 
     def start(self, who: Participant) -> None:
         """The Start click: take a place, beside the one who waits if there is one, and begin."""
@@ -50,7 +72,7 @@ class Course:
             self._meet(who, treatment, treatment.opponent)
         else:
             self._database.change(who.id, status="waiting")
-            self.waiting.setdefault(who.id, time.monotonic())
+            self.waiting.setdefault(who.id, Wait(time.monotonic(), treatment.name))
             self.pair()
 
     def _seed(self, who: Participant, *purpose: str | int) -> int:
@@ -82,56 +104,64 @@ class Course:
             treatment=treatment.name,
             practice=practice,
             limits=self.study.limits,
-            delay=treatment.delay,
+            delay=self._delay(treatment, practice),
         )
 
+    def _delay(self, treatment: Treatment, practice: int) -> Delay:
+        """How long a player seems to think, in the real match or in a practice round."""
+        own = self.study.practice.delay if practice else None
+        return treatment.delay if own is None else own
+
     def room(self, sat: Sat) -> Room:
-        delay = self.study.treatment(str(sat.treatment)).delay
+        # A match that is over may be of a treatment that the file has no more: nothing is delayed in it.
+        known = next((t for t in self.study.treatments if t.name == sat.treatment), None)
+        delay = AT_ONCE if known is None else self._delay(known, sat.practice)
         return self._rooms.resume(sat, self.study.limits, delay)
 
     # Pairs.
 
     def _unmatched(self) -> str | None:
-        """The treatment of somebody who started and has no one to play with yet: the next one joins them."""
+        """The treatment of somebody who is there and has no one to play with yet: the next one joins them."""
         alone: dict[str, int] = {}
         playing = {
             id for sat in self._database.matches(self.study.name) if not sat.practice for id in sat.people.values()
         }
+        paired = {treatment.name for treatment in self.study.treatments if treatment.paired}
         for who in self._database.participants(self.study.name):
-            if who.status in ACTIVE and who.id not in playing and self.study.treatment(str(who.treatment)).paired:
+            here = who.status in ACTIVE and self._visits.present(who.id)
+            if here and who.id not in playing and who.treatment in paired:
                 alone[str(who.treatment)] = alone.get(str(who.treatment), 0) + 1
         return next((name for name, n in alone.items() if n % 2), None)
 
     def pair(self) -> None:
         """Seat those who wait and are there, in the order of their coming; end the wait that took too long."""
         for treatment in self.study.treatments:
-            here = [who for who in self._waiting(treatment.name) if self._visits.of(who.id).present]
+            here = [id for id, wait in self.waiting.items() if wait.treatment == treatment.name]
+            here = [id for id in here if self._visits.present(id)]
             for first, second in zip(here[::2], here[1::2], strict=False):
-                self._match(first, second, treatment)
-        for id, since in list(self.waiting.items()):
-            if time.monotonic() - since > self.study.pairing.wait:
-                self._unpaired(self._now(id))
-
-    def _waiting(self, treatment: str) -> list[Participant]:
-        return [who for id in self.waiting if (who := self._now(id)).treatment == treatment]
+                self._match(self._now(first), self._now(second), treatment)
+        for id, wait in list(self.waiting.items()):
+            if time.monotonic() - wait.since > self.study.pairing.wait:
+                self._guarded(f"the wait of {id}", partial(self._unpaired, id))
 
     def _match(self, first: Participant, second: Participant, treatment: Treatment) -> None:
         rng = random.Random(self._seed(first, "pair", second.number))
         people: list[str | None] = rng.sample([first.id, second.id], 2)
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
         match = Match(self.study.loaded(treatment), seed=self._seed(first, "deal"), players=names)
-        for who in (first, second):
-            del self.waiting[who.id]
         self._begin(match, dict(zip(SEATS, people, strict=True)), treatment)
+        for who in (first, second):
+            self.waiting.pop(who.id, None)
 
-    def _unpaired(self, who: Participant) -> None:
+    def _unpaired(self, id: str) -> None:
         """Nobody came within the wait limit."""
-        del self.waiting[who.id]
+        who = self._now(id)
         player = self.study.pairing.player
         if player is None:
             self._database.change(who.id, "unpaired", actor="host", status="unpaired", ended=time.time())
         else:
             self._meet(who, self.study.treatment(str(who.treatment)), player)
+        self.waiting.pop(who.id, None)
         self._visits.of(who.id).touch()
 
     # Time, and ends.
@@ -139,27 +169,56 @@ class Course:
     def tick(self) -> None:
         """What time does: limits that run out, waits that end, answers that must be asked for again."""
         for sat, room, seats in self._rooms.late():
-            late: dict[str, Ending] = {id: "timeout" if s in seats else "partner" for s, id in sat.people.items() if id}
-            names = " and ".join(f"seat {seat}" for seat in seats)
-            self._why[sat.id] = late
-            room.stop(f"{names} did not answer in time")
-        self._rooms.nudge()
-        self.pair()
+            self._guarded(f"match {sat.id}", partial(self._late, sat, room, seats))
+        self._guarded("the answers of players", self._rooms.nudge)
+        self._guarded("pairing", self.pair)
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
-            self._give_up()
+            self._guarded("those who do not go on", self._give_up)
+            self._rooms.sweep(self._shown)
+            self._visits.sweep()
+
+    def _guarded(self, what: str, do: Callable[[], None]) -> None:
+        """Let a fault in one thing stop nothing else; it is told and noted once. A database that is away stops all."""
+        try:
+            do()
+        except Exception as error:
+            if away(error):
+                raise
+            if what not in self._faulty:
+                self._faulty.add(what)
+                log.exception("a look at %s failed", what)
+                with suppress(sa.exc.SQLAlchemyError):
+                    self._database.note("error", "host", study=self.study.name, detail=f"{what}: {told(error)}")
+
+    def _late(self, sat: Sat, room: Room, seats: list[Seat]) -> None:
+        late: dict[str, Ending] = {id: "timeout" if s in seats else "partner" for s, id in sat.people.items() if id}
+        names = " and ".join(f"seat {seat}" for seat in seats)
+        self._why[sat.id] = late
+        room.stop(f"{names} did not answer in time")
+
+    def _shown(self, sat: Sat) -> bool:
+        """Whether somebody may still look at a match that is over."""
+        here = [id for id in sat.people.values() if id is not None and self._visits.present(id)]
+        return any(self._now(id).status in ("playing", "complete") for id in here)
+
+    def onward(self, who: Participant, ended: float) -> float | None:
+        """Seconds in which a participant must go on from a match of practice that `ended`; None: any time."""
+        limit = self.study.limits.reply
+        if limit is None or who.status != "playing":
+            return None
+        # No time counts in which there was no host to go on with.
+        return limit - (time.time() - max(ended, self._began))
 
     def _give_up(self) -> None:
         """Whoever does not go on from a practice match within the time for a reply gives their place back."""
-        limit = self.study.limits.reply
-        if limit is None or not self.study.practice.matches:
+        if self.study.limits.reply is None or not self.study.practice.matches:
             return
         for who in self._database.participants(self.study.name):
             if who.status == "playing":
-                played = self._database.matches(self.study.name, participant=who.id)
-                ended = played[-1].ended
-                # No time counts in which there was no host to go on with.
-                if ended is not None and time.time() - max(ended, self._began) > limit:
+                ended = self._database.matches(self.study.name, participant=who.id)[-1].ended
+                left = None if ended is None else self.onward(who, ended)
+                if left is not None and left < 0:
                     values = {"status": "timeout", "ended": time.time()}
                     self._database.change(who.id, "timeout", actor="host", detail="did not go on", **values)
                     self._visits.of(who.id).touch()
@@ -188,3 +247,14 @@ class Course:
         who = self._database.participant(id)
         assert who is not None
         return who
+
+
+def _placed(study: Study, people: list[Participant]) -> None:
+    """`ValueError` if somebody is at work in a treatment that the study file has no more."""
+    known = [treatment.name for treatment in study.treatments]
+    for who in people:
+        if who.status in ACTIVE and who.treatment not in known:
+            raise ValueError(
+                f"study {study.name}: participant {who.number} is at work in treatment {who.treatment!r}, which its "
+                "file no longer has: put it back until they have finished, or end it for them first"
+            )

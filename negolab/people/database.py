@@ -12,13 +12,15 @@ from sqlalchemy.engine import Connection
 
 from negolab.events import Event, Rejected, Replied
 from negolab.game import Seat
-from negolab.people.connection import forget
 from negolab.people.ledger import Note
 from negolab.people.matches import Matches, Sat, decode, encode
 from negolab.people.participants import ACTIVE, COUNTED, Kept, Participant, People
-from negolab.people.schema import answers, events, participants, seats
+from negolab.people.schema import answers, events, notes, participants, seats
 
-__all__ = ["ACTIVE", "COUNTED", "Database", "Kept", "Note", "Participant", "Sat"]
+__all__ = ["ACTIVE", "CONSENT", "COUNTED", "Database", "Kept", "Note", "Participant", "Sat"]
+
+CONSENT = "consent"
+"""The kind of note that keeps a text of consent: its author may change it later."""
 
 PURGED = "[withdrawn]"
 """What stands for the words of a participant who withdrew."""
@@ -36,6 +38,11 @@ class Database(People, Matches):
             self._note(c, "withdrawn", "participant", study=study, participant=id)
         self.purge(id)
 
+    def keep_consent(self, study: str, text: str) -> None:
+        """Keep a text of consent, if it was not there before."""
+        if text and all(note.kind != CONSENT or note.detail != text for note in self.notes(study)):
+            self.note(CONSENT, "researcher", study=study, detail=text)
+
     def purge(self, id: str) -> None:
         """Delete a participant's words and answers; that they were there stays."""
         with self._write() as c:
@@ -43,7 +50,10 @@ class Database(People, Matches):
             mine = sa.select(seats.c.match, seats.c.seat).where(seats.c.participant == id)
             for match, seat in c.execute(mine).all():
                 _purge(c, match, seat)
-        forget(self._engine)
+            faulty = sa.and_(notes.c.participant == id, notes.c.kind == "error")
+            c.execute(notes.update().where(faulty).values(detail=PURGED))
+        self.owed = True
+        self.forget()
 
 
 def _purge(c: Connection, match: str, seat: Seat) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from negolab import catalog
 from negolab.game import SEATS, Seat, other
 from negolab.match import Match
+from negolab.people.course import LOOK
 from negolab.people.database import Database, Sat
 from negolab.people.door import Refused, Replaced
 from negolab.people.house import House, playing
@@ -29,6 +31,7 @@ class Desk:
         self._database, self._rooms, self._house = database, rooms, house
         self._leases: dict[str, str] = {}
         self._visits: dict[str, Visit] = {}
+        self._looked = time.monotonic()
         rooms.changed = lambda sat: self._visit(sat).touch()
         for sat in database.matches(None, running=True):
             rooms.resume(sat)
@@ -104,6 +107,11 @@ class Desk:
 
     def tick(self) -> None:
         self._rooms.nudge()
+        if time.monotonic() - self._looked > LOOK:
+            self._looked = time.monotonic()
+            self._rooms.sweep(lambda sat: self._visit(sat).present)
+            running = {sat.id for sat, _ in self._rooms.running()}
+            self._visits = {id: visit for id, visit in self._visits.items() if visit.asked or id in running}
 
     # The monitor.
 

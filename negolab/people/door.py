@@ -28,12 +28,17 @@ class Door:
         self.study = study
         self._database = database
         self._kept = database.study(study.name, study.text)
+        database.keep_consent(study.name, study.consent)
         self._arrivals: dict[str, asyncio.Future[str]] = {}
         self.came: Callable[[str], None] = lambda id: None
 
-    def admit(self, token: str) -> tuple[str | None, str]:
-        """Who a link or a cookie names (None: the open link), and the study's title; nothing is changed."""
-        return self._named(token), self.study.title
+    def admit(self, token: str, query: Mapping[str, str] | None = None) -> tuple[str | None, str]:
+        """Who a link or a cookie names (None: the open link), and the study's title; nothing is changed. `query`: what
+        came with the link, None: it is not known yet."""
+        id = self._named(token)
+        if id is None and query is not None:
+            self._outside(query)
+        return id, self.study.title
 
     def join(self, token: str, query: Mapping[str, str]) -> tuple[str, str]:
         """The personal token and the participant of a link: for the open link a new one."""
@@ -45,27 +50,37 @@ class Door:
 
     def _named(self, token: str) -> str | None:
         try:
-            id = links.read(self._kept.secret, self.study.name, token, self.study.expires * 86400)
+            id = links.read(self._kept.secret, self.study.name, token, None)
+            who = None if id == links.OPEN else self._database.participant(id)
+            if who is None or who.opened is None:  # who has come in time may go on for as long as it takes
+                links.read(self._kept.secret, self.study.name, token, self.study.expires * 86400)
         except links.BadLink as why:
             raise Refused(str(why)) from None
         if id == links.OPEN:
             return None
-        if self._database.participant(id) is None:
+        if who is None:
             raise Refused("This link is not known here. Ask the person who sent it for a new one.")
         return id
 
     def _newcomer(self, query: Mapping[str, str]) -> str:
         """A participant for the open link; who comes again with the same outside id is the same."""
-        name, hashed = self.study.external, None
-        if name is not None:
-            outside = query.get(name, "").strip()
-            if not outside or len(outside) > 200:
-                raise Refused(f"This link must carry your id ({name}). Come by the link of the panel that invited you.")
+        outside, hashed = self._outside(query), None
+        if outside is not None:
             hashed = hashlib.scrypt(outside.encode(), salt=self._kept.salt.encode(), n=2**12, r=8, p=1).hex()[:32]
             known = self._database.external(self.study.name, hashed)
             if known is not None:
                 return known.id
         return self._database.invite(self.study.name, link="open", external=hashed)[0].id
+
+    def _outside(self, query: Mapping[str, str]) -> str | None:
+        """The id of an outside panel that came with the open link; None: the study asks for none."""
+        name = self.study.external
+        if name is None:
+            return None
+        outside = query.get(name, "").strip()
+        if not outside or len(outside) > 200:
+            raise Refused(f"This link must carry your id ({name}). Come by the link of the panel that invited you.")
+        return outside
 
     def bind(self, token: str, kernel: str) -> str | None:
         """Give the lease to a kernel; the kernel that had it before."""

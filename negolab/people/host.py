@@ -13,9 +13,11 @@ import os
 import shutil
 import signal
 import sys
+import time
 from io import FileIO
 from pathlib import Path
 
+import sqlalchemy as sa
 import tornado.httpserver
 import tornado.web
 from tornado.ioloop import PeriodicCallback
@@ -23,7 +25,9 @@ from tornado.netutil import bind_unix_socket
 
 from negolab.people.database import Database
 from negolab.people.desk import Desk
+from negolab.people.faults import Outage, told
 from negolab.people.house import House
+from negolab.people.ledger import Taken
 from negolab.people.rooms import Rooms
 from negolab.people.routes import desk, seats
 from negolab.people.study import read
@@ -33,6 +37,8 @@ log = logging.getLogger("negolab.people")
 
 TICK = 250
 """Milliseconds between two looks at the clocks."""
+AGAIN = 2.0
+"""Seconds between two looks at whether the database answers, and is still ours alone."""
 
 
 def listen(app: tornado.web.Application, path: Path, owner: str | None = None) -> None:
@@ -54,25 +60,61 @@ async def run(args: argparse.Namespace) -> None:
         loop.add_signal_handler(sign, stop.set)
     _end_with_parent(loop, stop)
     store = (lambda: Store(args.out, wait=3).free()) if args.out else None
-    house = House(database, read(args.study), Rooms(database)) if args.study else None
+    house = House(database, read(args.study, at=args.study_at), Rooms(database)) if args.study else None
     own = Desk(database, Rooms(database, store), house)
     if house is not None and args.seats:
         listen(seats(house), args.seats, args.owner)
     listen(desk(own), args.desk)
-    PeriodicCallback(lambda: _tick(house, own), TICK).start()
+    clocks = Clocks(database, house, own, stop)
+    PeriodicCallback(clocks.tick, TICK).start()
     print("ready", flush=True)
     await stop.wait()
     database.close()
+    clocks.outage.close()
+    if clocks.taken is not None:
+        raise clocks.taken
 
 
-def _tick(house: House | None, own: Desk) -> None:
-    try:
-        own.tick()
-        if house is not None:
-            house.course.tick()
-    except Exception:
-        # The next look tries again: a full disk or a database that is away must not stop the clocks.
-        log.exception("a look at the clocks failed")
+class Clocks:
+    """What time does, as long as the database answers and is ours; else it is said, once, and `taken` ends the host."""
+
+    def __init__(self, database: Database, house: House | None, own: Desk, stop: asyncio.Event) -> None:
+        self.outage = Outage(log)
+        self.taken: Taken | None = None
+        self._database, self._house, self._own, self._stop = database, house, own, stop
+        self._held = 0.0
+        self._tried = 0.0
+
+    def tick(self) -> None:
+        if self.outage.now and not self._is_back():
+            return
+        try:
+            self._hold()
+            self._own.tick()
+            if self._house is not None:
+                self._house.course.tick()
+            self._database.forget()
+        except Taken as error:
+            self.taken = error
+            self._stop.set()
+        except Exception:
+            # The next look tries again: a full disk or a database that is away must not stop the clocks.
+            log.exception("a look at the clocks failed")
+
+    def _is_back(self) -> bool:
+        if time.monotonic() - self._tried < AGAIN:
+            return False
+        self._tried = time.monotonic()
+        if not self._database.ready():
+            return False
+        self._held = 0.0  # another host may have come while the database was away
+        self.outage.back()
+        return True
+
+    def _hold(self) -> None:
+        if time.monotonic() - self._held > AGAIN:
+            self._database.hold()
+            self._held = time.monotonic()
 
 
 def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
@@ -92,6 +134,7 @@ def main() -> None:
     parser.add_argument("--desk", type=Path, required=True)
     parser.add_argument("--seats", type=Path)
     parser.add_argument("--study", type=Path)
+    parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
     args = parser.parse_args()
@@ -100,6 +143,9 @@ def main() -> None:
         asyncio.run(run(args))
     except (OSError, ValueError) as error:
         print(f"negolab: {error}", file=sys.stderr)
+        sys.exit(2)
+    except sa.exc.DBAPIError as error:
+        print(f"negolab: the database cannot be used: {told(error)}", file=sys.stderr)
         sys.exit(2)
 
 

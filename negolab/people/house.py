@@ -14,6 +14,7 @@ from negolab.game import Seat
 from negolab.people.course import Course
 from negolab.people.database import Database, Participant, Sat
 from negolab.people.door import Door, Refused
+from negolab.people.faults import told
 from negolab.people.parts import ENDINGS, Ending
 from negolab.people.questions import checked
 from negolab.people.room import Room, Unheard
@@ -31,7 +32,7 @@ TEXTS: dict[Ending, str] = {
     "partner": "The study is over: the other person has left or did not answer in time.",
     "unpaired": "Nobody came to play with you within the time we wait. Thank you for waiting.",
     "withdrawn": "You have left the study. What you wrote was deleted.",
-    "declined": "You did not agree to take part. Nothing was kept.",
+    "declined": "You did not agree to take part. Nothing that you wrote was kept.",
     "ended": "The experimenter has ended the study for you.",
     "error": "The study had to be stopped because of a fault on our side. It was not your doing.",
 }
@@ -45,11 +46,15 @@ class House:
         self._database, self._rooms = database, rooms
         self.door = Door(database, study)
         self.visits = Visits()
-        self.door.came = lambda id: self.visits.of(id).touch()
+        self.door.came = self._came
         for who in database.participants(study.name):
             if who.status == "withdrawn":
                 database.purge(who.id)  # the host may have ended before it came to that
         self.course = Course(database, study, rooms, self.visits)
+
+    def _came(self, id: str) -> None:
+        self.visits.of(id).away = False
+        self.visits.of(id).touch()
 
     # What a page shows.
 
@@ -87,7 +92,7 @@ class House:
             self.course.go_on(who)  # the host ended between a click and what it does
             if who.id not in self.course.waiting:
                 return self._shown(self.door.participant(who.id))
-        waited = time.monotonic() - self.course.waiting[who.id]
+        waited = time.monotonic() - self.course.waiting[who.id].since
         return Waiting(title=title, waited=waited, left=max(0.0, study.pairing.wait - waited))
 
     def _bare(self, sat: Sat) -> bool:
@@ -111,9 +116,13 @@ class House:
         room = self.course.room(sat)
         seat: Seat = next(seat for seat, id in sat.people.items() if id == who.id)
         label = f"Practice {sat.practice} of {self.study.practice.matches}" if sat.practice else ""
-        left = None if room.match.ended else self._rooms.clock(sat.id).left(seat)
+        left = self._onward(who, sat) if room.match.ended else self._rooms.clock(sat.id).left(seat)
         onward = "Continue" if room.match.ended else ""
         return playing(self.study.title, room, seat, label=label, onward=onward, left=left)
+
+    def _onward(self, who: Participant, sat: Sat) -> tuple[float, str] | None:
+        seconds = None if sat.ended is None else self.course.onward(who, sat.ended)
+        return None if seconds is None else (seconds, "onward")
 
     # What a click does.
 
@@ -190,12 +199,20 @@ class House:
     def _leave(self, who: Participant, act: Mapping[str, Any]) -> str:
         if isinstance(self._shown(who), Closed):
             raise Unheard("The study is over for you already.")
+        if who.status == "complete":
+            raise Unheard("You have finished already: go on, and take your code.")
         self.course.stop(who, "withdrawn", "a participant left the study")
         self._database.withdraw(who.id)
         for sat in self._database.matches(self.study.name, participant=who.id):
             self._rooms.close(sat.id)
             self.course.changed(sat)
         return ""
+
+    def away(self, kernel: str, away: bool) -> None:
+        """The browser of a kernel's page went silent, or is back."""
+        who = self._database.leased(self.study.name, kernel=kernel)
+        if who is not None:
+            self.visits.of(who.id).away = away
 
     # What the experimenter does and sees.
 
@@ -223,11 +240,11 @@ class House:
         """Note a fault of ours for the experimenter: at whose page, and of which kind."""
         who = self._database.leased(self.study.name, lease=lease)
         of = {"study": self.study.name, "participant": None if who is None else who.id}
-        self._database.note("error", "host", **of, detail=f"{type(error).__name__}: {error}"[:300])
+        self._database.note("error", "host", **of, detail=told(error))
 
     def monitor(self) -> dict[str, Any]:
         """Who is where, as plain data, and `present`: the numbers of those whose pages are open now."""
-        numbers = [p.number for p in self._database.participants(self.study.name) if self.visits.of(p.id).present]
+        numbers = [p.number for p in self._database.participants(self.study.name) if self.visits.present(p.id)]
         return {**msgspec.to_builtins(status(self._database, self.study)), "present": numbers}
 
 

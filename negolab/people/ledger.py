@@ -15,11 +15,19 @@ from sqlalchemy.engine import Connection
 from typing_extensions import override
 
 from negolab.match import clean
-from negolab.people.connection import connect, location
+from negolab.people.connection import connect, forget, location, ready
+from negolab.people.faults import told
 from negolab.people.schema import SCHEMA, meta, metadata, notes
 
 _LOCK = 0x6E65676F6C6162
 """The number of PostgreSQL's advisory lock: "negolab"."""
+
+
+_TAKEN = "{}: another negolab host is at work on it; end that one first"
+
+
+class Taken(ValueError):
+    """Another host is at work on the database."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -43,27 +51,54 @@ class Ledger:
         self._engine = connect(self.url)
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
-        with self._write() as c:
-            alone(c)
-            metadata.create_all(c)
-            found = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
-            if found is None:
-                c.execute(meta.insert().values(name="schema", value=str(SCHEMA)))
-        if found is not None and found != str(SCHEMA):
+        self._moment: Connection | None = None
+        self.owed = False
+        """Whether something that was deleted still stands in a file beside the database."""
+        try:
+            with self._write() as c:
+                self._made(c)
+        except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
-            raise ValueError(f"{self}: made by another version (schema {found}, this negolab reads {SCHEMA})")
+            if isinstance(error, ValueError):
+                raise
+            raise ValueError(f"{self}: cannot be used: {told(error)}; choose another with --db") from None
 
     @override
     def __str__(self) -> str:
+        if self._engine.dialect.name == "sqlite":
+            return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
+
+    def _made(self, c: Connection) -> None:
+        """Make the tables of a new database; `ValueError` if the database is not ours to use."""
+        alone(c)
+        there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
+        if there and not ours(c):
+            raise ValueError(f"{self}: holds tables of something else ({min(there)}); choose another with --db")
+        metadata.create_all(c)
+        found = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
+        if found is None:
+            c.execute(meta.insert().values(name="schema", value=str(SCHEMA)))
+        elif found != str(SCHEMA):
+            raise ValueError(f"{self}: made by another version (schema {found}, this negolab reads {SCHEMA})")
 
     def close(self) -> None:
         """Let go of the files or connections, and of the claim."""
+        self.forget()
         if self._session is not None:
             self._session.close()
         if self._lock is not None:
             self._lock.release()
         self._engine.dispose()
+
+    def forget(self) -> None:
+        """Finish deleting what was deleted, if nobody reads it any more; else `owed` stays true."""
+        if self.owed:
+            self.owed = not forget(self._engine)
+
+    def ready(self) -> bool:
+        """Whether the database can be written to now."""
+        return ready(self._engine)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
@@ -71,23 +106,47 @@ class Ledger:
             yield connection
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let all that this thread reads inside be of one moment."""
+        options = {} if self._engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+        with self._engine.connect().execution_options(reads=True, **options) as connection:
+            self._moment = connection
+            try:
+                yield
+            finally:
+                self._moment = None
+
+    @contextmanager
     def _read(self) -> Iterator[Connection]:
+        if self._moment is not None:
+            yield self._moment
+            return
         with self._engine.execution_options(reads=True).connect() as connection:
             yield connection
 
     def claim(self) -> None:
-        """Be the one host of this database until `close` or the end of the process; `ValueError` if another is."""
-        taken = ValueError(f"{self}: another negolab host is at work on it; end that one first")
+        """Be the one host of this database until `close` or the end of the process; `Taken` if another is."""
         if self._engine.dialect.name == "sqlite":
             self._lock = filelock.FileLock(f"{self.url.database}.lock", timeout=0)
             try:
                 self._lock.acquire()
             except filelock.Timeout:
-                raise taken from None
+                raise Taken(_TAKEN.format(self)) from None
             return
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
-            raise taken
+            raise Taken(_TAKEN.format(self))
+
+    def hold(self) -> None:
+        """Claim anew if the claim was lost: PostgreSQL forgets it at a restart. `Taken` if another host has it now."""
+        if self._session is None:
+            return
+        try:
+            self._session.exec_driver_sql("SELECT 1")
+        except sa.exc.DBAPIError:
+            self._session.invalidate()
+            self._session.close()
+            self.claim()
 
     def note(self, kind: str, actor: str, **of: Any) -> None:
         """Keep a note: `study`, `participant`, `match`, `detail`."""
@@ -105,6 +164,14 @@ class Ledger:
         with self._read() as c:
             rows = c.execute(chosen).all()
         return [Note(r.at, r.kind, r.actor, r.study, r.participant, r.match, r.detail) for r in rows]
+
+
+def ours(c: Connection) -> bool:
+    """Whether the tables of a database are those of negolab: it says of which version they are."""
+    inspector = sa.inspect(c)
+    return inspector.has_table(meta.name) and {column["name"] for column in inspector.get_columns(meta.name)} == set(
+        meta.c.keys()
+    )
 
 
 def alone(c: Connection) -> None:

@@ -12,6 +12,9 @@ from typing_extensions import override
 OPEN = "open"
 """Stands in the token of the link that anybody may use, where a participant's id stands in the others."""
 
+HERE = "http://127.0.0.1:8866/"
+"""Where a study is served, if nothing else is said."""
+
 _LONGEST = 400
 """Characters of a token; what is longer is none of ours."""
 
@@ -50,13 +53,13 @@ def token(secret: str, study: str, participant: str, *, created: float | None = 
     return signer.sign(participant).decode()
 
 
-def read(secret: str, study: str, token: str, max_age: float) -> str:
-    """The participant's id, or `OPEN`, of a token of this study that is at most `max_age` seconds old; `BadLink` says
-    what is wrong with it."""
+def read(secret: str, study: str, token: str, max_age: float | None) -> str:
+    """The participant's id, or `OPEN`, of a token of this study that is at most `max_age` seconds old (None: of any
+    age); `BadLink` says what is wrong with it."""
     if len(token) > _LONGEST or not token.isascii():
         raise BadLink(NOT_VALID)
     try:
-        found = _signer(secret, study).unsign(token, max_age=int(max_age))
+        found = _signer(secret, study).unsign(token, max_age=None if max_age is None else int(max_age))
     except itsdangerous.SignatureExpired:
         raise BadLink(EXPIRED) from None
     except itsdangerous.BadData:

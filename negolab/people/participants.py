@@ -75,6 +75,11 @@ class People(Ledger):
             row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
         return None if row is None else Kept(**row._mapping)
 
+    def studies(self) -> list[str]:
+        """The names of all studies, the oldest first."""
+        with self._read() as c:
+            return list(c.scalars(sa.select(studies.c.id).order_by(studies.c.created)))
+
     def invite(self, study: str, n: int = 1, *, link: str = "one", external: str | None = None) -> list[Participant]:
         """Add `n` participants, numbered on from those that are there."""
         with self._write() as c:

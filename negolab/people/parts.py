@@ -145,12 +145,14 @@ class Pairing(Part, frozen=True):
 
 
 class Practice(Part, frozen=True):
-    """Matches against a player before the real one. They are marked in all that is kept, and count for nothing."""
+    """Matches against a player before the real one. They are marked in all that is kept, and count for nothing.
+    `delay`: how long that player seems to think; None: as long as the treatment's."""
 
     matches: int = 0
     opponent: str = ""
     preset: str | None = None
     params: dict[str, Any] = {}
+    delay: Delay | None = None
 
     def __post_init__(self) -> None:
         if self.matches < 0:

@@ -90,6 +90,7 @@ class Room:
         self._keep, self._delay = keep, delay
         self._watchers: list[Callable[[], None]] = []
         self._kept = len(match.events)
+        self._stuck = False
 
     @classmethod
     def resumed(cls, record: Record, players: Mapping[Seat, Player], **options: Any) -> Room:
@@ -188,9 +189,12 @@ class Room:
         self.thinking = None
         try:
             self.advance()
+            self._stuck = False
         except Exception:
-            # The answer could not be kept and is not heard; whoever restarts the room asks again.
-            log.exception("a match could not go on")
+            # The answer could not be kept and is not heard; whoever restarts the room asks again. It is told once.
+            if not self._stuck:
+                log.exception("a match could not go on")
+            self._stuck = True
 
     def _failed(self) -> None:
         """The other seat's player failed: the match cannot go on, but what was played is kept."""

@@ -116,6 +116,13 @@ class Rooms:
         for kept in (self._rooms, self._sat, self._clocks):
             kept.pop(match, None)
 
+    def sweep(self, shown: Callable[[Sat], bool]) -> None:
+        """Close the rooms of finished matches that nobody's page shows; one that does has it opened again."""
+        over = [self._sat[id] for id, room in self._rooms.items() if room.match.ended is not None]
+        for sat in over:
+            if not shown(sat):
+                self.close(sat.id)
+
     def clock(self, match: str) -> Clock:
         return self._clocks[match]
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from negolab.people.desk import Desk
 from negolab.people.door import Refused, Replaced
+from negolab.people.faults import away
 from negolab.people.house import House
 
 log = logging.getLogger("negolab.people")
@@ -60,7 +61,7 @@ class Handler(tornado.web.RequestHandler):
         if isinstance(value, Refused | Replaced | tornado.web.HTTPError):
             return
         log.error("a request failed", exc_info=(typ, value, tb))
-        if (note := self.settings.get("fault")) is not None:
+        if (note := self.settings.get("fault")) is not None and not away(value):
             with suppress(Exception):  # the database may be what failed; the log has it in any case
                 note(self.get_argument("lease", "") or self.text("lease"), value)
 
@@ -82,20 +83,24 @@ class Of(Handler):
     def initialize(self, house: House) -> None:
         self.house = house
 
+    def query(self) -> dict[str, str] | None:
+        """What came with a link; None: nothing is said of it."""
+        query = self.body().get("query")
+        return {k: v for k, v in query.items() if isinstance(v, str)} if isinstance(query, dict) else None
+
 
 class Admit(Of):
     @override
     def post(self) -> None:
-        visitor, title = self.house.door.admit(self.text("token"))
-        self.answer({"visitor": visitor, "open": visitor is None, "title": title})
+        visitor, title = self.house.door.admit(self.text("token"), self.query())
+        link = "open" if visitor is None else self.house.door.participant(visitor).link
+        self.answer({"visitor": visitor, "open": visitor is None, "link": link, "title": title})
 
 
 class Join(Of):
     @override
     def post(self) -> None:
-        query = self.body().get("query")
-        given = {k: v for k, v in query.items() if isinstance(v, str)} if isinstance(query, dict) else {}
-        token, visitor = self.house.door.join(self.text("token"), given)
+        token, visitor = self.house.door.join(self.text("token"), self.query() or {})
         self.answer({"token": token, "visitor": visitor})
 
 
@@ -103,6 +108,15 @@ class Bind(Of):
     @override
     def post(self) -> None:
         self.answer({"replaced": self.house.door.bind(self.text("token"), self.text("kernel"))})
+
+
+class Away(Of):
+    """The gate tells that a page's browser went silent, or is back."""
+
+    @override
+    def post(self) -> None:
+        self.house.away(self.text("kernel"), self.body().get("away") is True)
+        self.answer({})
 
 
 class Arrive(Of):
@@ -174,6 +188,7 @@ def seats(house: House) -> tornado.web.Application:
             (r"/admit", Admit, of),
             (r"/join", Join, of),
             (r"/bind", Bind, of),
+            (r"/away", Away, of),
             (r"/arrive", Arrive, of),
             (r"/scene", Scene, pages),
             (r"/now", Now, pages),

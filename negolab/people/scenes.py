@@ -43,8 +43,8 @@ class Waiting(Scene, frozen=True, tag="waiting"):
 
 class Playing(Scene, frozen=True, tag="playing"):
     """A match: the game's id and parameters as told to the seat, and the table as plain data. `label` names a practice
-    round; `left`: seconds until the nearest time limit, None: no limit runs; `limit`: of what ("reply" or "match");
-    `onward`: the button that goes on from a finished match."""
+    round; `left`: seconds until the nearest time limit, None: no limit runs; `limit`: of what ("reply", "match", or
+    "onward": of going on from practice); `onward`: the button that goes on from a finished match."""
 
     match: str
     game: str

@@ -87,11 +87,13 @@ class Study(Part, frozen=True):
         if self.external is not None:
             worded(self.external, "external")
         above(self.expires, "expires")
+        if self.expires > 3650:
+            raise ValueError(f"expires must be at most 3650 days, not {self.expires:g}")
 
     @property
     def consent_version(self) -> str:
         """A short hash of the consent text, to tell who agreed to which; "" if none is asked."""
-        return hashlib.sha256(self.consent.encode()).hexdigest()[:12] if self.consent else ""
+        return version_of(self.consent)
 
     @property
     def cells(self) -> list[tuple[str, float]]:
@@ -116,11 +118,17 @@ class Study(Part, frozen=True):
         return catalog.load(self.game, of.preset, **of.params)
 
 
-def read(path: str | Path) -> Study:
-    """Read a study file and check that it can be run; `ValueError` names the file, the place and what to do."""
-    path = Path(path)
+def version_of(consent: str) -> str:
+    """A short hash of a consent text; "" for none."""
+    return hashlib.sha256(consent.encode()).hexdigest()[:12] if consent else ""
+
+
+def read(path: str | Path, at: Path | None = None) -> Study:
+    """Read a study file and check that it can be run; `ValueError` names the file, the place and what to do. `at` is
+    the file that `path` is a copy of: its name counts, and a game's path goes from there."""
+    file, path = Path(path), at or Path(path)
     try:
-        text = path.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is no text in UTF-8") from None
     except OSError as error:
@@ -133,7 +141,10 @@ def read(path: str | Path) -> Study:
 
 def parse(text: str, path: Path) -> Study:
     """A study from the text of the file at `path`; `ValueError` says where in it the mistake is."""
-    table: dict[str, Any] = tomllib.loads(text)
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(_brackets(text) or str(error)) from None
     _known(table, Study, "")
     game = table.get("game")
     if isinstance(game, str) and game.endswith(".py"):
@@ -217,6 +228,14 @@ def _known(table: dict[str, Any], cls: type[Part], where: str) -> None:
             for ending in value:
                 if ending not in ENDINGS:
                     raise ValueError(f"{key}: unknown way of ending {ending!r}: {catalog.near(ending, ENDINGS)}")
+
+
+def _brackets(text: str) -> str:
+    """What is wrong where [treatments] stands beside [[treatments]]; "" if that is not the mistake."""
+    for key in _MANY:
+        if re.search(rf"^\s*\[\s*{key}\s*\]", text, re.MULTILINE):
+            return f"{key}: each one begins with [[{key}]], in two brackets"
+    return ""
 
 
 def _place(key: str, number: int, table: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from pathlib import Path
 from string import Template
@@ -19,6 +20,9 @@ _PLAYERS = {
 _SEATS = {"bargaining": "B"}
 """Where a participant sits, if not anywhere: the bargaining page tells a buyer most."""
 
+_COMMENTS = 53
+"""The column at which comments begin."""
+
 
 def write(path: Path, game: str) -> None:
     """Write a new study file; `ValueError` if the game does not exist, `FileExistsError` if the file does."""
@@ -28,14 +32,26 @@ def write(path: Path, game: str) -> None:
     template = Template((Path(__file__).parent / "template.toml").read_text("utf-8"))
     text = template.substitute(
         {ending: _code() for ending in ENDINGS},
+        name=path.stem,
         game=game,
         preset=next(iter(presets)),
         first=first,
         second=second,
         seat=_SEATS.get(game, "random"),
     )
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write("".join(map(_aligned, text.splitlines(keepends=True))))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _aligned(line: str) -> str:
+    """A line with its comment where the comments of the file stand."""
+    code, comment = re.fullmatch(r"(.*?)(\s{2,}# .*\n)?", line, re.DOTALL).groups()  # type: ignore[union-attr]
+    return line if comment is None else f"{code:<{_COMMENTS - 2}}  {comment.lstrip()}"
 
 
 def _code() -> str:

@@ -17,11 +17,18 @@ class Visit:
         self._asking = 0
         self._left = 0.0
         self._change = asyncio.Event()
+        self.away = False
+        """Whether the browser of the page is silent: its kernel asks on for a while all the same."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether a page asks now, or did a moment ago."""
+        return self._asking > 0 or time.monotonic() - self._left < GONE
 
     @property
     def present(self) -> bool:
-        """Whether a page asks now, or did a moment ago."""
-        return self._asking > 0 or time.monotonic() - self._left < GONE
+        """Whether a page asks, and its browser is there."""
+        return self.asked and not self.away
 
     def touch(self) -> None:
         """What the page shows has changed."""
@@ -51,3 +58,11 @@ class Visits:
 
     def of(self, id: str) -> Visit:
         return self._visits.setdefault(id, Visit())
+
+    def present(self, id: str) -> bool:
+        """Whether somebody's page is open; looking makes no visit."""
+        return id in self._visits and self._visits[id].present
+
+    def sweep(self) -> None:
+        """Forget those who are gone; a page that comes back finds later versions."""
+        self._visits = {id: visit for id, visit in self._visits.items() if visit.asked}

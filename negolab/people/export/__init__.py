@@ -37,6 +37,7 @@ _TABLES = {
     "matches": _Table(matches.columns, matches.rows),
     "participants": _Table(participants.columns, participants.rows),
 }
+_CONSENTS = _Table(participants.consent_columns, participants.consent_rows)
 _ANSWERS = _Table(participants.answer_columns, participants.answer_rows)
 
 
@@ -45,12 +46,14 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
     anything but an earlier export of this study."""
     told = source(database, study)
     wanted = {**_TABLES, **({"answers": _ANSWERS} if study.questions else {})}
+    wanted |= {"consents": _CONSENTS} if told.consents else {}
     frames = {name: frame(table.columns(told), table.rows(told)) for name, table in wanted.items()}
     with replacing(folder, study.name) as new:
         for name, table in frames.items():
             for ending in KINDS[to]:
                 write(table, new / f"{name}.{ending}")
         columns = {name: table.columns(told) for name, table in wanted.items()}
+        columns["details"] = matches.measures(told)
         write(_dictionary(columns), new / "dictionary.csv")
         (new / "records.jsonl").write_bytes(b"".join(_records(told)))
         (new / "study.toml").write_text(study.text, "utf-8")

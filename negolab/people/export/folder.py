@@ -10,13 +10,20 @@ from pathlib import Path
 import msgspec
 
 _FILES = {"export.json", "study.toml", "records.jsonl", "dictionary.csv"}
-_TABLES = ("events", "matches", "participants", "answers")
+_TABLES = ("events", "matches", "participants", "answers", "consents")
 
 
 @contextmanager
 def replacing(folder: Path, study: str) -> Iterator[Path]:
     """A new folder to write to, which takes the place of `folder` when all went well."""
     _check(folder, study)
+    try:
+        yield from _replaced(folder, study)
+    except OSError as error:
+        raise ValueError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _replaced(folder: Path, study: str) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as place:
         new = Path(place) / "new"

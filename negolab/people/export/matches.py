@@ -31,8 +31,27 @@ def columns(source: Source) -> list[Column]:
         Column("reason", "text", "why it was stopped, if the rules did not end it"),
         Column("withdrawn", "boolean", "true: words are gone because their author withdrew; not in records.jsonl"),
         *[column for seat in SEATS for column in _seat(seat, source.unit)],
-        Column("details", "json", "the game's measures of how it ended; empty: it is running, or words are gone"),
+        Column(
+            "details",
+            "json",
+            "how it ended in the game's measures, told under details; empty: it is running, or words are gone",
+        ),
     ]
+
+
+def measures(source: Source) -> list[Column]:
+    """What stands in `details`, for the dictionary: they are no columns of the table."""
+    found = dict.fromkeys(name for played in source.matches for name in _measured(played))
+    return [
+        Column(name, "json", "measure of the game, in column details of matches; the game's page describes it", unit)
+        for name in found
+        for unit in [source.measures.get(name, "")]
+    ]
+
+
+def _measured(played: Played) -> dict[str, Any]:
+    outcome = None if played.purged else played.record.outcome
+    return {} if outcome is None else dict(outcome.details)
 
 
 def _seat(seat: str, unit: str) -> list[Column]:

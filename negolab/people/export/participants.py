@@ -10,6 +10,7 @@ from negolab.events import Rejected, Replied
 from negolab.people.database import Participant
 from negolab.people.export.column import Column
 from negolab.people.export.source import Played, Source
+from negolab.people.study import version_of
 
 
 def columns(source: Source) -> list[Column]:
@@ -24,10 +25,10 @@ def columns(source: Source) -> list[Column]:
         Column("invited", "time", "when their link was made", "UTC"),
         Column("opened", "time", "when they first opened the study", "UTC"),
         Column("consented", "time", "when they gave their consent", "UTC"),
-        Column("consent", "text", "version of the text they agreed to"),
+        Column("consent", "text", "version of the text they agreed to, as in consents"),
         Column("started", "time", "when they pressed Start", "UTC"),
         Column("ended", "time", "when it ended for them", "UTC"),
-        Column("practice", "integer", "practice matches they finished"),
+        Column("practice", "integer", "practice matches they played to their end by the rules"),
         Column("match", "text", "their real match; empty: they had none"),
         Column("seat", "text", "where they sat in it: A or B"),
         Column("replies", "integer", "their replies in it, refused ones included"),
@@ -61,7 +62,7 @@ def _row(source: Source, p: Participant, mine: list[Played]) -> dict[str, Any]:
         "consent": p.consent,
         "started": p.started,
         "ended": p.ended,
-        "practice": sum(played.sat.practice > 0 and played.sat.ended is not None for played in mine),
+        "practice": sum(played.sat.practice > 0 and played.finished for played in mine),
         **match,
         "code": {str(ending): code for ending, code in source.study.codes.items()}.get(p.status),
         "external": p.external,
@@ -80,6 +81,21 @@ def _match(number: int, played: Played) -> dict[str, Any]:
         "rejected": len(own) - replies,
         "payoff": played.record.payoffs[seat],
     }
+
+
+def consent_columns(source: Source) -> list[Column]:
+    return [
+        Column("study", "text", "the study's name"),
+        Column("consent", "text", "version of the text: the first 12 digits of its SHA-256"),
+        Column("since", "time", "when the study was first served with it", "UTC"),
+        Column("text", "text", "what people were asked to agree to"),
+    ]
+
+
+def consent_rows(source: Source) -> Iterator[dict[str, Any]]:
+    for note in source.consents:
+        about = {"study": source.study.name, "consent": version_of(note.detail)}
+        yield {**about, "since": note.at, "text": note.detail}
 
 
 def answer_columns(source: Source) -> list[Column]:

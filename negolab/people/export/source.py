@@ -7,9 +7,9 @@ from functools import cached_property
 
 import msgspec
 
-from negolab.events import Replied
+from negolab.events import Ended, Replied
 from negolab.game import Seat
-from negolab.people.database import PURGED, Database, Participant, Sat
+from negolab.people.database import CONSENT, PURGED, Database, Note, Participant, Sat
 from negolab.people.study import Study
 from negolab.record import Record
 
@@ -29,6 +29,12 @@ class Played:
         """The participants' numbers by seat."""
         return {seat: p.number for seat, p in self.people.items()}
 
+    @property
+    def finished(self) -> bool:
+        """Whether the rules ended it; what was stopped has a reason."""
+        last = self.record.events[-1]
+        return isinstance(last, Ended) and last.reason is None
+
     @cached_property
     def purged(self) -> bool:
         """Whether words of it are gone because who wrote them withdrew; it cannot be replayed then."""
@@ -46,18 +52,29 @@ class Source:
     participants: list[Participant]
     answers: dict[int, dict[str, str]]
     matches: list[Played]
+    measures: dict[str, str]
+    """The unit of each of the game's measures that has one."""
+    consents: list[Note]
+    """Every consent text that people were shown, oldest first."""
 
 
 def source(database: Database, study: Study) -> Source:
     """Read a study from the database; a running match is told as far as it is."""
+    with database.reading():  # somebody may start between two questions
+        return _source(database, study)
+
+
+def _source(database: Database, study: Study) -> Source:
     people = database.participants(study.name)
-    known = {p.id: p for p in people}
+    known, game = {p.id: p for p in people}, study.loaded(study.treatments[0])
     return Source(
         study=study,
-        unit=study.loaded(study.treatments[0]).unit,
+        unit=game.unit,
+        measures=dict(game.measure_units),
         participants=people,
         answers={p.number: database.answers(p.id) for p in people} if study.questions else {},
         matches=[_played(database, sat, known) for sat in database.matches(study.name)],
+        consents=[note for note in database.notes(study.name) if note.kind == CONSENT],
     )
 
 
