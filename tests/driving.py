@@ -141,7 +141,7 @@ def balloon(hand: Hand, table: Any) -> None:
         for at in range(2):
             hand.press(table.get_by_role("checkbox").nth(at))
     hand.fill(table.get_by_label("Your argument"), "A set that is easy to carry.")
-    hand.press(agree or button(table, "^Propose 2 items"))
+    hand.press(agree or table.get_by_role("button", name=re.compile("^Propose 2 items")))
 
 
 def trading(hand: Hand, table: Any) -> None:

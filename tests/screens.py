@@ -1,5 +1,6 @@
-"""`python -m tests.screens [FOLDER]`: pictures of every table (start, middle, end) and of the replay with two branches,
-360 and 1280 px wide, light and dark. Default folder: `data/runs/screenshots`, which git ignores."""
+"""`python -m tests.screens [FOLDER]`: pictures of every table (start, middle, end), of the replay with two branches, of
+every page of a participant's visit and of the monitor, 360 and 1280 px wide, light and dark. Default folder:
+`data/runs/screenshots`, which git ignores."""
 
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from negolab.catalog import names
-from tests import driving
+from tests import driving, scenes
 from tests.conftest import ROOT, Served, browser, serving, showing
 from tests.driving import Mouse, play_to_the_end, run_to_branches, shot, sit_down
+from tests.studying import standing
 
 WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 800}}
 SCHEMES = ("light", "dark")
@@ -60,6 +62,22 @@ def lobby(page: Any, scheme: str, *, served: Served) -> None:
     pictures(page, f"lobby-{scheme}")
 
 
+def study(launched: Any, scheme: str) -> None:
+    """All that a participant meets, then the monitor; each time on a server of its own, which has one place."""
+
+    def show(page: Any, name: str) -> None:
+        pictures(page, f"study-{name}-{scheme}")
+
+    folder = Path(tempfile.mkdtemp(prefix="negolab-screens-"))
+    with standing(folder, scenes.TEXT, *scenes.OPTIONS) as stand:
+        scenes.visit(launched, stand, show, color_scheme=scheme).close()
+        page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
+        page.goto(stand.desk)
+        page.get_by_role("cell", name="complete", exact=True).first.wait_for(timeout=60_000)
+        pictures(page, f"monitor-{scheme}")
+        page.close()
+
+
 def main() -> None:
     if len(sys.argv) > 1:
         driving.SHOTS = Path(sys.argv[1])
@@ -76,6 +94,7 @@ def main() -> None:
                 page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
                 one(page, scheme)
                 page.close()
+            study(launched, scheme)
     print(f"{len(list(driving.SHOTS.glob('*.png')))} pictures in {driving.SHOTS}")
 
 

@@ -21,6 +21,7 @@ from negolab.people.sitting import Table
 log = logging.getLogger("negolab.people")
 
 AWAY = "The table cannot be reached just now. Nothing is lost: it is tried again by itself."
+UNSURE = "The table cannot be reached just now, so this may not have arrived. When it is back, look what stands here."
 ELSEWHERE = "This page was opened in another tab. It goes on there."
 
 _PATIENCE = httpx.Timeout(10.0)
@@ -93,7 +94,10 @@ class Page:
 
     def act(self, kind: str, **more: Any) -> str:
         """Do something; why the rules refused it, "" if they did not. `Unheard` if nothing was done."""
-        answer = self._read(self._host.ask("/act", lease=self._lease, act={"kind": kind, **more}))
+        try:
+            answer = self._read(self._host.ask("/act", lease=self._lease, act={"kind": kind, **more}))
+        except Away:
+            raise Away(UNSURE) from None
         self._take(answer)
         if answer.unheard:
             raise Unheard(answer.unheard)

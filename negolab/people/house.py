@@ -82,10 +82,7 @@ class House:
             return self._asked(who, "before") or Instructions(title=title, text=study.instructions)
         played = self._database.matches(study.name, participant=who.id)
         if len(played) > who.passed:
-            if not self._bare(played[who.passed]):
-                return self._playing(who, played[who.passed])
-            self._database.change(who.id, passed=who.passed + 1)
-            return self._shown(self.door.participant(who.id))
+            return self._playing(who, played[who.passed])
         if who.status == "complete":
             return self._asked(who, "after") or self._closed(who)
         if who.id not in self.course.waiting:
@@ -94,11 +91,6 @@ class House:
                 return self._shown(self.door.participant(who.id))
         waited = time.monotonic() - self.course.waiting[who.id].since
         return Waiting(title=title, waited=waited, left=max(0.0, study.pairing.wait - waited))
-
-    def _bare(self, sat: Sat) -> bool:
-        """Whether a finished match can be shown no more: somebody who has left had their words deleted."""
-        people = [self.door.participant(id) for id in sat.people.values() if id is not None]
-        return sat.ended is not None and any(who.status == "withdrawn" for who in people)
 
     def _asked(self, who: Participant, when: str) -> Asked | None:
         given = self._database.answers(who.id)
