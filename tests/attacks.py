@@ -124,8 +124,8 @@ async def rewrite_everything(visitor: Visitor, wire: Wire) -> None:
             if at % 3 == n % 3:
                 await overwrite(wire, id, **{name: GARBAGE[(n + at) % len(GARBAGE)]})
     for id in list(visitor.models):
-        lifted = {"disabled": False, "max": 10**9, "min": -(10**9)}
-        await overwrite(wire, id, _view_module=FOREIGN, _view_name="Evil", _esm=FOREIGN, _model_module=FOREIGN, **lifted)
+        foreign = {"_view_module": FOREIGN, "_view_name": "Evil", "_esm": FOREIGN, "_model_module": FOREIGN}
+        await overwrite(wire, id, **foreign, disabled=False, max=10**9, min=-(10**9))
         await asyncio.sleep(0.02)
 
 

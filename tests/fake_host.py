@@ -1,6 +1,7 @@
 """`python -m tests.fake_host --seats PATH --desk PATH ...`: answers as the host does. Its tokens say what they are:
 
-`good-NAME` is NAME's personal token, `open` the open link; everything else is bad. `/told` tells what it was asked."""
+`good-NAME` is NAME's personal token, `open` the open link (with an empty `ID` it is refused); everything else is bad.
+`/told` tells what it was asked."""
 
 from __future__ import annotations
 
@@ -42,16 +43,23 @@ class Route(RequestHandler):
     def post(self, name: str) -> None:
         body = json.loads(self.request.body)
         self.fake.told.append((name, body))
+        if name == "away":
+            self.finish({})
+            return
         token = body.get("token", "")
         if token != "open" and not token.startswith("good-"):
             self.set_status(403)
             self.finish({"why": "This link is not known here."})
             return
+        if token == "open" and body.get("query", {}).get("ID") == "":
+            self.set_status(403)
+            self.finish({"why": "This link must carry your id."})
+            return
         self.finish(getattr(self, name)(token, body))
 
     def admit(self, token: str, body: dict[str, Any]) -> dict[str, Any]:
-        is_open = token == "open"
-        return {"visitor": None if is_open else token[5:], "open": is_open, "title": "A small study"}
+        is_open, link = token == "open", "open" if token.startswith("good-new") else "one"
+        return {"link": link, "visitor": None if is_open else token[5:], "open": is_open, "title": "A small study"}
 
     def join(self, token: str, body: dict[str, Any]) -> dict[str, Any]:
         own = f"good-new{next(self.fake.numbers)}" if token == "open" else token

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from negolab.people import links
+from negolab.people.database import Database
 from negolab.store import read
+
+BASE = """
+title = "A study"
+game = "trading"
+instructions = "Play."
+closing = "Thank you."
+[[treatments]]
+name = "one"
+opponent = "fair-split"
+"""
+"""A short study."""
 
 NEGOLAB = [sys.executable, "-m", "negolab"]
 
@@ -74,7 +89,7 @@ def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
     assert "possible:" in ran.stdout
     again = negolab("replay", str(tmp_path))
     assert "A: [Offer:" in again.stdout
-    assert negolab("check", str(tmp_path)).stdout.startswith("1 records, all replay")
+    assert negolab("check", str(tmp_path)).stdout.startswith("1 record, it replays to its stored events")
 
 
 def test_one_seats_replay_hides_the_other(tmp_path: Path) -> None:
@@ -112,6 +127,70 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
     written = list((tmp_path / "out").iterdir())
     assert len(written) == (2 if to in ("csv", "parquet") else 3)
     assert all(path.stat().st_size for path in written)
+
+
+# Links of a study.
+
+
+def invited(folder: Path, **columns: float) -> tuple[str, str]:
+    """A study file, its secret, and one participant's id; `columns` are changed."""
+    (folder / "prices.toml").write_text(BASE)
+    with closing(Database(folder / "prices.db")) as database:
+        kept = database.study("prices", BASE)
+        (who,) = database.invite("prices")
+        if columns:
+            database.change(who.id, **columns)
+    return kept.secret, who.id
+
+
+def test_links_that_have_expired_are_not_offered_as_unused(tmp_path: Path) -> None:
+    invited(tmp_path, created=time.time() - 31 * 86400)
+    ran = negolab("study", "links", "prices.toml", cwd=tmp_path)
+    assert ran.returncode == 2 and "no unused links that are still valid" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["new", "nodir/x.toml"], "nodir/x.toml: cannot be written: No such file or directory"),
+        (["new", "a_b.toml"], "write - for _ in the name: a-b.toml"),
+        (["links", "prices.toml", "--out", "nodir/l.csv"], "nodir/l.csv: cannot be written: No such file or directory"),
+        (["export", "prices.toml", "--out", "prices.toml/x"], "prices.toml/x: cannot be written: File exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_said_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
+    invited(tmp_path)
+    ran = negolab("study", *args, cwd=tmp_path)
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("game", ["balloon", "bargaining"])
+def test_a_new_studys_comments_stand_in_one_column(tmp_path: Path, game: str) -> None:
+    negolab("study", "new", "mine.toml", "--game", game, cwd=tmp_path)
+    lines = (tmp_path / "mine.toml").read_text("utf-8").splitlines()
+    commented = [line for line in lines if "  # " in line]
+    assert len(commented) > 10 and any(line.startswith('# name = "mine"') for line in commented)
+    assert {line.index("  # ") for line in commented if len(line.partition("  # ")[0].rstrip()) <= 50} == {51}
+
+
+def test_an_open_link_is_as_old_as_its_printing(tmp_path: Path) -> None:
+    secret, _ = invited(tmp_path)
+    with sqlite3.connect(tmp_path / "prices.db") as raw:
+        raw.execute("UPDATE studies SET created = created - 31 * 86400")
+    raw.close()
+    ran = negolab("study", "links", "prices.toml", "--open", cwd=tmp_path)
+    assert links.read(secret, "prices", ran.stdout.strip().rpartition("/")[2], 60) == links.OPEN
+    assert "this open link is valid until" in ran.stderr
+
+
+def test_a_study_is_added_to_a_database_of_others_only_when_that_is_said(tmp_path: Path) -> None:
+    invited(tmp_path)
+    (tmp_path / "other.toml").write_text(BASE)
+    for command in (["links", "other.toml", "-n", "1"], ["status", "other.toml"], ["export", "other.toml"]):
+        ran = negolab("study", *command, "--db", "prices.db", cwd=tmp_path)
+        assert ran.returncode == 2 and "the database holds prices" in ran.stderr and ran.stderr.count("\n") == 1
+    ran = negolab("study", "links", "other.toml", "-n", "1", "--db", "prices.db", "--new", cwd=tmp_path)
+    assert ran.returncode == 0 and ran.stdout.count("/join/") == 1
 
 
 @pytest.mark.parametrize("to", ["md", "html", "tex"])

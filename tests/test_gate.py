@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from negolab_widgets.dashboard import addresses
+from negolab_widgets.dashboard.crowds import Crowds
 from negolab_widgets.dashboard.pool import Pool, Warm
 from negolab_widgets.dashboard.quiet import redacted
 from negolab_widgets.dashboard.rates import Buckets
@@ -89,6 +90,18 @@ def test_somebody_elses_kernel_is_as_unknown_as_none() -> None:
     visitors = Visitors(most=2)
     visitors.seat("ann", "k1", 0)
     assert visitors.state("bob", "k1") == visitors.state("bob", "k9") == "gone"
+
+
+def test_those_who_came_by_the_open_link_from_one_address_never_take_all_places() -> None:
+    crowds, places = Crowds(most=2), set[str]()
+    for name in ("ann", "bob"):
+        assert not crowds.full(name, "here", places)
+        places.add(name)
+    assert crowds.full("cat", "here", places)
+    assert not crowds.full("ann", "here", places), "a reload"
+    assert not crowds.full("dan", "there", places)
+    places.remove("bob")
+    assert not crowds.full("cat", "here", places)
 
 
 def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
@@ -226,7 +239,8 @@ def test_looking_at_a_link_does_nothing(door: Gate) -> None:
     for method in ("GET", "HEAD"):
         answer = door.get("join/good-look", method=method)
         assert answer.status_code == 200 and "set-cookie" not in answer.headers
-    assert "A small study" in door.get("join/good-look").text
+    shown = door.get("join/good-look").text
+    assert "A small study" in shown and "You are invited to a study" in shown
     assert [name for name, _ in door.told() if name != "admit"] == before
 
 
@@ -242,6 +256,14 @@ def test_the_button_turns_the_link_into_a_cookie(door: Gate) -> None:
 def test_the_open_link_makes_a_participant_of_everybody(door: Gate) -> None:
     own = [door.get("join/open", method="POST").headers["set-cookie"].partition(";")[0] for _ in range(2)]
     assert own[0] != own[1] and all("good-new" in cookie for cookie in own)
+
+
+def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None:
+    assert door.get("join/open?ID=ann&x=1").status_code == 200
+    assert door.get("join/open?ID=ann&x=1", method="POST").status_code == 303
+    told = [(name, body.get("query")) for name, body in door.told() if body["token"] == "open"]
+    assert told[-3:] == [(name, {"ID": "ann", "x": "1"}) for name in ("admit", "admit", "join")]
+    assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
 
 
 def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
@@ -284,6 +306,15 @@ def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:
     os.kill(own, signal.SIGKILL)
     assert until(lambda: door.get(f"alive/{kernel}", "good-fay").json() == {"state": "gone"})
     assert socket_of(door, door.opened("good-fay"), "good-fay")
+
+
+def test_a_kernel_writes_nothing_to_the_terminal(door: Gate) -> None:
+    def open_files(pid: int) -> set[str]:
+        return {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()}
+
+    kernel, log = door.opened("good-zoe"), str(door.folder / "log")
+    (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert log in open_files(door.pid) and log not in open_files(own)
 
 
 def test_a_kernel_that_died_in_the_pool_is_given_to_nobody(door: Gate) -> None:
@@ -444,6 +475,22 @@ def test_hundreds_of_bad_tokens_start_nothing_and_are_soon_told_to_wait() -> Non
 
 
 @pytest.mark.visitor
+def test_a_program_with_the_open_link_makes_few_people_and_leaves_places_for_others() -> None:
+    with gate("pool_size=1", "max_kernels=2", "keep_place=1") as own:
+        taken = own.opened("good-first")
+        own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
+        answers = [own.get("join/open", method="POST") for _ in range(60)]
+        made = [answer for answer in answers if answer.status_code == 303]
+        assert len(made) <= 45 and "Many people have just come" in answers[-1].text
+        assert int(answers[-1].headers["retry-after"]) > 1
+        tokens = [answer.headers["set-cookie"].partition("=")[2].partition(";")[0] for answer in made]
+        own.opened(tokens[0])
+        assert not KERNEL_ID.search(own.get("", tokens[1]).text)
+        assert own.get("waiting", tokens[1]).json()["ready"] is False
+        assert own.opened("good-second"), "a personal link has a place"
+
+
+@pytest.mark.visitor
 def test_logs_hold_no_token_and_no_kernel() -> None:
     with gate("pool_size=1") as own:
         kernel = own.opened("good-rex")
@@ -477,6 +524,22 @@ def test_a_page_of_which_nothing_is_heard_gives_its_place_back() -> None:
     with gate("pool_size=1", "max_kernels=1", "keep_place=1", "absent_after=3") as own:
         own.opened("good-first")
         assert own.opened("good-second", within=30)
+
+
+def test_the_host_is_told_when_nothing_is_heard_of_a_page_and_when_it_is_back() -> None:
+    with gate("pool_size=1") as own:
+        kernel = own.opened("good-ann")
+
+        def told() -> list[bool]:
+            return [body["away"] for name, body in own.told() if name == "away" and body["kernel"] == kernel]
+
+        for _ in range(3):
+            assert own.get(f"alive/{kernel}", "good-ann").json() == {"state": "here"}
+            time.sleep(1)
+        assert told() == []
+        assert until(lambda: True in told(), 25)
+        own.get(f"alive/{kernel}", "good-ann")
+        assert until(lambda: told()[-1] is False)
 
 
 def test_a_host_that_is_away_is_said_in_plain_words_and_found_again() -> None:

@@ -70,7 +70,7 @@ def test_it_counts_people_treatments_and_matches(hosted: Hosted) -> None:
     until(lambda: True, page)
     shown = text(Monitor(hosted.desk))
     assert "Monitor: A small study" in shown
-    assert "n = 4 invited, 3 have opened their link" in shown
+    assert "n = 4 invited, 3 have opened the link" in shown
     row = '<th scope="row">alone</th>' + "".join(f"<td>{cell}</td>" for cell in (1, 1, 0, 1, "1.00"))
     assert row in shown
     assert "1 running now, practice included. n = 1 ended, practice left out." in shown
@@ -122,6 +122,12 @@ def test_who_needs_a_look_stands_first() -> None:
         present=(2, 3, 4, 5, 6, 7, 9),
     )
     assert [p.number for p in ordered(seen)] == [9, 7, 6, 8, 4, 2, 5, 3, 10, 1]
+
+
+def test_who_has_opened_the_link_is_called_reading_and_one_is_no_plural() -> None:
+    shown = whole(watched(person(1, "invited"), present=(1,)))
+    assert "n = 1 invited, 1 has opened the link, 1 page open." in shown
+    assert "<td>reading</td>" in shown
 
 
 def test_what_people_write_is_text_on_the_monitor() -> None:

@@ -15,10 +15,13 @@ from typing import Any
 
 import httpx
 import pytest
+from negolab_widgets.dashboard import addresses
+from negolab_widgets.dashboard.serving import Plan
 from negolab_widgets.dashboard.supervisor import MOST_QUICK, Child, GivenUp
 
 from tests.conftest import CI, Served, free_port, needs, running, serving
 from tests.gates import ENVIRONMENT, KERNEL_ID, answers, gate, notebook, until
+from tests.test_cli import BASE
 
 LAUNCH = [sys.executable, "-P", "-m", "negolab_widgets.dashboard"]
 OTHER_HOST = "--host-module=tests.fake_host"
@@ -70,6 +73,9 @@ def is_there(pid: int) -> bool:
     [
         (["--host", "0.0.0.0"], "--host is for a study"),
         (["--public-url", "https://lab.example/"], "--public-url is for a study"),
+        (["--max-kernels", "5"], "--max-kernels is for a study"),
+        (["--pool", "3"], "--pool is for a study"),
+        (["--desk-port", "8899"], "--desk-port is for a study"),
         (["nowhere.toml"], "there is no study nowhere.toml"),
         (["STUDY", "--host", "0.0.0.0"], "--public-url"),
         (["STUDY", "--public-url", "http://lab.example/"], "not encrypted"),
@@ -80,10 +86,45 @@ def is_there(pid: int) -> bool:
     ],
 )
 def test_what_is_not_safe_is_refused_in_one_line(options: list[str], words: str, tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text("")
+    (tmp_path / "s.toml").write_text(BASE)
     given = [str(tmp_path / "s.toml") if option == "STUDY" else option for option in options]
-    given += [] if "--port" in options else [f"--port={free_port()}", f"--desk-port={free_port()}"]
+    given += [] if "--port" in options else [f"--port={free_port()}"]
+    given += [f"--desk-port={free_port()}"] if "STUDY" in options and "--port" not in options else []
     assert words in refusal("--no-browser", *given)
+
+
+def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text(BASE)
+    command = [sys.executable, "-m", "negolab", "study", "links", "prices.toml", "-n", "1"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    (tmp_path / "prices.toml").rename(tmp_path / "new.toml")
+    said = refusal(str(tmp_path / "new.toml"), f"--db={tmp_path / 'prices.db'}")
+    assert "is called 'new', but the database holds prices" in said and 'name = "prices"' in said
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "negolab study links my/s.toml -n 20"),
+        ({"port": 9000}, "negolab study links my/s.toml -n 20 --url http://127.0.0.1:9000/"),
+        (
+            {"public_url": "https://lab.example/a", "behind_proxy": True, "db": "/data/my people.db"},
+            "negolab study links my/s.toml -n 20 --url https://lab.example/a/ --db '/data/my people.db'",
+        ),
+        (
+            {"db": "postgresql+psycopg://me:pw@lab.example/x"},
+            "negolab study links my/s.toml -n 20, with $NEGOLAB_DB as it is here",
+        ),
+    ],
+)
+def test_the_command_for_links_leads_to_what_is_served(given: dict[str, Any], words: str) -> None:
+    plan = Plan(**{"port": 8866, "out": Path("out"), "browser": False, "study": Path("my/s.toml"), **given})
+    served = addresses.served(plan.host, plan.port, plan.public_url, plan.behind_proxy, plan.certfile, plan.keyfile)
+    assert plan.links(served) == words
+
+
+def test_a_database_is_named_by_its_whole_path() -> None:
+    assert Plan(port=1, out=Path(), browser=False, db="x.db").database == str(Path.cwd() / "x.db")
 
 
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
@@ -122,6 +163,11 @@ def test_the_researchers_pages_need_the_token(desk: Served) -> None:
     for path in ("", "replay", "?token=", "?token=wrong", "alive/00000000-0000-0000-0000-000000000000"):
         answer = httpx.get(desk.base + path)
         assert answer.status_code == 403 and not KERNEL_ID.search(answer.text)
+
+
+def test_a_page_that_the_researcher_does_not_have_speaks_of_no_link(desk: Served) -> None:
+    said = httpx.get(desk.base + "nowhere").text
+    assert "There is no such page" in said and "the address that negolab printed" in said
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(desk: Served) -> None:
@@ -194,6 +240,38 @@ def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: 
             assert until(lambda kernels=kernels: not any(map(is_there, kernels)), 20), "kernels end with their server"
         port = int(re.search(r"--Gate.port=(\d+)", " ".join(family(served.pid).values()))[1])  # type: ignore[index]
         assert until(lambda: answers(port))
+
+
+@POSIX
+def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path) -> None:
+    game = Path(__file__).parent / "games" / "ultimatum.py"
+    (tmp_path / "haggling.py").write_bytes(game.read_bytes())
+    own = BASE.replace('"trading"', '"haggling.py"').replace("fair-split", "random-legal")
+    options = study(tmp_path)
+    (tmp_path / "small.toml").write_text(own)
+    with closing(serving([sys.executable, "-m", "negolab"], tmp_path, *options[::2])) as started:
+        served = next(started)
+        with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+            assert client.get("/health").json() == {"title": "A study", "study": "small"}
+        (tmp_path / "small.toml").write_text("title = ")
+        old = child(served.pid, "people.host")
+        os.kill(old, signal.SIGKILL)
+        assert until(lambda: child(served.pid, "people.host") not in (0, old) and Path(seats(served.pid)).exists(), 30)
+
+        def title() -> str:
+            with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+                try:
+                    return str(client.get("/health").json()["title"])
+                except httpx.TransportError:
+                    return ""
+
+        assert until(lambda: title() == "A study", 30)
+
+
+def seats(pid: int) -> str:
+    """The socket of the seats of a launcher's host."""
+    (path,) = re.findall(r"--seats=(\S+)", family(pid)[child(pid, "people.host")])
+    return str(path)
 
 
 @POSIX
@@ -279,6 +357,19 @@ def test_a_page_restores_itself_when_its_kernel_is_killed(chromium: Any) -> None
 
 
 @pytest.mark.browser
+def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(chromium: Any) -> None:
+    with gate("pool_size=1") as own:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(f"{own.url}join/open?ID=abc%26d")
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        assert "abc" not in page.url
+        assert {"token": "open", "query": {"ID": "abc&d"}} in [body for name, body in own.told() if name == "join"]
+        context.close()
+
+
+@pytest.mark.browser
 def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chromium: Any) -> None:
     with gate("pool_size=2") as own:
         context, page = entered(chromium, own.url, "ann")
@@ -309,6 +400,9 @@ def test_a_second_tab_covers_the_first(chromium: Any) -> None:
         other.get_by_role("button", name="Press").wait_for(timeout=60_000)
         page.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=20_000)
         assert page.locator("#rendered_cells").get_attribute("inert") is not None
+        drawn = """() => { const banner = document.createElement("div"); banner.className = "nl-banner";
+          document.querySelector("#rendered_cells").append(banner); return getComputedStyle(banner).display; }"""
+        assert page.evaluate(drawn) == "none", "the sentence stands there once"
         press(other)
         with page.expect_navigation(timeout=20_000):
             page.get_by_role("button", name="Go on here instead").click()

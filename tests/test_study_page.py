@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +22,9 @@ from negolab_widgets.study.code import Code
 from negolab_widgets.study.opening import attend
 from negolab_widgets.study.prose import prose
 
+from negolab.people import links
 from negolab.people.client import Host
+from negolab.people.room import Unheard
 from tests.hosting import PAIRS, Hosted, alone, below, buttons, hosting, press, study, text, until, visible
 
 AGAINST = alone("greedy-honest")
@@ -144,8 +147,8 @@ def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Ho
 def test_few_choices_are_all_in_view_and_many_are_a_list(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
     page, _, _ = hosted.come()
-    assert isinstance(field(page, "Have you done"), Choices)
-    assert isinstance(field(page, "Your field"), w.Dropdown)
+    assert isinstance(field(page, "Have you done this before? (required)"), Choices)
+    assert isinstance(field(page, "Your field (optional)"), w.Dropdown)
 
 
 def test_questions_after_the_match_come_before_the_code(host: Hosts) -> None:
@@ -170,6 +173,7 @@ def test_who_waits_sees_for_how_long_at_most_and_can_only_leave(host: Hosts) -> 
     page, _, _ = hosted.come()
     press(page, "Start")
     assert "Waiting for another participant." in text(page)
+    assert "Keep this page open" in text(page)
     clock = countdown(page)
     assert clock is not None
     assert 85 < clock.seconds <= 90
@@ -230,6 +234,7 @@ def test_leaving_takes_two_presses_and_deletes_what_was_written(host: Hosts) -> 
     press(page, "Start")
     seated(page)._say("My own words. Pass.")
     press(page, "Leave the study")
+    assert "What you wrote is then deleted" in text(page)
     assert hosted.participant(who).status == "playing"
     press(page, "No, go on")
     assert "Yes, leave the study" not in buttons(page)
@@ -241,19 +246,32 @@ def test_leaving_takes_two_presses_and_deletes_what_was_written(host: Hosts) -> 
     assert "My own words" not in json.dumps(hosted.words(match.id, "A"))
 
 
-def test_who_has_played_may_still_leave_until_the_code_is_shown(host: Hosts) -> None:
+def test_who_has_finished_is_not_offered_to_leave_any_more(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
     page, who, _ = hosted.come()
     field(page, "Have you done").value = "never"
     press(page, "Send answers")
     press(page, "Start")
-    play_on(page)
-    press(page, "Continue")
+    assert "Leave the study" in buttons(page)
     press(page, "Leave the study")
-    press(page, "Yes, leave the study")
-    assert hosted.participant(who).status == "withdrawn"
+    play_on(page)
+    assert buttons(page)[0] == "Continue" and not any("eave the study" in name for name in buttons(page))
+    press(page, "Continue")
+    assert buttons(page) == ["Send answers"]
+    assert hosted.participant(who).status == "complete"
+
+
+def test_a_link_that_was_opened_in_time_goes_on_after_it_has_expired(host: Hosts) -> None:
+    hosted = host()
+    who, _ = hosted.invite()
     with hosted.database() as database:
-        assert database.answers(who.id) == {}
+        kept = database.kept("small")
+        assert kept is not None
+        old = links.token(kept.secret, "small", who.id, created=time.time() - 40 * 86400)
+        with pytest.raises(Unheard, match="expired"):
+            Host(hosted.seats).ask("/admit", token=old)
+        database.change(who.id, opened=1.0)
+    assert Host(hosted.seats).ask("/admit", token=old)["visitor"] == who.id
 
 
 # Clicks.

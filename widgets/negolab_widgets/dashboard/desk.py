@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from traitlets import Unicode
 from typing_extensions import override
 
-from negolab_widgets.dashboard import config
+from negolab_widgets.dashboard import config, pages
 from negolab_widgets.dashboard.door import Door
 from negolab_widgets.dashboard.front import Refused
 from negolab_widgets.dashboard.pool import Warm
@@ -56,6 +56,7 @@ class Desk(Server):
     names = Unicode("play", config=True, help="The pages beside the notebook, by name, with spaces between.")
 
     kind = "desk"
+    words = pages.DESK_WORDS
 
     @override
     def initialize(self, argv: list[str] | None = None) -> None:
@@ -82,7 +83,7 @@ class Desk(Server):
         if not shown or not hmac.compare_digest(shown.encode(), self.secret.encode()):
             if shown:
                 self.front.attempt(door.request)
-            raise Refused(403, "Please open the address that negolab printed when it was started.")
+            raise Refused(403)
         return "researcher"
 
     def give_cookie(self, door: Door) -> None:

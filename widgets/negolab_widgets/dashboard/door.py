@@ -75,7 +75,7 @@ class Door(RequestHandler):
         if refused is not None and refused.after:
             self.set_header("Retry-After", str(refused.after))
             self.set_header("Refresh", str(refused.after))  # a page that a person looks at tries again by itself
-        self.finish(pages.refusal(status_code, refused.why if refused else ""))
+        self.finish(pages.refusal(status_code, refused.why if refused else "", self.server.words))
 
 
 class Nothing(Door):

@@ -6,15 +6,19 @@ Whoever has no valid link gets a small page and no kernel. Whoever has one gets 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
+import subprocess
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from traitlets import Bool, Float, Integer, Unicode
 from typing_extensions import override
 
 from negolab_widgets.dashboard import config, pages
+from negolab_widgets.dashboard.crowds import Crowds
 from negolab_widgets.dashboard.door import Door
 from negolab_widgets.dashboard.front import Refused
 from negolab_widgets.dashboard.host import Admission, Denied, Host, Unreachable
@@ -28,6 +32,9 @@ REMEMBER = 10.0
 MOST_REMEMBERED = 10_000
 FAREWELL = 6.0
 """Seconds after which a replaced kernel is ended: its page has been told by then."""
+SILENT = 12.0
+"""Seconds without a beat of a page (they come every four) after which its person counts as away."""
+MANY = "Many people have just come from where you are. Please try again in a moment."
 
 
 class Join(Door):
@@ -46,7 +53,7 @@ class Join(Door):
         if hmac.compare_digest(held, token):
             self._enter()
             return
-        link = await self.server.admission(self, token)
+        link = await self.server.admission(self, token, self._query())
         known = link.visitor is None and bool(held) and await self.server.is_good(held)
         self.finish(pages.join(link.title, known))
 
@@ -54,11 +61,11 @@ class Join(Door):
 
     @override
     async def post(self, token: str) -> None:
-        link = await self.server.admission(self, token)
+        link = await self.server.admission(self, token, self._query())
         held = self.server.shown(self)
         again = link.visitor is None and held and not self.get_body_argument("new", "")
         if not (again and await self.server.is_good(held)):
-            own = await self.server.join(token)
+            own = await self.server.join(self, token, self._query(), is_open=link.visitor is None)
             self.set_cookie(
                 self.server.cookie,
                 own,
@@ -70,6 +77,10 @@ class Join(Door):
                 secure=self.server.address.scheme == "https",
             )
         self._enter()
+
+    def _query(self) -> dict[str, str]:
+        """What the link carries besides its token; the form posts to the whole address."""
+        return {name: self.get_query_argument(name) for name in self.request.query_arguments}
 
     def _enter(self) -> None:
         self.set_header("Referrer-Policy", "no-referrer")
@@ -103,7 +114,7 @@ class Waiting(Door):
     @override
     async def get(self) -> None:
         server = self.server
-        ready = server.visitors.may_enter(self.visitor, len(server.pool), time.monotonic())
+        ready = not server.crowded(self) and server.visitors.may_enter(self.visitor, len(server.pool), time.monotonic())
         self.finish({"ready": ready, "ahead": server.visitors.ahead(self.visitor)})
 
 
@@ -118,6 +129,8 @@ class Gate(Server):
     check_owner = Bool(True, config=True)
 
     kind = "gate"
+    # What a visitor sends to a kernel must not write to the terminal of the one who serves.
+    kernel_options: ClassVar[dict[str, Any]] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
     @override
     def initialize(self, argv: list[str] | None = None) -> None:
@@ -125,6 +138,11 @@ class Gate(Server):
         self.host = Host(self.seats)
         self.visitors = Visitors(self.max_kernels, self.patience, self.keep_place)
         self.openings = Buckets(rate=0.2, burst=6)  # how often one visitor may ask for a new kernel
+        # A class behind one address may come together; a program that makes people of itself must go slowly.
+        self.newcomers = Buckets(rate=1 / 20, burst=40)
+        self.crowds = Crowds(max(1, self.max_kernels * 3 // 4))
+        self._by_open: set[str] = set()
+        self._silent: set[str] = set()
         self._good: dict[str, tuple[str, float]] = {}
 
     @override
@@ -158,14 +176,14 @@ class Gate(Server):
             raise Refused(403)
         return visitor
 
-    async def admission(self, door: Door, token: str) -> Admission:
+    async def admission(self, door: Door, token: str, query: Mapping[str, str] | None = None) -> Admission:
         """What the host says of a token; too many bad ones from one address, and it is not asked."""
         # A token that was good before is no guess: its owner is not held up by others behind the same address.
         is_guess = _digest(token) not in self._good
         if is_guess:
             self.front.attempt(door.request)
         try:
-            found = await self.host.admit(token)
+            found = await self.host.admit(token, query or {})
         except Denied as denied:
             self._good.pop(_digest(token), None)
             raise Refused(403, str(denied)) from None
@@ -174,6 +192,8 @@ class Gate(Server):
         if is_guess:
             self.front.was_good(door.request)
         if found.visitor is not None:
+            if found.by_open:
+                self._by_open.add(found.visitor)
             self._remember(token, found.visitor)
         return found
 
@@ -186,14 +206,20 @@ class Gate(Server):
         except (Denied, Unreachable):
             return False
 
-    async def join(self, token: str) -> str:
-        """The personal token behind a link."""
+    async def join(self, door: Door, token: str, query: Mapping[str, str], *, is_open: bool) -> str:
+        """The personal token behind a link. The open one makes only so many new people for one address."""
+        wait = self.newcomers.take(self.front.address(door.request)) if is_open and self.limit_rates else 0
+        if wait:
+            raise Refused(429, MANY, after=wait)
         try:
-            return await self.host.join(token)
+            own = await self.host.join(token, query)
         except Denied as denied:
             raise Refused(403, str(denied)) from None
         except Unreachable:
             raise Refused(503, after=2) from None
+        if is_open:
+            self._by_open.add(own.visitor)
+        return own.token
 
     def _remembered(self, token: str) -> str | None:
         visitor, until = self._good.get(_digest(token), ("", 0.0))
@@ -210,7 +236,7 @@ class Gate(Server):
 
     async def hand_out(self, door: Door) -> Warm | None:
         """A kernel for whose turn has come; None: wait. It speaks for the participant before its page is sent."""
-        if not self.visitors.enter(door.visitor, len(self.pool), time.monotonic()):
+        if self.crowded(door) or not self.visitors.enter(door.visitor, len(self.pool), time.monotonic()):
             return None
         if self.limit_rates and (wait := self.openings.take(door.visitor)):
             raise Refused(429, after=wait)
@@ -222,6 +248,12 @@ class Gate(Server):
         if former is not None:
             self.later(self._end_later(former))
         return warm
+
+    def crowded(self, door: Door) -> bool:
+        """Whether enough of those who came by the open link are there from that address."""
+        if not self.limit_rates or door.visitor not in self._by_open:
+            return False
+        return self.crowds.full(door.visitor, self.front.address(door.request), self.visitors.places())
 
     async def _bind(self, token: str, kernel: str) -> None:
         """Tell the host. A kernel of which it is not sure whether it was told is given to nobody else."""
@@ -248,7 +280,29 @@ class Gate(Server):
             await self.end(kernel)
             return "gone"
         self.visitors.beat(kernel, time.monotonic())
+        if kernel in self._silent:
+            self.later(self._tell_away(kernel, False))
         return state
+
+    @override
+    async def sweep(self) -> None:
+        now = time.monotonic()
+        heard = self.visitors.seen()
+        self._silent &= heard.keys()
+        for kernel, seen in heard.items():
+            if now - seen > SILENT:
+                # Told anew each time: the host may have been started again.
+                self.later(self._tell_away(kernel, True))
+        await super().sweep()
+
+    async def _tell_away(self, kernel: str, is_away: bool) -> None:
+        """Tell the host. What it did not hear, it is told with the next beat or sweep."""
+        if is_away:
+            self._silent.add(kernel)
+        with contextlib.suppress(Denied, Unreachable):
+            await self.host.away(kernel, is_away)
+            if not is_away:
+                self._silent.discard(kernel)
 
     @override
     def watched(self) -> dict[str, float]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import httpx
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Unreachable(Exception):
@@ -16,10 +20,19 @@ class Denied(Exception):
 
 
 class Admission(NamedTuple):
-    """What the host says of a token. `visitor` is None for the open link, which gives everybody a link of their own."""
+    """What the host says of a token. `visitor` is None for the open link, which gives everybody a link of their own;
+    `by_open`: who holds the token came by the open link."""
 
     visitor: str | None
     title: str
+    by_open: bool = False
+
+
+class Joined(NamedTuple):
+    """The personal token behind a link, and whose it is."""
+
+    token: str
+    visitor: str
 
 
 class Host:
@@ -32,28 +45,33 @@ class Host:
             timeout=timeout,
         )
 
-    async def admit(self, token: str) -> Admission:
-        """Whom a token is for; uses nothing up."""
-        said = await self._post("/admit", {"token": token})
-        return Admission(said["visitor"], said["title"])
+    async def admit(self, token: str, query: Mapping[str, str] = _NOTHING) -> Admission:
+        """Whom a token is for; uses nothing up. `query` is what came with a link, such as the id that a panel adds."""
+        said = await self._post("/admit", {"token": token, "query": dict(query)})
+        return Admission(said["visitor"], said["title"], said.get("link") == "open")
 
-    async def join(self, token: str) -> str:
+    async def join(self, token: str, query: Mapping[str, str] = _NOTHING) -> Joined:
         """The personal token behind a link; the open link makes a new participant."""
-        return str((await self._post("/join", {"token": token}))["token"])
+        said = await self._post("/join", {"token": token, "query": dict(query)})
+        return Joined(said["token"], said["visitor"])
 
     async def bind(self, token: str, kernel: str) -> str | None:
         """From now on this kernel speaks for the participant; the kernel that did so before."""
         replaced = (await self._post("/bind", {"token": token, "kernel": kernel}))["replaced"]
         return None if replaced is None else str(replaced)
 
-    async def _post(self, path: str, body: dict[str, str]) -> dict[str, Any]:
+    async def away(self, kernel: str, is_away: bool) -> None:
+        """Whether nothing has been heard for a while of the page of a kernel: its person may be gone."""
+        await self._post("/away", {"kernel": kernel, "away": is_away})
+
+    async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
             answer = await self._client.post(path, json=body)
-            said: dict[str, Any] = answer.json()
+            said: dict[str, Any] = answer.json() if answer.status_code != 204 else {}
         except (httpx.HTTPError, ValueError):
             raise Unreachable from None
         if answer.status_code == 403:
             raise Denied(str(said.get("why", "")))
-        if answer.status_code != 200:
+        if answer.status_code not in (200, 204):
             raise Unreachable
         return said

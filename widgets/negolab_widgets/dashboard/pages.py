@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from importlib.resources import files
 
 from markupsafe import Markup, escape
@@ -21,6 +22,7 @@ button { font: inherit; font-weight: 600; min-height: 2.5rem; padding: 0 1.25rem
 button.second { background: var(--nl-paper); color: var(--nl-ink); border-color: var(--nl-edge); }
 :focus-visible { outline: 3px solid var(--nl-accent); outline-offset: 2px; }
 """
+INVITED = "<p>You are invited to a study in this browser. Nothing begins before you press Start inside.</p>"
 _WAIT = """
 const place = document.getElementById("place");
 const said = (ahead) => ahead === 0 ? "You are next." : ahead === 1 ? "One person is before you."
@@ -76,6 +78,13 @@ WORDS = {
     503: "The study cannot be reached just now. Nothing that you did is lost. This page tries again by itself.",
 }
 
+DESK_WORDS = {
+    **WORDS,
+    **dict.fromkeys((403, 404, 405), "Please open the address that negolab printed when it was started."),
+    503: "negolab cannot be reached just now. This page tries again by itself.",
+}
+"""What the researcher is told instead."""
+
 
 def _page(title: str, *parts: str, script: str = "") -> str:
     return Markup(
@@ -95,7 +104,7 @@ def _page(title: str, *parts: str, script: str = "") -> str:
 def join(title: str, known: bool) -> str:
     """What a link shows: one button. Nothing has happened yet. `known`: an open link, in a browser that took part."""
     if not known:
-        return _page(title, "<form method='post'><button>Continue</button></form>")
+        return _page(title, INVITED, "<form method='post'><button>Continue</button></form>")
     return _page(
         title,
         "<p>Somebody has already taken part in this browser.</p>",
@@ -118,7 +127,7 @@ def waiting(ahead: int) -> str:
     )
 
 
-def refusal(status: int, why: str = "") -> str:
+def refusal(status: int, why: str = "", words: Mapping[int, str] = WORDS) -> str:
     """A refused request, in plain words."""
     known = status if status in TITLES else 500 if status >= 500 else 404
-    return _page(TITLES[known], f"<p>{escape(why or WORDS[known])}</p>")
+    return _page(TITLES[known], f"<p>{escape(why or words[known])}</p>")

@@ -28,7 +28,7 @@ async def rendered(app: Any, notebook: str) -> Warm:
     await renderer.initialize()
     manager = app.kernel_manager
     kernel = await manager.start_kernel(
-        kernel_name=renderer.notebook.metadata.kernelspec.name, path="", env=dict(os.environ)
+        kernel_name=renderer.notebook.metadata.kernelspec.name, path="", env=dict(os.environ), **app.kernel_options
     )
     try:
         return Warm(kernel, await renderer.generate_content_str(kernel, manager.get_kernel(kernel)))

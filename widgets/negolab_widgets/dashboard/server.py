@@ -7,8 +7,8 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Coroutine, Mapping
+from typing import Any, ClassVar
 
 import tornado.ioloop
 import tornado.web
@@ -19,7 +19,7 @@ from traitlets.config import Config
 from typing_extensions import override
 from voila.app import Voila
 
-from negolab_widgets.dashboard import addresses, config, guard, quiet
+from negolab_widgets.dashboard import addresses, config, guard, pages, quiet
 from negolab_widgets.dashboard.door import Door, Nothing
 from negolab_widgets.dashboard.front import Front
 from negolab_widgets.dashboard.pool import Pool, Warm
@@ -57,6 +57,10 @@ class Server(Voila):  # type: ignore[misc]
     limit_rates = Bool(True, config=True)
 
     kind = "page"
+    words: ClassVar[Mapping[int, str]] = pages.WORDS
+    """What is said of a refused request, by its status."""
+    kernel_options: ClassVar[dict[str, Any]] = {}
+    """How the process of a kernel is started."""
 
     # Before it listens.
 
@@ -158,7 +162,7 @@ class Server(Voila):  # type: ignore[misc]
         self._seen: dict[str, float] = {}
         self.pool = Pool(self.heat, self.lives, self._cold, self.pool_size, at_once=os.cpu_count() or 1)
         self.pool.fill()
-        tornado.ioloop.PeriodicCallback(self._sweep, 1000 * SWEEP).start()
+        tornado.ioloop.PeriodicCallback(self.sweep, 1000 * SWEEP).start()
         if self.tied:
             self.ioloop.add_handler(0, self._tie, tornado.ioloop.IOLoop.READ)
 
@@ -175,7 +179,8 @@ class Server(Voila):  # type: ignore[misc]
         """A kernel with the page of the one notebook."""
         return await rendered(self, os.path.relpath(self.notebook_path, self.root_dir))
 
-    async def _sweep(self) -> None:
+    async def sweep(self) -> None:
+        """Fill the pool, and end the kernels that have died or that nobody looks at."""
         await self.pool.tidy()
         now = time.monotonic()
         for kernel, seen in self.watched().items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import secrets
+import shlex
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from negolab.people.links import HERE
 from negolab_widgets.dashboard import addresses, desk, environment, selftest
 from negolab_widgets.dashboard.addresses import Address
 from negolab_widgets.dashboard.kernel_user import KernelUser, kernel_user
@@ -56,7 +58,16 @@ class Plan:
     def database(self) -> str:
         """Where `negolab study` looks too, if none was named: beside the study. Without a study, with the records."""
         default = self.out / "negolab.db" if self.study is None else self.study.with_suffix(".db")
-        return self.db or str(default.resolve())
+        return self.db if self.db and "://" in self.db else str(Path(self.db or default).resolve())
+
+    def links(self, address: Address) -> str:
+        """The command that prints links to what is served here."""
+        options = [] if address.url == HERE else ["--url", address.url]
+        # An address with a password is not for the terminal either.
+        named = self.db is not None and _without_password(self.database) == self.database
+        options += ["--db", self.database] if named else []
+        said = shlex.join(["negolab", "study", "links", str(self.study), "-n", "20", *options])
+        return said if named or self.db is None else f"{said}, with $NEGOLAB_DB as it is here"
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,8 @@ def serve(plan: Plan) -> None:
         folder = Path(stack.enter_context(environment.short_folder()))
         folder.chmod(0o711)
         sockets, token = Sockets(folder), secrets.token_urlsafe(24)
-        children = [_host(plan, sockets, user)]
+        copy = None if plan.study is None else _copied(plan.study, folder)
+        children = [_host(plan, sockets, user, copy)]
         stack.enter_context(ending(children))
         _start_host(children[0])
         desk_port = plan.port if plan.study is None else plan.desk_port
@@ -130,6 +142,9 @@ def _checked(plan: Plan) -> tuple[Address, KernelUser | None]:
             "--behind-proxy": plan.behind_proxy,
             "--certfile": plan.certfile is not None,
             "--kernel-user": plan.kernel_user is not None,
+            "--max-kernels": plan.max_kernels is not None,
+            "--pool": plan.pool != Plan.pool,
+            "--desk-port": plan.desk_port != Plan.desk_port,
         }
         for name, there in given.items():
             if there:
@@ -148,10 +163,18 @@ def _checked(plan: Plan) -> tuple[Address, KernelUser | None]:
 # The children.
 
 
-def _host(plan: Plan, sockets: Sockets, user: KernelUser | None) -> Child:
+def _copied(study: Path, folder: Path) -> Path:
+    """The study as it stands now, for nobody else to read: what is edited later counts from the next `serve` on."""
+    copy = folder / "study.toml"
+    copy.touch(mode=0o600)
+    copy.write_bytes(study.read_bytes())
+    return copy
+
+
+def _host(plan: Plan, sockets: Sockets, user: KernelUser | None, copy: Path | None) -> Child:
     command = [sys.executable, "-P", "-m", plan.host_module, f"--seats={sockets.seats}", f"--desk={sockets.desk}"]
     command += ["--db=-", f"--out={plan.out.resolve()}"]
-    command += [] if plan.study is None else [f"--study={plan.study.resolve()}"]
+    command += [] if plan.study is None else [f"--study={copy}", f"--study-at={plan.study.resolve()}"]
     command += [] if user is None else [f"--owner={user.name}"]
     return Child(
         "the host",
@@ -250,7 +273,7 @@ def _reach(host: str) -> str:
 def _announce(plan: Plan, address: Address, url: str) -> None:
     where = f"records: {plan.out.resolve()}; Ctrl-C ends it"
     if plan.study is not None:
-        tell(f"participants come to {address.url}   (get their links: negolab study links {plan.study})")
+        tell(f"participants come to {address.url}   (get their links: {plan.links(address)})")
         where = f"database: {_without_password(plan.database)}; {where}"
     tell(f"negolab is at {url}   ({where})")
     if plan.browser:

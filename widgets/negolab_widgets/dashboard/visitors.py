@@ -29,7 +29,7 @@ class Visitors:
     def may_enter(self, visitor: str, warm: int, now: float) -> bool:
         """Whether the visitor's turn has come, with `warm` kernels ready; who must wait is put into the line."""
         self._forget(now)
-        places = self._places()
+        places = self.places()
         free = self._most - len(places)
         for before in self._before(visitor):
             if before in places or free > 0:
@@ -59,7 +59,8 @@ class Visitors:
         line = list(self._line)
         return line[: line.index(visitor)] if visitor in self._line else line
 
-    def _places(self) -> set[str]:
+    def places(self) -> set[str]:
+        """Who has a place."""
         return self._holds.keys() | self._kernels.keys()
 
     def _forget(self, now: float) -> None:

@@ -9,6 +9,7 @@ import ipywidgets as w
 from negolab.people.room import Unheard
 from negolab.people.status import Person
 from negolab_widgets import html
+from negolab_widgets.monitor.watched import standing
 from negolab_widgets.tables.controls import framed, row, shown_if, warning
 
 NOBODY = ("(choose)", 0)
@@ -38,7 +39,7 @@ class Ending(w.VBox):  # type: ignore[misc]
     def offer(self, people: Sequence[Person]) -> None:
         """Whom it can end for; who is chosen stays chosen."""
         numbers = [person.number for person in people]
-        options = [NOBODY, *((f"{person.number}, {person.status}", person.number) for person in people)]
+        options = [NOBODY, *((f"{person.number}, {standing(person)}", person.number) for person in people)]
         if list(self._who.options) != options:
             chosen = self._who.value
             with self._who.hold_sync():

@@ -7,7 +7,7 @@ from typing import get_args
 from negolab.game import End
 from negolab.people.status import Cell, Person
 from negolab_widgets.html import Markup, element, join, panel, table
-from negolab_widgets.monitor.watched import LONG, Watched, is_over, needs_a_look, ordered
+from negolab_widgets.monitor.watched import LONG, Watched, is_over, needs_a_look, ordered, standing
 
 NONE = "No study is served: start `negolab serve STUDY.toml`."
 
@@ -35,12 +35,20 @@ def duration(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
+def counted(n: int, what: str) -> str:
+    """A number with its noun."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def people(seen: Watched) -> Markup:
     """Everybody who has opened their link, those who need a look first."""
     shown = ordered(seen)
     opened = sum(p.opened for p in seen.people)
     late = sum(needs_a_look(p, seen) for p in shown)
-    said = [f"n = {len(seen.people)} invited, {opened} have opened their link, {len(seen.present)} pages open now."]
+    have = "has" if opened == 1 else "have"
+    said = [
+        f"n = {len(seen.people)} invited, {opened} {have} opened the link, {counted(len(seen.present), 'page')} open."
+    ]
     said += [f"{late} marked: an error, no move for {LONG:.0f} s, or the page is closed."] if late else []
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors")
     rows = [_row(person, seen) for person in shown]
@@ -59,7 +67,7 @@ def _row(person: Person, seen: Watched) -> list[object]:
     return [
         number,
         person.treatment or _DASH,
-        person.status,
+        standing(person),
         _DASH if is_over(person) else page,
         duration(seen.at - person.since),
         element("span", idle, cls="nl-due") if (person.idle or 0.0) > LONG else idle,

@@ -23,6 +23,11 @@ def read(plain: object) -> Watched | None:
     return msgspec.convert(plain, type=Watched) if plain else None
 
 
+def standing(person: Person) -> str:
+    """The status in one word: who has opened the link is more than invited."""
+    return "reading" if person.status == "invited" and person.opened else person.status
+
+
 def is_over(person: Person) -> bool:
     """Whether the study is over for somebody."""
     return person.status not in (*_AT_WORK, "invited")

@@ -9,7 +9,7 @@ import ipywidgets as w
 from negolab_widgets import html
 from negolab_widgets.tables.controls import row, shown_if
 
-SURE = "Do you want to leave? The study ends for you then, and you cannot come back."
+SURE = "Do you want to leave? What you wrote is then deleted, the study ends for you, and you cannot come back."
 
 
 class Leaving(w.VBox):  # type: ignore[misc]

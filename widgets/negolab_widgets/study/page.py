@@ -73,11 +73,12 @@ class StudyPage(w.VBox):  # type: ignore[misc]
         kind = VIEWS[type(scene)]
         if self._view is not None and type(self._view) is kind and kind.key(self._view.scene) == kind.key(scene):
             self._view.update(scene)
+            shown_if(self._leaving, self._view.leaving(scene))
             return
         before, self._view = self._body.children, self._made(scene, kind)
         self._body.children = [self._view.box]
         self._leaving.reset()
-        shown_if(self._leaving, self._view.leaving)
+        shown_if(self._leaving, self._view.leaving(scene))
         _close(*before)
         self._shield.focus()
 

@@ -15,7 +15,11 @@ from negolab_widgets.seat import Seated
 from negolab_widgets.study.view import Do, View
 from negolab_widgets.tables.controls import row, shown_if
 
-WORDS = {"reply": "{left} left for your answer", "match": "{left} left for this match"}
+WORDS = {
+    "reply": "{left} left for your answer",
+    "match": "{left} left for this match",
+    "onward": "{left} left to go on",
+}
 
 
 class PlayingView(View):
@@ -29,6 +33,10 @@ class PlayingView(View):
     @override
     def key(cls, scene: Playing) -> Hashable:
         return scene.match
+
+    @override
+    def leaving(self, scene: Playing) -> bool:
+        return bool(scene.label) or not scene.onward
 
     @override
     def build(self) -> list[w.Widget]:

@@ -60,6 +60,10 @@ class AskedView(View):
         return scene.questions
 
     @override
+    def leaving(self, scene: Asked) -> bool:
+        return all(question.when == "before" for question in scene.questions)
+
+    @override
     def build(self) -> list[w.Widget]:
         self._fields = [Field(question) for question in self.scene.questions]
         required = sum(question.required for question in self.scene.questions)
@@ -82,7 +86,7 @@ class AskedView(View):
 
 def _control(question: Question) -> w.Widget:
     """The control for a kind of question."""
-    label = f"{question.label} (required)" if question.required else question.label
+    label = f"{question.label} ({'required' if question.required else 'optional'})"
     if question.kind == "choice" and len(question.choices) <= MOST_BUTTONS:
         return Choices(description=label, options=list(question.choices))
     if question.kind == "choice":

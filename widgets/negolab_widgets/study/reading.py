@@ -17,7 +17,9 @@ from negolab_widgets.tables.controls import row
 class ConsentView(View):
     """The text to agree to. Not to take part is the way to leave."""
 
-    leaving = False
+    @override
+    def leaving(self, scene: Any) -> bool:
+        return False
 
     @override
     def build(self) -> list[w.Widget]:
@@ -41,7 +43,9 @@ class InstructionsView(View):
 class ClosedView(View):
     """How it ended, and the completion code."""
 
-    leaving = False
+    @override
+    def leaving(self, scene: Any) -> bool:
+        return False
 
     @override
     def build(self) -> list[w.Widget]:

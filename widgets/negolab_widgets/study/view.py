@@ -27,9 +27,6 @@ class View:
     """A subclass builds its widgets in `build` and brings them up to date in `update`. `notice` is where the page says
     why a click did nothing."""
 
-    leaving = True
-    """Whether the page offers to leave the study."""
-
     def __init__(self, scene: Any, do: Do) -> None:
         self.scene, self.do = scene, do
         self.notice = w.HTML(warning(""))
@@ -40,6 +37,10 @@ class View:
     def key(cls, scene: Any) -> Hashable:
         """As long as it is the same the view stays, with all that was entered."""
         return type(scene).__name__
+
+    def leaving(self, scene: Any) -> bool:
+        """Whether the page offers to leave the study now; not to those who have finished it."""
+        return True
 
     def build(self) -> list[w.Widget]:
         """Make the widgets, from `self.scene`."""

@@ -20,7 +20,7 @@ class WaitingView(View):
         said = html.join(
             [
                 html.element("p", "Waiting for another participant.", cls="nl-strong", role="status"),
-                html.element("p", "You can leave this page open: it goes on by itself as soon as somebody comes."),
+                html.element("p", "Keep this page open: it goes on by itself as soon as somebody comes."),
             ]
         )
         return [heading(self.scene, "Please wait"), panel(w.HTML(said), self._clock), self.notice]
