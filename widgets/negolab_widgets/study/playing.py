@@ -43,7 +43,9 @@ class PlayingView(View):
         self._label = w.HTML()
         self._clock = Countdown(urgent=True, over="Time is up.")
         self._onward = self.button("", lambda: self.do("next"), cls="nl-primary")
-        self._strip = row(self._label, self._clock, self._onward)
+        # A game's own last words may sound as if nothing more were to be done.
+        self._over = w.HTML(html.element("span", "This match is over. The next step is behind this button:"))
+        self._strip = row(self._label, self._clock, self._over, self._onward)
         self._strip.add_class("nl-strip")
         return [self._strip, self.notice, Seated(self._chair(), title=self.scene.title)]
 
@@ -61,5 +63,6 @@ class PlayingView(View):
             self._clock.start(scene.left, words=WORDS.get(scene.limit, "{left} left"))
         shown_if(self._label, bool(scene.label))
         shown_if(self._clock, scene.left is not None)
+        shown_if(self._over, bool(scene.onward))
         shown_if(self._onward, bool(scene.onward))
         shown_if(self._strip, bool(scene.label or scene.onward) or scene.left is not None)
