@@ -520,13 +520,14 @@ def shown_live(model: dict[str, Any]) -> list[str]:
 def test_a_token_that_is_not_good_starts_no_kernel_and_changes_nothing(prices: Site) -> None:
     with prices.database() as database:
         kept, who = database.kept("visited"), database.participants("visited")[0]
+        (late,) = database.invite("visited")
     assert kept is not None
     good = links.token(kept.secret, "visited", who.id, created=who.created)
     bad = {
         "forged": links.token("another secret", "visited", who.id, created=who.created),
         "of another study": links.token(kept.secret, "another", who.id, created=who.created),
         "of nobody": links.token(kept.secret, "visited", "0" * 16),
-        "expired": links.token(kept.secret, "visited", who.id, created=1.0),
+        "expired": links.token(kept.secret, "visited", late.id, created=1.0),
         "cut": good[:-1],
         "with another id": "0" * 16 + good[16:],
         "the open link as a cookie": links.token(kept.secret, "visited", links.OPEN, created=kept.created),

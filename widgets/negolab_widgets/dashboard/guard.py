@@ -7,6 +7,7 @@ tracebacks and the source of cells. Here only widget messages pass.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from jupyter_server.services.kernels.connection.base import deserialize_binary_message, deserialize_msg_from_ws_v1
@@ -48,12 +49,13 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         super().__init__(**kwargs)
         self._bucket = Buckets(self.rate, 10 * self.rate)
 
-    def handle_incoming_message(self, ws_msg: Any) -> Any:
+    def handle_incoming_message(self, ws_msg: Any) -> None:
         if self._bucket.take(""):
             self.websocket_handler.close(1008, "too many messages")
         elif self._passes(ws_msg):
-            return super().handle_incoming_message(ws_msg)
-        return None
+            # What cannot be sent on (buffers that are none, say) is dropped like all that is no message.
+            with suppress(TypeError, ValueError, KeyError, AttributeError):
+                super().handle_incoming_message(ws_msg)
 
     def _passes(self, ws_msg: Any) -> bool:
         """Whether a message is one that widgets need. What a visitor sends instead is not worth a line in the log."""
