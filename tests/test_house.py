@@ -610,7 +610,7 @@ def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
         ids = site.come(4)
         for id in ids:
             site.act(id, "start")
-        rooms = [room for _, room in site.house.course._rooms.running()]
+        rooms = [at.room for at in site.house.course._rooms.running()]
         for id in ids:
             if site.scene(id).table["asked"]:
                 site.say(id, "pass")
@@ -628,11 +628,11 @@ def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -
         course = site.house.course
         course._looked = 0.0
         course.tick()
-        assert len(course._rooms._rooms) == 1, "its page shows it"
+        assert len(course._rooms._open) == 1, "its page shows it"
         site.house.visits.of(id)._left = -100.0
         course._looked = 0.0
         course.tick()
-        assert (course._rooms._rooms, site.house.visits._visits) == ({}, {})
+        assert (course._rooms._open, site.house.visits._visits) == ({}, {})
         assert site.scene(id).onward == "Continue"
 
     run(scene())

@@ -110,7 +110,7 @@ class Desk:
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             self._rooms.sweep(lambda sat: self._visit(sat).present)
-            running = {sat.id for sat, _ in self._rooms.running()}
+            running = {at.sat.id for at in self._rooms.running()}
             self._visits = {id: visit for id, visit in self._visits.items() if visit.asked or id in running}
 
     # The monitor.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from negolab.events import Ended, Event
-from negolab.game import SEATS, Observation, Seat
+from negolab.game import Observation, Seat
 from negolab.match import Match
 from negolab.people.database import Database, Sat
 from negolab.people.parts import Delay, Ending, Limits
@@ -54,6 +55,14 @@ class Clock:
         return min(ends) if ends else None
 
 
+class Open(NamedTuple):
+    """A match that is open: what the database knows of it, its room, and its clock."""
+
+    sat: Sat
+    room: Room
+    clock: Clock
+
+
 class Rooms:
     """The running matches, and those that ended a moment ago. `endings` says for whom the study ends with a match;
     `changed` is called after each change of one; finished records are also appended to `store`."""
@@ -62,9 +71,7 @@ class Rooms:
         self._database, self._store = database, store
         self.endings: Endings = lambda sat, ended: {}
         self.changed: Callable[[Sat], None] = lambda sat: None
-        self._rooms: dict[str, Room] = {}
-        self._sat: dict[str, Sat] = {}
-        self._clocks: dict[str, Clock] = {}
+        self._open: dict[str, Open] = {}
 
     def begin(
         self,
@@ -84,57 +91,47 @@ class Rooms:
         self._database.add(
             kept.header, kept.events, dict(people), study=study, treatment=treatment, practice=practice, endings=ended
         )
-        players = _players(match, tuple(people))
-        room = Room(match, players, keep=self._keep, delay=_delay(delay))
+        room = Room(match, _players(kept, people), keep=self._keep, delay=_delay(delay))
         if match.ended is not None:
-            self._file(match.record())
-        return self._open(sat, room, limits)
+            self._file(kept)
+        return self._opened(sat, room, limits)
 
     def resume(self, sat: Sat, limits: Limits = FREE, delay: Delay = AT_ONCE) -> Room:
         """The room of a match that the database holds."""
-        if sat.id in self._rooms:
-            return self._rooms[sat.id]
+        if sat.id in self._open:
+            return self._open[sat.id].room
         record = self._database.record(sat.id)
-        game = record.game
-        seats = tuple(sat.people)
-        players = {
-            seat: made(name, game, record.header.seed or 0, seat)
-            for seat, name in record.header.players.items()
-            if seat not in seats
-        }
-        room = Room.resumed(record, players, keep=self._keep, delay=_delay(delay))
-        return self._open(sat, room, limits)
+        room = Room.resumed(record, _players(record, sat.people), keep=self._keep, delay=_delay(delay))
+        return self._opened(sat, room, limits)
 
-    def _open(self, sat: Sat, room: Room, limits: Limits) -> Room:
-        self._rooms[sat.id], self._sat[sat.id], self._clocks[sat.id] = room, sat, Clock(limits)
+    def _opened(self, sat: Sat, room: Room, limits: Limits) -> Room:
+        self._open[sat.id] = Open(sat, room, Clock(limits))
         room.watch(lambda: self._look(sat))
         room.advance()
         return room
 
     def close(self, match: str) -> None:
         """Forget a finished match; the database keeps it."""
-        for kept in (self._rooms, self._sat, self._clocks):
-            kept.pop(match, None)
+        self._open.pop(match, None)
 
     def sweep(self, shown: Callable[[Sat], bool]) -> None:
         """Close the rooms of finished matches that nobody's page shows; one that does has it opened again."""
-        over = [self._sat[id] for id, room in self._rooms.items() if room.match.ended is not None]
+        over = [sat for sat, room, _ in self._open.values() if room.match.ended is not None]
         for sat in over:
             if not shown(sat):
                 self.close(sat.id)
 
     def clock(self, match: str) -> Clock:
-        return self._clocks[match]
+        return self._open[match].clock
 
-    def running(self) -> list[tuple[Sat, Room]]:
+    def running(self) -> list[Open]:
         """The matches that have not ended."""
-        return [(self._sat[id], room) for id, room in self._rooms.items() if room.match.ended is None]
+        return [at for at in self._open.values() if at.room.match.ended is None]
 
     def late(self) -> list[tuple[Sat, Room, list[Seat]]]:
         """Running matches with the seats whose time is up."""
         found = []
-        for sat, room in self.running():
-            clock = self._clocks[sat.id]
+        for sat, room, clock in self.running():
             over = [seat for seat in room.sittings if (left := clock.left(seat)) is not None and left[0] <= 0]
             if over:
                 found.append((sat, room, over))
@@ -142,16 +139,17 @@ class Rooms:
 
     def nudge(self) -> None:
         """Go on where a scripted seat is asked and nobody thinks: its answer could not be kept the last time."""
-        for _, room in self.running():
-            room.advance_if_stuck()
+        for at in self.running():
+            at.room.advance_if_stuck()
 
     def _look(self, sat: Sat) -> None:
-        self._clocks[sat.id].look(self._rooms[sat.id])
+        _, room, clock = self._open[sat.id]
+        clock.look(room)
         self.changed(sat)
 
     def _keep(self, match: Match, seq: int, news: Sequence[Event]) -> None:
         last = news[-1]
-        sat = self._sat[match.id]
+        sat = self._open[match.id].sat
         self._database.append(match.id, seq, news, self.endings(sat, last) if isinstance(last, Ended) else {})
         if isinstance(last, Ended):
             self._file(self._database.record(match.id))
@@ -177,9 +175,12 @@ class Rooms:
             log.exception("a finished record could not be written to the folder; the database has it")
 
 
-def _players(match: Match, people: Sequence[Seat]) -> dict[Seat, Player]:
-    """The players of the seats where nobody sits, by their names in the match."""
-    return {seat: made(match.players[seat], match.game, match.seed or 0, seat) for seat in SEATS if seat not in people}
+def _players(record: Record, people: Collection[Seat]) -> dict[Seat, Player]:
+    """The players of the seats where no person sits, by their names in the record."""
+    header, game = record.header, record.game
+    return {
+        seat: made(name, game, header.seed or 0, seat) for seat, name in header.players.items() if seat not in people
+    }
 
 
 def _delay(delay: Delay) -> Callable[[Match], float]:
