@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from negolab.catalog import AnyGame
@@ -86,7 +87,7 @@ class Room:
         self.match = match
         self.players = dict(players)
         self.sittings = {seat: Sitting(match, seat) for seat in SEATS if seat not in players}
-        self.thinking: asyncio.Task[None] | None = None
+        self.thinking: asyncio.Future[Any] | None = None
         self._keep, self._delay = keep, delay
         self._watchers: list[Callable[[], None]] = []
         self._kept = len(match.events)
@@ -130,6 +131,7 @@ class Room:
         """End the match from outside the rules."""
         if self.thinking is not None:
             self.thinking.cancel()
+            self.thinking = None
         self.match.abort(reason)
         self._settle()
         self._tell()
@@ -139,16 +141,16 @@ class Room:
     def advance(self) -> None:
         """Let the other seats answer as far as they can, then tell who watches."""
         self._settle()
-        while (self.thinking is None or self.thinking.done()) and (waiting := self._next()) is not None:
+        while self.thinking is None and (waiting := self._next()) is not None:
             seat, player = waiting
             seconds = self._delay(self.match) if self._delay is not None else 0
             if seconds > 0:
-                self.thinking = asyncio.ensure_future(self._later(seat, player, seconds))
+                self._think(seat, self._asked(seat, player, seconds))
                 break
             try:
                 answer = player.reply(self.match.told(seat), self.match.pending()[seat])
                 if inspect.isawaitable(answer):
-                    self.thinking = asyncio.ensure_future(self._awaited(seat, answer))
+                    self._think(seat, answer)
                     break
                 hear(self.match, seat, answer)
             except Exception:
@@ -158,35 +160,39 @@ class Room:
 
     def advance_if_stuck(self) -> None:
         """`advance`, if another seat is asked and nobody works on its answer."""
-        if (self.thinking is None or self.thinking.done()) and self._next() is not None:
+        if self.thinking is None and self._next() is not None:
             self._go_on()
 
     def _next(self) -> tuple[Seat, Player] | None:
         return next(((s, p) for s, p in self.players.items() if self.match.asks(s)), None)
 
-    async def _later(self, seat: Seat, player: Player, seconds: float) -> None:
+    async def _asked(self, seat: Seat, player: Player, seconds: float) -> Any:
+        """Ask a player only when it is to seem to have thought."""
         await asyncio.sleep(seconds)
-        try:
-            answer = player.reply(self.match.told(seat), self.match.pending()[seat])
-        except Exception:
-            self._failed()
-            self._go_on()
-            return
-        await self._awaited(seat, answer)
+        answer = player.reply(self.match.told(seat), self.match.pending()[seat])
+        return await answer if inspect.isawaitable(answer) else answer
 
-    async def _awaited(self, seat: Seat, answer: Any) -> None:
-        match = self.match
+    def _think(self, seat: Seat, answer: Awaitable[Any]) -> None:
+        """Wait for an answer that takes its time."""
+        self.thinking = asyncio.ensure_future(answer)
+        self.thinking.add_done_callback(partial(self._thought, self.match, seat))
+
+    def _thought(self, match: Match, seat: Seat, answer: asyncio.Future[Any]) -> None:
+        """Hear an answer, if the match is still the one in which it was asked for."""
+        if answer is self.thinking:
+            self.thinking = None
+        if answer.cancelled():
+            return
         try:
-            found = await answer if inspect.isawaitable(answer) else answer
-            if match.asks(seat) and match is self.match:
+            found = answer.result()
+            if match is self.match and match.asks(seat):
                 hear(match, seat, found)
         except Exception:
             self._failed()
         self._go_on()
 
     def _go_on(self) -> None:
-        """From inside the task that just ended."""
-        self.thinking = None
+        """After an answer that took its time, or that nobody waits for."""
         try:
             self.advance()
             self._stuck = False
