@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,9 +81,23 @@ def _settings(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin` alone
     cursor = connection.cursor()
     # What is deleted is overwritten: those who withdraw are promised that their words are gone.
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+    for setting in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {setting}")
+    _ahead(cursor)
     cursor.close()
+
+
+def _ahead(cursor: Any) -> None:
+    """WAL mode. Where several open a new file, SQLite refuses all but one at once instead of letting them wait."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:
