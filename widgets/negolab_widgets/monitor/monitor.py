@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import ipywidgets as w
 
@@ -42,25 +44,26 @@ class Monitor(w.VBox):  # type: ignore[misc]
 
     def refresh(self) -> None:
         """Ask the host and show what it says."""
-        try:
+        with self._telling():
             self._draw(self._asked())
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            with self._telling():
+                # Not in the event loop: while the host is away, what is typed here must go on.
+                self._draw(await asyncio.to_thread(self._asked))
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Whatever goes wrong is told, and the next look tries again."""
+        try:
+            yield
         except Unheard as why:
             self._trouble(str(why))
         except Exception:
             log.exception("the monitor failed")
             self._trouble(FAULT)
-
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(EVERY)
-            try:
-                # Not in the event loop: while the host is away, what is typed here must go on.
-                self._draw(await asyncio.to_thread(self._asked))
-            except Unheard as why:
-                self._trouble(str(why))
-            except Exception:
-                log.exception("the monitor failed")
-                self._trouble(FAULT)
 
     def _asked(self) -> Watched | None:
         return None if self._host is None else read(self._host.ask("/monitor"))
