@@ -22,9 +22,10 @@ CI = os.environ.get("CI") == "true"
 ROOT = Path(__file__).parent.parent
 
 
-def needs(program: str, package: str) -> str:
-    """The path of a program. Missing: a failure in CI, elsewhere a skip that names the package."""
-    found = shutil.which(program)
+def needs(program: str, package: str, path: str | None = None) -> str:
+    """Where a program is (looked for in `path`; None: $PATH). Missing: a failure in CI, elsewhere a skip that names the
+    package."""
+    found = shutil.which(program, path=path)
     if found is None:
         text = f"{program} is not installed: apt-get install {package}"
         if CI:

@@ -19,19 +19,13 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import CI
+from tests.conftest import needs
 
 
 def _binary(name: str) -> str:
-    """A program of PostgreSQL. Missing: a failure in CI, elsewhere a skip that names the package."""
+    """A program of PostgreSQL, which Debian keeps in a folder of its own."""
     folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
-    found = shutil.which(name, path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
-    if found is None:
-        text = f"{name} is not installed: apt-get install postgresql"
-        if CI:
-            pytest.fail(text)
-        pytest.skip(text)
-    return found
+    return needs(name, "postgresql", os.pathsep.join([*folders, os.environ.get("PATH", "")]))
 
 
 class Cluster:
