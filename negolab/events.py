@@ -23,11 +23,12 @@ class Replied(msgspec.Struct, frozen=True, gc=False, tag="replied"):
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="rejected"):
-    """The words before it, or an answer that never became words, were no legal action."""
+    """The words before it, or an answer that never became words (`said`, if anything came), were no legal action."""
 
     seat: Seat
     invalid: Invalid
     wordless: bool = False
+    said: Reply | None = None
 
 
 class Stepped(msgspec.Struct, frozen=True, gc=False, tag="stepped"):

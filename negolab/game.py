@@ -86,7 +86,11 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A player's words and how they came. Times are seconds since the epoch, `cost` is in US dollars."""
+    """A player's words and how they came. Times are seconds since the epoch, `cost` is in US dollars.
+
+    Of a language model also: `asked`, what it was told last before it answered; `raw`, its own text where `text` is
+    not; `usage`, what the answer took (see `negolab.players.endpoint.call.Answer`).
+    """
 
     text: str
     via: str | None = None
@@ -97,6 +101,15 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     usage: dict[str, Any] | None = None
     cost: float | None = None
     request_id: str | None = None
+    asked: str | None = None
+    raw: str | None = None
+
+
+class Malformed(msgspec.Struct, frozen=True, gc=False):
+    """A player's answer that never became words of the game: what came, and what is wrong with it."""
+
+    reply: Reply
+    invalid: Invalid
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):

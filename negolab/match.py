@@ -162,11 +162,12 @@ class Match:
             self._stepped(state)
         return self.events[mark:]
 
-    def reject(self, seat: Seat, invalid: Invalid) -> list[Event]:
-        """Refuse what never became words: a time-out, or an answer that was no string."""
+    def reject(self, seat: Seat, invalid: Invalid, said: Reply | None = None) -> list[Event]:
+        """Refuse what never became words: a time-out, or an answer (`said`) that cannot be read at all."""
         self._must_ask(seat)
         mark = len(self.events)
-        self._refuse(seat, Rejected(seat, _bare(invalid), wordless=True), invalid)
+        kept = None if said is None else heard(said)
+        self._refuse(seat, Rejected(seat, _bare(invalid), wordless=True, said=kept), invalid)
         return self.events[mark:]
 
     def abort(self, reason: str) -> list[Event]:
@@ -281,8 +282,8 @@ class Match:
         match event:
             case Replied(seat, reply):
                 self.submit(seat, reply)
-            case Rejected(seat, invalid):
-                self.reject(seat, invalid)
+            case Rejected(seat, invalid, said=said):
+                self.reject(seat, invalid, said)
             case Ended(reason=str(reason)):
                 self.abort(reason)
 

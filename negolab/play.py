@@ -16,7 +16,7 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Event
-from negolab.game import SEATS, Ask, Invalid, Reply, Seat
+from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.match import Match
 from negolab.players.player import Player, player, settings
 from negolab.record import Record
@@ -114,11 +114,14 @@ def _over(began: float, time_limit: float | None) -> bool:
 
 
 def hear(match: Match, seat: Seat, answer: Any) -> list[Event]:
-    """Hand a player's answer to the match: words, a `Reply`, an `Invalid` instead of words, or a typed action."""
+    """Hand a player's answer to the match: words, a `Reply`, an `Invalid` instead of words, a `Malformed` answer, or a
+    typed action."""
     if isinstance(answer, str | Reply):
         return match.submit(seat, answer)
     if isinstance(answer, Invalid):
         return match.reject(seat, answer)
+    if isinstance(answer, Malformed):
+        return match.reject(seat, answer.invalid, answer.reply)
     if answer is None or isinstance(answer, bytes | int | float | list | dict):
         found = type(answer).__name__
         return match.reject(seat, Invalid(("not_text",), f"Your reply was {found}, not text: send text.", "format"))
