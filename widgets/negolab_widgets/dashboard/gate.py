@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import hmac
 import subprocess
 import time
 from collections.abc import Mapping
@@ -17,105 +15,22 @@ from typing import Any, ClassVar
 from traitlets import Bool, Float, Integer, Unicode
 from typing_extensions import override
 
-from negolab_widgets.dashboard import config, pages
 from negolab_widgets.dashboard.crowds import Crowds
 from negolab_widgets.dashboard.door import Door
+from negolab_widgets.dashboard.entrance import Entry, Join, Waiting
 from negolab_widgets.dashboard.front import Refused
 from negolab_widgets.dashboard.host import Admission, Denied, Host, Unreachable
 from negolab_widgets.dashboard.pool import Warm
 from negolab_widgets.dashboard.rates import Buckets
 from negolab_widgets.dashboard.server import Server
+from negolab_widgets.dashboard.tokens import Tokens
 from negolab_widgets.dashboard.visitors import State, Visitors
 
-REMEMBER = 10.0
-"""Seconds for which the host's word on a good token is believed."""
-MOST_REMEMBERED = 10_000
 FAREWELL = 6.0
 """Seconds after which a replaced kernel is ended: its page has been told by then."""
 SILENT = 12.0
 """Seconds without a beat of a page (they come every four) after which its person counts as away."""
 MANY = "Many people have just come from where you are. Please try again in a moment."
-
-
-class Join(Door):
-    """A personal or open link. Looking at it does nothing; the button on it does."""
-
-    needs = "nothing"
-
-    @override
-    def set_default_headers(self) -> None:
-        super().set_default_headers()
-        self.set_header("Referrer-Policy", "same-origin")  # so that the browser names the origin of the form
-
-    @override
-    async def get(self, token: str) -> None:
-        held = self.server.shown(self)
-        if hmac.compare_digest(held, token):
-            self._enter()
-            return
-        link = await self.server.admission(self, token, self._query())
-        known = link.visitor is None and bool(held) and await self.server.is_good(held)
-        self.finish(pages.join(link.title, known))
-
-    head = get
-
-    @override
-    async def post(self, token: str) -> None:
-        link = await self.server.admission(self, token, self._query())
-        held = self.server.shown(self)
-        again = link.visitor is None and held and not self.get_body_argument("new", "")
-        if not (again and await self.server.is_good(held)):
-            own = await self.server.join(self, token, self._query(), is_open=link.visitor is None)
-            self.set_cookie(
-                self.server.cookie,
-                own,
-                path=self.server.base_url,
-                httponly=True,
-                # Lax: who comes back by a link in a mail is known at once. Nothing but GET is ever sent along from
-                # elsewhere, and no GET of ours does anything that cannot be undone.
-                samesite="Lax",
-                secure=self.server.address.scheme == "https",
-            )
-        self._enter()
-
-    def _query(self) -> dict[str, str]:
-        """What the link carries besides its token; the form posts to the whole address."""
-        return {name: self.get_query_argument(name) for name in self.request.query_arguments}
-
-    def _enter(self) -> None:
-        self.set_header("Referrer-Policy", "no-referrer")
-        self.redirect(self.server.base_url, status=303)
-
-
-class Entry(Door):
-    """The page itself, with a warm kernel; or a place in the line."""
-
-    @override
-    async def get(self) -> None:
-        if self.request.headers.get("Sec-Purpose", "").startswith("prefetch"):
-            raise Refused(503)
-        warm = await self.server.hand_out(self)
-        if warm is None:
-            self.finish(pages.waiting(self.server.visitors.ahead(self.visitor)))
-            return
-        self.set_header("Content-Security-Policy", config.POLICY)
-        self.finish(warm.html)
-
-    @override
-    async def head(self) -> None:
-        self.finish()
-
-
-class Waiting(Door):
-    """What the waiting page asks; asking keeps the place in the line."""
-
-    SUPPORTED_METHODS = ("GET",)
-
-    @override
-    async def get(self) -> None:
-        server = self.server
-        ready = not server.crowded(self) and server.visitors.may_enter(self.visitor, len(server.pool), time.monotonic())
-        self.finish({"ready": ready, "ahead": server.visitors.ahead(self.visitor)})
 
 
 class Gate(Server):
@@ -143,7 +58,7 @@ class Gate(Server):
         self.crowds = Crowds(max(1, self.max_kernels * 3 // 4))
         self._by_open: set[str] = set()
         self._silent: set[str] = set()
-        self._good: dict[str, tuple[str, float]] = {}
+        self.tokens = Tokens()
 
     @override
     def pages(self) -> list[tuple[Any, ...]]:
@@ -168,7 +83,7 @@ class Gate(Server):
             return token or "anyone"
         if not token:
             raise Refused(403)
-        known = self._remembered(token)
+        known = self.tokens.visitor(token)
         if known is not None:
             return known
         visitor = (await self.admission(door, token)).visitor
@@ -179,13 +94,13 @@ class Gate(Server):
     async def admission(self, door: Door, token: str, query: Mapping[str, str] | None = None) -> Admission:
         """What the host says of a token; too many bad ones from one address, and it is not asked."""
         # A token that was good before is no guess: its owner is not held up by others behind the same address.
-        is_guess = _digest(token) not in self._good
+        is_guess = not self.tokens.known(token)
         if is_guess:
             self.front.attempt(door.request)
         try:
             found = await self.host.admit(token, query or {})
         except Denied as denied:
-            self._good.pop(_digest(token), None)
+            self.tokens.forget(token)
             raise Refused(403, str(denied)) from None
         except Unreachable:
             raise Refused(503, after=2) from None
@@ -194,12 +109,12 @@ class Gate(Server):
         if found.visitor is not None:
             if found.by_open:
                 self._by_open.add(found.visitor)
-            self._remember(token, found.visitor)
+            self.tokens.remember(token, found.visitor)
         return found
 
     async def is_good(self, token: str) -> bool:
         """Whether a token that a browser holds is still somebody's."""
-        if self._remembered(token) is not None:
+        if self.tokens.visitor(token) is not None:
             return True
         try:
             return (await self.host.admit(token)).visitor is not None
@@ -220,17 +135,6 @@ class Gate(Server):
         if is_open:
             self._by_open.add(own.visitor)
         return own.token
-
-    def _remembered(self, token: str) -> str | None:
-        visitor, until = self._good.get(_digest(token), ("", 0.0))
-        return visitor if until >= time.monotonic() else None
-
-    def _remember(self, token: str, visitor: str) -> None:
-        key = _digest(token)
-        self._good.pop(key, None)
-        self._good[key] = (visitor, time.monotonic() + REMEMBER)
-        if len(self._good) > MOST_REMEMBERED:
-            del self._good[next(iter(self._good))]
 
     # Kernels.
 
@@ -312,10 +216,6 @@ class Gate(Server):
     async def end(self, kernel: str) -> None:
         self.visitors.left(kernel, time.monotonic())
         await super().end(kernel)
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 if __name__ == "__main__":
