@@ -68,7 +68,7 @@ def links(
     tokens.url(url, "")
     with _writer(out) as write, closing(Database(_place(file, db))) as database:
         if not new_study:
-            same(database, study, file)
+            same(database, study, file, db)
         kept = database.study(study.name, study.text)
         if open_:
             print(tokens.url(url, tokens.token(kept.secret, study.name, tokens.OPEN)))
@@ -187,7 +187,7 @@ def _known(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     if not _is_there(_place(file, db)):
         raise none
     with closing(Database(_place(file, db))) as database:
-        same(database, study, file)
+        same(database, study, file, db)
         if database.kept(study.name) is None:
             raise none
         yield database
@@ -198,17 +198,19 @@ def servable(file: Path, db: str | None) -> None:
     study = read(file)
     if _is_there(_place(file, db)):
         with closing(Database(_place(file, db))) as database:
-            same(database, study, file)
+            same(database, study, file, db)
 
 
-def same(database: Database, study: Study, file: Path) -> None:
+def same(database: Database, study: Study, file: Path, db: str | None) -> None:
     """`ValueError` if the database holds other studies only: those who have their links would find them dead."""
     known = database.studies()
     if known and study.name not in known:
         listed = ", ".join(known[-3:])
+        # A URL can hold a password: it is not printed.
+        where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
             f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{known[-1]}" '
-            f"into the file to go on with that one, or add a study with `negolab study links {file} -n 20 --new`"
+            f"into the file to go on with that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
         )
 
 
