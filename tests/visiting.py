@@ -367,9 +367,11 @@ def _is_number(secret: str) -> bool:
 
 
 def _within(secret: str, text: str) -> str:
-    """Where it stands, with what is around; "" if nowhere. A number counts only if it is no part of a longer one."""
+    """Where it stands, with what is around; "" if nowhere. A number counts only if it is no part of a longer one, such
+    as the 437 of "23,437"."""
     number = _is_number(secret)
-    pattern = rf"(?<![\w.#]){re.escape(secret)}(?!\w|\.\d)" if number else re.escape(secret)
+    longer = "".join(rf"(?<![> ]{digits},)" for digits in (r"\d", r"\d\d", r"\d\d\d"))
+    pattern = rf"(?<![\w.#]){longer}{re.escape(secret)}(?!\w|\.\d)" if number else re.escape(secret)
     text = _IDS.sub("", text) if number else text
     found = re.search(pattern, text)
     return f"{secret!r} in {text[max(0, found.start() - 150) : found.end() + 150]!r}" if found else ""
