@@ -13,10 +13,10 @@ from pathlib import Path
 
 from negolab_widgets import Replay
 
+from negolab.batch import batch
 from negolab.catalog import load
 from negolab.games.balloon import Instance
 from negolab.match import Match
-from negolab.play import batch
 from negolab.store import Store
 from tests.conftest import browser, showing
 

@@ -43,8 +43,9 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What came back. `text` is as it was sent, reasoning apart; `finish` is the endpoint's reason to stop: "stop",
-    "length", "content_filter". `cost` is in US dollars, None where no price is known, and includes attempts that were
-    paid and lost. `queued` and `latency` are seconds; `replayed`: from the cache, nothing was paid."""
+    "length", "content_filter"; "refusal" where the text says that the model will not answer. `cost` is in US dollars,
+    None where no price is known, and includes attempts that were paid and lost. `queued` and `latency` are seconds;
+    `replayed`: from the cache, nothing was paid."""
 
     text: str
     finish: str

@@ -1,0 +1,143 @@
+"""A chat completion as servers send it, read without trusting any of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from negolab.match import clean
+from negolab.players.endpoint.call import Usage
+from negolab.players.endpoint.trouble import Broken, raise_for, short
+
+ENDS = ("length", "content_filter")
+"""Reasons to stop after which an answer may well have no text."""
+
+
+class _Message(msgspec.Struct):
+    content: Any = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message | None = None
+    finish_reason: str | None = None
+
+
+class _Body(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
+    id: Any = None
+    error: Any = None
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """What one attempt brought; fields as in `Answer`. `id` is the completion's own."""
+
+    text: str
+    finish: str
+    usage: Usage
+    reasoning: str | None
+    model: str | None
+    fingerprint: str | None
+    id: str | None
+
+
+_decode = msgspec.json.Decoder(_Body).decode
+
+
+def read(body: bytes) -> Completion:
+    """The answer in a response of status 200; `Broken` if it holds none."""
+    try:
+        found = _decode(body)
+    except msgspec.DecodeError as error:
+        found = _by_another_reader(body, error)
+    usage = usage_of(found.usage)
+    if found.error and not found.choices:
+        _raise_error(found.error, body)
+    choice = found.choices[0] if found.choices else None
+    if choice is None or choice.message is None:
+        raise Broken("the answer holds no choice", paid=usage)
+    text, reasoning = _words(choice.message)
+    finish = choice.finish_reason or "unknown"
+    if text is None:
+        refusal = choice.message.refusal
+        if not (refusal or reasoning or finish in ENDS):
+            raise Broken("the answer holds no text", paid=usage)
+        text, finish = (str(refusal), "refusal") if refusal else ("", finish)
+    return Completion(
+        clean(text),
+        finish,
+        usage,
+        clean(reasoning) if reasoning else None,
+        _word(found.model),
+        _word(found.system_fingerprint),
+        _word(found.id),
+    )
+
+
+def _by_another_reader(body: bytes, error: msgspec.DecodeError) -> _Body:
+    """Half a surrogate pair is wrong, but it is no reason to lose an answer that was paid."""
+    try:
+        return msgspec.convert(json.loads(body), type=_Body)
+    except (ValueError, RecursionError):
+        said = short(body[:400].decode("utf-8", "replace"))
+        raise Broken(f"the answer is not a chat completion ({error}): {said:.120}") from None
+
+
+def _raise_error(error: Any, body: bytes) -> None:
+    """Some routers report a failure with status 200 and the true status inside."""
+    code = error.get("code") if isinstance(error, dict) else None
+    if type(code) is int and 400 <= code < 600:
+        raise_for(code, {}, body, {})
+    raise Broken(f"the answer is an error: {short(str(error))}")
+
+
+def _words(message: _Message) -> tuple[str | None, str | None]:
+    """Text and reasoning of a message; a content in parts is put together."""
+    content = message.content
+    thought = next((t for t in (message.reasoning_content, message.reasoning) if isinstance(t, str) and t), None)
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        thought = thought or "".join(_part(p) for p in parts if p.get("type") == "thinking") or None
+        content = "".join(_part(part) for part in parts if part.get("type") == "text")
+    return (content if isinstance(content, str) else None), thought
+
+
+def _part(part: Any) -> str:
+    """The words of one part: its text, or those of the parts inside it."""
+    if not isinstance(part, dict):
+        return ""
+    inner = part.get("thinking", part.get("text"))
+    if isinstance(inner, list):
+        return "".join(map(_part, inner))
+    return inner if isinstance(inner, str) else ""
+
+
+def usage_of(usage: Any) -> Usage:
+    """Tokens as the endpoint counted them; details are often missing."""
+    if not isinstance(usage, dict):
+        return Usage()
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    return Usage(
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+        _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
+        _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(found: Any, name: str) -> int | None:
+    value = found.get(name) if isinstance(found, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+        return None
+    return int(value)
+
+
+def _word(value: Any) -> str | None:
+    return clean(value)[:200] if isinstance(value, str) and value else None

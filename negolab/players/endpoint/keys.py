@@ -1,0 +1,76 @@
+"""Keys of endpoints: read from the environment by name, sent to their endpoint, and shown to nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+DEFAULT_KEY = "OPENAI_API_KEY"
+NO_KEY = "none"
+"""What is sent where no key is set: servers on one's own machine want something."""
+DEFAULT_URL = "https://api.openai.com/v1"
+URL_NAMES = ("NEGOLAB_BASE_URL", "OPENAI_BASE_URL")
+HIDDEN = "[key]"
+_LOOKS_LIKE_ONE = re.compile(r"\b(?:sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s\"']+", re.IGNORECASE)
+
+
+class Key:
+    """A key that does not show itself."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    @override
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    @override
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not kept anywhere")
+
+    def header(self) -> str:
+        """The value of the header `Authorization`."""
+        return f"Bearer {self._value}"
+
+    def hidden_in(self, text: str) -> str:
+        """The text without this key and without anything else that looks like one."""
+        if len(self._value) >= 6 and self._value != NO_KEY:
+            text = text.replace(self._value, HIDDEN)
+        return _LOOKS_LIKE_ONE.sub(HIDDEN, text)
+
+
+def key(name: str | None, environment: Mapping[str, str]) -> Key:
+    """The key in the environment variable `name`. `ValueError` if a variable that was asked for is not set."""
+    if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise ValueError(f"give the name of an environment variable that holds the key, such as {DEFAULT_KEY}")
+    value = environment.get(name or DEFAULT_KEY, "").strip()
+    if not value and name not in (None, DEFAULT_KEY):
+        raise ValueError(f"the environment variable {name} is not set: it should hold the endpoint's key")
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError(f"the key in {name or DEFAULT_KEY} holds characters that cannot be sent: copy it again")
+    return Key(value or NO_KEY)
+
+
+def base_url(given: str | None, environment: Mapping[str, str]) -> str:
+    """The endpoint's address without a slash at its end. `ValueError` for one that is none or that holds a secret."""
+    url = given or next(filter(None, map(environment.get, URL_NAMES)), DEFAULT_URL)
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.username or parts.password or "@" in parts.netloc:
+        raise ValueError("a base URL must not hold a name or a password: put the key into an environment variable")
+    if parts.query or parts.fragment:
+        raise ValueError(
+            "a base URL must end with its path: put a key into an environment variable, not into the address"
+        )
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError(f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {url!r}")
+    del port  # read to have it checked
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

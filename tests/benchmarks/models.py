@@ -1,0 +1,123 @@
+"""What calls to a model cost, and how well limits are kept, over HTTP on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from negolab.players.endpoint.call import Call, Message
+from negolab.players.endpoint.endpoint import Endpoint
+from negolab.players.endpoint.limits import Limits
+from negolab.players.endpoint.models import Models
+from tests.endpoints import hostile
+
+CALLS = 2000
+GAMES, TURNS = 300, 6
+
+
+def chat(messages: int, n: int) -> Call:
+    """A call with so many messages, unlike any other."""
+    said = tuple(
+        Message("user" if i % 2 else "assistant", f"{'I could pay a little more. ' * 4}{i}") for i in range(messages)
+    )
+    last = Message("user", f"Round {n}: a price such as 52.50.")
+    return Call(model="fake", messages=(*said[1:], last), params={"max_tokens": 20}, repetition=(n,))
+
+
+def cost(messages: int) -> float:
+    """Milliseconds of this process's time for one call, 50 at once: the best of three."""
+
+    async def calls() -> float:
+        models = Models(keys={}, limits=Limits(at_once=50))
+        endpoint = models.at(server.url)
+        await endpoint.answer(chat(messages, -1))
+        asked = [chat(messages, n) for n in range(CALLS)]
+
+        async def some(waiting: Iterator[Call]) -> None:
+            for one in waiting:
+                await endpoint.answer(one)
+
+        best = 1e9
+        for _ in range(3):
+            waiting = iter(asked)
+            began = time.process_time()
+            await asyncio.gather(*(some(waiting) for _ in range(50)))
+            best = min(best, time.process_time() - began)
+        await models.close()
+        return 1000 * best / CALLS
+
+    with hostile(latency=0.02) as server:
+        return asyncio.run(calls())
+
+
+class Kept(NamedTuple):
+    """How a limit was kept: answers a second, the share of attempts that was refused, and the slowest 1 % of calls."""
+
+    rate: float
+    refused: float
+    slowest: float
+
+
+def play(url: str, games: int, turns: int, limits: Limits) -> Kept:
+    """So many games at once, each of so many calls after each other."""
+    took: list[float] = []
+
+    async def game(endpoint: Endpoint, n: int) -> None:
+        for turn in range(turns):
+            began = time.monotonic()
+            await endpoint.answer(chat(2, n * turns + turn))
+            took.append(time.monotonic() - began)
+
+    async def all_() -> Kept:
+        models = Models(keys={}, limits=limits)
+        endpoint = models.at(url)
+        await endpoint.names()
+        began = time.monotonic()
+        await asyncio.gather(*(game(endpoint, n) for n in range(games)))
+        spent = models.spent
+        await models.close()
+        rate = spent.calls / (time.monotonic() - began)
+        return Kept(rate, spent.refused / (spent.refused + spent.calls), sorted(took)[int(0.99 * len(took))])
+
+    found = asyncio.run(all_())
+    print(found, file=sys.stderr)
+    return found
+
+
+@cache
+def undeclared() -> Kept:
+    """300 games of 6 turns where the server takes 100 requests a second and does not say so."""
+    with hostile(latency=0.05, rate=100, burst=100) as server:
+        return play(server.url, GAMES, TURNS, Limits())
+
+
+@cache
+def declared() -> Kept:
+    """A minute's calls where 300 a minute are declared and the server holds to it."""
+    with hostile(latency=0.05, rate=5, burst=5) as server:
+        return play(server.url, 50, 6, Limits(requests_per_minute=300))
+
+
+def off(rate: float) -> float:
+    """By how many percent the declared rate was missed, above or below."""
+    return 100 * abs(rate / 5 - 1)
+
+
+def of(run: Callable[[], Kept], part: Callable[[Kept], float]) -> Callable[[], float]:
+    """A measurement of one part of a run."""
+    return lambda: part(run())
+
+
+MEASUREMENTS: dict[str, Callable[[], float]] = {
+    "models: a call with 8 messages, CPU ms": lambda: cost(8),
+    "models: a call with 60 messages, CPU ms": lambda: cost(60),
+    "models: 100 a second undeclared, answers/s": of(undeclared, lambda kept: kept.rate),
+    "models: 100 a second undeclared, refused %": of(undeclared, lambda kept: 100 * kept.refused),
+    "models: 100 a second undeclared, slowest 1 % of calls, s": of(undeclared, lambda kept: kept.slowest),
+    "models: 300 a minute declared, missed by %": of(declared, lambda kept: off(kept.rate)),
+    "models: 300 a minute declared, refused %": of(declared, lambda kept: 100 * kept.refused),
+}

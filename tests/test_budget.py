@@ -1,0 +1,157 @@
+"""The cap on money and tokens: prices, worst cases, and calls that wait for room."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from negolab.players.endpoint.budget import Budget, Worth
+from negolab.players.endpoint.call import Usage
+from negolab.players.endpoint.failures import BudgetReached
+from negolab.players.endpoint.limits import Limits
+from negolab.players.endpoint.prices import PICO, Price, Prices, table
+from negolab.players.endpoint.terms import Terms
+from tests.clockwork import run
+
+CALLS = st.lists(
+    st.tuples(st.integers(0, 3 * 10**10), st.floats(0, 1), st.floats(0, 3), st.sampled_from(["take", "drop", "lose"])),
+    max_size=60,
+)
+
+
+@given(calls=CALLS, cap=st.floats(0, 0.5), seed=st.integers(0, 999))
+def test_no_order_of_calls_passes_the_cap_and_none_waits_for_ever(
+    calls: list[tuple[int, float, float, str]], cap: float, seed: int
+) -> None:
+    budget = Budget(usd=cap)
+    rng = random.Random(seed)
+
+    async def one(worst: Worth, share: float, seconds: float, how: str) -> str:
+        await asyncio.sleep(rng.random())
+        try:
+            await budget.reserve(worst)
+        except BudgetReached:
+            assert budget.spent + worst.pico / PICO > cap
+            return "reached"
+        took = Worth(int(worst.pico * share)) if how == "take" else worst if how == "lose" else Worth()
+        await asyncio.sleep(seconds)
+        budget.settle(worst, took)
+        assert budget.spent <= cap
+        return "went"
+
+    async def whole() -> None:
+        await asyncio.gather(*(one(Worth(pico), *rest) for pico, *rest in calls))
+
+    run(whole())
+    assert budget.spent <= cap
+
+
+def test_a_call_waits_for_those_in_flight_and_is_refused_when_they_leave_no_room() -> None:
+    async def story() -> list[str]:
+        budget, said = Budget(tokens=100), []
+        await budget.reserve(Worth(0, 80))
+
+        async def want(tokens: int) -> None:
+            try:
+                await budget.reserve(Worth(0, tokens))
+                said.append(f"{tokens} goes")
+            except BudgetReached as reached:
+                said.append(f"{tokens}: {reached}")
+
+        waiting = [asyncio.create_task(want(tokens)) for tokens in (50, 30)]
+        await asyncio.sleep(0)
+        assert said == []
+        budget.settle(Worth(0, 80), Worth(0, 60))
+        await asyncio.gather(*waiting)
+        return said
+
+    reached = "the budget is reached: 60 of 100 tokens are used, the next could take 50: raise it and run again"
+    assert run(story()) == [f"50: {reached}", "30 goes"]
+
+
+def test_a_call_that_is_taken_back_while_it_waits_leaves_its_room_to_others() -> None:
+    async def story() -> None:
+        budget = Budget(tokens=100)
+        await budget.reserve(Worth(0, 100))
+        waiting = [asyncio.create_task(budget.reserve(Worth(0, 100))) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        budget.settle(Worth(0, 100), Worth())
+        # Room was made for it in the moment in which it is taken back.
+        waiting[1].cancel()
+        await asyncio.wait(waiting)
+        assert [task.cancelled() for task in waiting] == [True, True, False]
+
+    run(story())
+
+
+def test_what_was_spent_before_counts_against_the_cap() -> None:
+    async def story() -> None:
+        budget = Budget(usd=1.0, spent=0.9)
+        await budget.reserve(Worth(PICO // 10))
+        with pytest.raises(BudgetReached, match=r"\$0\.9000 of \$1\.00 are spent, the next call could cost \$0\.2000"):
+            await budget.reserve(Worth(PICO // 5))
+
+    run(story())
+
+
+@pytest.mark.parametrize("wrong", [{}, {"usd": -1}, {"usd": float("nan")}, {"tokens": True}, {"usd": 1, "spent": -2}])
+def test_a_budget_that_is_none_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"budget is in|must be a number"):
+        Budget(**wrong)  # type: ignore[arg-type]
+
+
+# Prices.
+
+
+def test_a_price_counts_cached_input_apart_and_is_exact() -> None:
+    price = Price(0.15, 0.075, 0.60)
+    assert price.of(Usage(1_000_000, 1_000_000, 400_000)) == round((0.6 * 0.15 + 0.4 * 0.075 + 0.6) * PICO)
+    assert price.of(Usage(None, 5)) is None
+    assert sum(price.of(Usage(1, 1)) or 0 for _ in range(1_000_000)) == round(0.75 * PICO)
+
+
+def test_the_price_that_the_user_says_goes_before_the_table() -> None:
+    prices = Prices.said(["gpt-4o-mini=1,2", "own/model=v2=0,0,0"])
+    assert prices.of("gpt-4o-mini") == Price(1, 1, 2)
+    assert prices.of("own/model=v2") == Price(0, 0, 0)
+    assert prices.of("gpt-4o") == table()["gpt-4o"]
+
+
+def test_only_a_date_may_stand_behind_a_known_name() -> None:
+    prices = Prices()
+    assert prices.of("gpt-4o-mini-2024-07-18") == prices.of("gpt-4o-mini") == table()["gpt-4o-mini"]
+    assert prices.of("gpt-4o-audio-preview") is None
+    assert prices.of("gpt-5.9") is None
+
+
+@pytest.mark.parametrize("text", ["gpt-4o", "=1,2", "m=1", "m=1,2,3,4", "m=a,b", "m=-1,2", "m=1,nan"])
+def test_a_price_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="price is"):
+        Prices.said([text])
+
+
+def test_a_budget_wants_a_bound_on_answers_and_in_money_a_price() -> None:
+    in_money = Terms(Limits(), Prices(), Budget(usd=1), None)
+    with pytest.raises(ValueError, match="set max_tokens for gpt-4o"):
+        in_money.check("gpt-4o", {})
+    with pytest.raises(ValueError, match=r"the price of local, .* --price local=0\.15,0\.60"):
+        in_money.check("local", {"max_tokens": 10})
+    in_money.check("gpt-4o", {"max_completion_tokens": 10})
+    Terms(Limits(), Prices(), Budget(tokens=1), None).check("local", {"max_tokens": 10})
+
+
+@given(text=st.text(max_size=200), limit=st.integers(1, 500))
+def test_the_worst_case_of_a_call_is_never_less_than_a_token_for_each_byte(text: str, limit: int) -> None:
+    terms = Terms(Limits(), Prices(), Budget(usd=1), None)
+    price = Price(1.0, 0.5, 2.0)
+    size = len(text.encode("utf-8", "replace"))
+    worst = terms.worst(price, {"max_tokens": limit}, size)
+    took = price.of(Usage(size, limit))
+    assert took is not None
+    assert worst.pico >= took
+    assert worst.tokens >= size + limit

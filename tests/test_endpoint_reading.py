@@ -1,0 +1,256 @@
+"""Reading what endpoints send and what users give: completions, errors, waits, addresses, keys, parameters."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from email.utils import formatdate
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from negolab.players.endpoint.call import Call, Usage
+from negolab.players.endpoint.completion import read
+from negolab.players.endpoint.dialect import Dialect, most_output
+from negolab.players.endpoint.failures import GameFailed, RunFailed
+from negolab.players.endpoint.keys import DEFAULT_URL, HIDDEN, Key, base_url, key
+from negolab.players.endpoint.trouble import Broken, Limited, Trouble, Unsuited, raise_for, wait
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = {
+    "choices": JSON
+    | st.lists(st.fixed_dictionaries({"message": st.fixed_dictionaries({"content": JSON, "reasoning": JSON})})),
+    "usage": JSON,
+    "error": JSON,
+    "model": JSON,
+}
+
+
+def body(content: Any = "hi", **more: Any) -> bytes:
+    message = {"role": "assistant", "content": content, **more.pop("message", {})}
+    return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], **more}).encode()
+
+
+@given(found=JSON | st.fixed_dictionaries({}, optional=FIELDS))
+def test_whatever_comes_is_an_answer_or_a_trouble(found: Any) -> None:
+    try:
+        completion = read(msgspec.json.encode(found))
+    except (Trouble, GameFailed, RunFailed) as failed:
+        assert str(failed)
+    else:
+        assert isinstance(completion.text, str)
+        completion.text.encode()
+
+
+@given(junk=st.binary(max_size=200))
+def test_bytes_that_are_no_json_are_a_broken_answer(junk: bytes) -> None:
+    with pytest.raises(Broken):
+        read(b"\xff" + junk)
+
+
+def test_half_a_surrogate_pair_loses_no_answer() -> None:
+    assert read(b'{"choices": [{"message": {"content": "a\\ud800b"}}]}').text == "a\ufffdb"
+
+
+def test_a_content_in_parts_is_put_together_and_its_thoughts_kept_apart() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    found = read(body([thought, {"type": "text", "text": "60"}, {"type": "text", "text": ".00"}]))
+    assert (found.text, found.reasoning) == ("60.00", "Hm.")
+
+
+def test_usage_is_read_where_it_is_and_unknown_where_not() -> None:
+    usage = {
+        "prompt_tokens": 12.0,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": None,
+    }
+    assert read(body(usage=usage)).usage == Usage(12, 5, 4, None)
+    assert read(body(usage={"prompt_tokens": 9, "prompt_cache_hit_tokens": 3})).usage == Usage(9, None, 3, None)
+    assert read(body(usage={"prompt_tokens": -1, "completion_tokens": True})).usage == Usage()
+
+
+def test_an_error_inside_an_answer_is_that_error() -> None:
+    with pytest.raises(Limited):
+        read(b'{"error": {"code": 429, "message": "slow down"}}')
+    with pytest.raises(RunFailed, match="no credit"):
+        read(b'{"error": {"code": 402, "message": "Insufficient credits"}}')
+
+
+# Errors.
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 529, 408, 409])
+def test_errors_of_the_server_are_tried_again(status: int) -> None:
+    with pytest.raises(Broken, match=f"^HTTP {status}: "):
+        raise_for(status, {}, b"<html>\n\n bad\tgateway </html>", ())
+
+
+@pytest.mark.parametrize("status", [301, 401, 402, 403, 404, 405])
+def test_errors_of_the_set_up_end_the_run_in_one_short_line(status: int) -> None:
+    with pytest.raises(RunFailed) as failed:
+        raise_for(status, {}, b"x\n" * 5000, ())
+    assert "\n" not in str(failed.value)
+    assert len(str(failed.value)) < 450
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (
+            {"message": "Unsupported parameter: 'max_tokens' is not supported with this model.", "param": "max_tokens"},
+            "max_tokens",
+        ),
+        (
+            {"message": "Unsupported value: 'temperature' does not support 0.7.", "code": "unsupported_value"},
+            "temperature",
+        ),
+        ({"message": "Unrecognized request argument supplied: 'seed'"}, "seed"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_named(error: dict[str, str], named: str) -> None:
+    params = {"max_tokens": 5, "temperature": 0.7, "seed": 1}
+    with pytest.raises(Unsuited) as refused:
+        raise_for(400, {}, json.dumps({"error": error}).encode(), params)
+    assert refused.value.parameter == named
+
+
+def test_a_context_that_is_too_long_fails_the_game_even_where_it_names_a_parameter() -> None:
+    error = {"message": "Too long.", "param": "messages", "code": "context_length_exceeded"}
+    with pytest.raises(GameFailed):
+        raise_for(400, {}, json.dumps({"error": error}).encode(), {"messages": 1})
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after": "0.25"}, 0.25),
+        ({"retry-after": "86400"}, 86400.0),
+        ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 99 Foo 2020 99:99:99 GMT"}, None),
+    ],
+)
+def test_a_wait_is_read_as_it_is_said(headers: dict[str, str], seconds: float | None) -> None:
+    assert wait(headers) == seconds
+
+
+def test_a_wait_may_be_a_date() -> None:
+    assert wait({"retry-after": formatdate(time.time() + 100, usegmt=True)}) == pytest.approx(100, abs=3)
+    assert wait({"retry-after": formatdate(time.time() - 100, usegmt=True)}) == 0.0
+
+
+# Addresses and keys.
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "http://me:secret@host/v1",
+        "https://secret@host/v1",
+        "http://host/v1?api_key=secret",
+        "http://host/v1#secret",
+        "host:8080/v1",
+        "ftp://host/v1",
+        "http://host:99999/v1",
+        "http:///v1",
+    ],
+)
+def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_repeating_it(wrong: str) -> None:
+    with pytest.raises(ValueError, match="base URL") as refused:
+        base_url(wrong, {})
+    assert "secret" not in str(refused.value)
+
+
+def test_an_address_comes_from_the_caller_then_the_environment_then_the_package() -> None:
+    both = {"NEGOLAB_BASE_URL": "http://a/v1/", "OPENAI_BASE_URL": "http://b/v1"}
+    assert base_url("http://c/v1/", both) == "http://c/v1"
+    assert base_url(None, both) == "http://a/v1"
+    assert base_url(None, {"OPENAI_BASE_URL": "http://b/v1"}) == "http://b/v1"
+    assert base_url(None, {}) == DEFAULT_URL
+
+
+def test_a_key_is_found_by_the_name_of_its_variable() -> None:
+    assert key(None, {"OPENAI_API_KEY": " abc "}).header() == "Bearer abc"
+    assert key("MINE", {"MINE": "abc"}).header() == "Bearer abc"
+    assert key(None, {}).header() == "Bearer none"
+    with pytest.raises(ValueError, match="the environment variable MINE is not set"):
+        key("MINE", {})
+
+
+def test_a_key_given_in_place_of_its_name_is_refused_without_repeating_it() -> None:
+    with pytest.raises(ValueError, match="give the name") as refused:
+        key("sk-secret-123", {})
+    assert "secret" not in str(refused.value)
+    with pytest.raises(ValueError, match="cannot be sent") as refused:
+        key(None, {"OPENAI_API_KEY": "secret\nkey"})
+    assert "secret" not in str(refused.value)
+
+
+def test_a_key_does_not_show_itself_and_is_kept_nowhere() -> None:
+    secret = Key("abcdef123456")
+    assert f"{secret} {secret!r}" == f"{HIDDEN} {HIDDEN}"
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+    said = "Incorrect key abcdef123456, or sk-proj-abcd****wxyz, or Bearer foo.bar"
+    assert secret.hidden_in(said) == f"Incorrect key {HIDDEN}, or {HIDDEN}, or {HIDDEN}"
+
+
+# Parameters.
+
+
+@pytest.mark.parametrize(
+    ("model", "sent"),
+    [
+        ("gpt-4o", {"max_tokens": 5, "temperature": 0.7, "seed": 1}),
+        ("o3-mini", {"max_completion_tokens": 5, "seed": 1}),
+        ("openai/gpt-5-mini", {"max_completion_tokens": 5, "seed": 1}),
+        ("gpt-5.1", {"max_completion_tokens": 5, "temperature": 0.7, "seed": 1}),
+        ("phi-4", {"max_tokens": 5, "temperature": 0.7, "seed": 1}),
+    ],
+)
+def test_models_get_the_parameters_that_they_take(model: str, sent: dict[str, Any]) -> None:
+    params = {"max_tokens": 5, "temperature": 0.7, "seed": 1}
+    call = Call(model=model, messages=(), params=params, repetition=())
+    assert Dialect(model, lambda line: None).params(call) == sent
+
+
+def test_a_translation_that_is_refused_is_taken_back_and_then_ends_the_run() -> None:
+    dialect = Dialect("gpt-5-of-my-own", lambda line: None)
+    call = Call(model="m", messages=(), params={"max_tokens": 5}, repetition=())
+    assert dialect.params(call) == {"max_completion_tokens": 5}
+    refused = Unsuited("max_completion_tokens", "HTTP 400: unknown")
+    dialect.learn(refused, 0)
+    assert dialect.params(call) == {"max_tokens": 5}
+    # A request that was on its way with the old words says nothing new.
+    dialect.learn(refused, 0)
+    with pytest.raises(RunFailed):
+        dialect.learn(refused, dialect.version)
+
+
+@pytest.mark.parametrize(
+    ("params", "most"),
+    [
+        ({}, None),
+        ({"max_tokens": 7}, 7),
+        ({"max_tokens": 7, "n": 3}, 21),
+        ({"max_completion_tokens": 9, "max_tokens": 7}, 9),
+        ({"max_tokens": None}, None),
+        ({"max_tokens": "7"}, None),
+    ],
+)
+def test_the_bound_of_an_answer_is_read_from_its_parameters(params: dict[str, Any], most: int | None) -> None:
+    assert most_output(params) == most
