@@ -5,21 +5,64 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Awaitable
-from typing import Any, ClassVar, Protocol, get_type_hints, runtime_checkable
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_type_hints, runtime_checkable
 
 import msgspec
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.game import SEATS, Ask, Reply, Seat
+from negolab.game import SEATS, Ask, Malformed, Reply, Seat
+
+if TYPE_CHECKING:
+    from negolab.players.endpoint.call import Answer, Call
+    from negolab.players.llm.player import LLM
+    from negolab.record import View
+
+MODEL = "llm:"
+"""What the name of a model player begins with; the model's name follows, up to the first comma."""
 
 
 @runtime_checkable
 class Player(Protocol):
-    """Anything that answers: with words, a `Reply`, or a typed action of the game; at once or as an awaitable."""
+    """Anything that answers: with words, a `Reply`, a `Malformed` answer, or a typed action of the game; at once or as
+    an awaitable."""
 
-    def reply(self, told: AnyGame, ask: Ask) -> str | Reply | Any | Awaitable[str | Reply | Any]: ...
+    def reply(self, told: AnyGame, ask: Ask) -> str | Reply | Malformed | Any | Awaitable[str | Reply | Any]: ...
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A player that can take over a seat: it learns what its seat saw and said so far."""
+
+    def recall(self, view: View) -> None: ...
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A player of which more is worth keeping than its name."""
+
+    def notes(self) -> dict[str, Any]: ...
+
+
+def noted(players: Mapping[Seat, Player]) -> dict[Seat, dict[str, Any]]:
+    """What a record's header should say of its players, for those that have more to say than their names."""
+    return {seat: who.notes() for seat, who in players.items() if isinstance(who, Noting)}
+
+
+class Place(Protocol):
+    """Where a model is reached: an `Endpoint`. `url` is its address without credentials."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def answer(self, call: Call) -> Answer: ...
+
+
+class Places(Protocol):
+    """Whatever knows endpoints by their address and the name of their key: `Models`, or a fake in a test."""
+
+    def at(self, base_url: str | None = None, key: str | None = None) -> Place: ...
 
 
 class Scripted:
@@ -64,18 +107,38 @@ def players(game: AnyGame | str) -> dict[str, type[Scripted]]:
     return {**common, **own}
 
 
-def player(name: str, game: AnyGame | str, **params: Any) -> Scripted:
-    """A scripted player by name. `name` may carry parameters: `time:beta=0.2,seed=3`. `ValueError` says which name
-    or parameter does not exist and which are near."""
+def player(
+    name: str,
+    game: AnyGame | str,
+    *,
+    models: Places | None = None,
+    match: str = "",
+    draws: int | None = None,
+    **params: Any,
+) -> Scripted | LLM:
+    """A player by name. `name` may carry parameters: `time:beta=0.2,seed=3`, `llm:MODEL,temperature=0.7`.
+    `ValueError` says which name or parameter does not exist and which are near.
+
+    A language model plays one seat of the match called `match`, through `models`. `draws` is the seed of a scripted
+    player whose name carries none."""
     if not isinstance(name, str):
         raise ValueError(f"a player is named by a word such as 'greedy', not {name!r}")
     game = catalog.load(game)
+    if name.startswith(MODEL):
+        from negolab.players.llm.naming import model_player
+
+        return model_player({**_model_settings(name), **params}, game, models=models, match=match, draws=draws)
     name, _, tail = name.partition(":")
     params = {**settings(tail), **params}
     known = players(game)
     if name not in known:
-        raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {catalog.near(name, known)}")
-    cls = known[name]
+        more = " A language model is named llm:MODEL." if name.startswith("llm") else ""
+        raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {catalog.near(name, known)}{more}")
+    seeded = {} if draws is None else {"seed": draws}
+    return _scripted(name, known[name], game, {**seeded, **params})
+
+
+def _scripted(name: str, cls: type[Scripted], game: AnyGame, params: dict[str, Any]) -> Scripted:
     accepted = inspect.signature(cls).parameters
     for param in params:
         if param not in accepted:
@@ -98,15 +161,23 @@ def _typed(cls: type[Scripted], param: str, value: Any) -> Any:
         raise ValueError(f"parameter {param} of the player cannot be {value!r}: {error}") from None
 
 
+def _model_settings(name: str) -> dict[str, Any]:
+    """`llm:qwen2.5:0.5b,seed=3` as a dict; the model's name may hold colons, and values stay words."""
+    model, _, tail = name.removeprefix(MODEL).partition(",")
+    return {"model": model, **dict(_pairs(tail))}
+
+
 def settings(text: str) -> dict[str, Any]:
     """`a=1,b=fair` as a dict: values are read as JSON, else kept as words."""
-    pairs: dict[str, Any] = {}
+    return {key: setting(value) for key, value in _pairs(text)}
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for part in filter(None, text.split(",")):
         key, sign, value = part.partition("=")
         if not sign or not key:
             raise ValueError(f"{part!r} is not of the form name=value")
-        pairs[key.strip()] = setting(value)
-    return pairs
+        yield key.strip(), value.strip()
 
 
 def setting(value: str) -> Any:
