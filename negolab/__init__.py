@@ -6,10 +6,11 @@
 
 from typing import TYPE_CHECKING
 
+from negolab.batch import batch, run
 from negolab.catalog import load
 from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
 from negolab.match import Match
-from negolab.play import aplay, batch, play
+from negolab.play import aplay, play
 from negolab.players.player import Scripted, player, players
 from negolab.record import Record, states
 from negolab.store import Store, read
@@ -43,5 +44,6 @@ __all__ = [
     "player",
     "players",
     "read",
+    "run",
     "states",
 ]

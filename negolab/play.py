@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from math import inf
 from typing import Any, TypeVar
 
 import msgspec
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.match import Match
-from negolab.players.player import Player, player, settings
-from negolab.record import Record
+from negolab.plan import derived
+from negolab.players.player import Places, Player, player
 
 Watch = Callable[[Match, list[Event]], None]
 T = TypeVar("T")
-
-
-def derived(seed: int, *names: str | int) -> int:
-    """A 48-bit seed for one named purpose, from the plan's seed: independent streams without a global generator."""
-    text = "/".join(map(str, (seed, *names)))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
 
 def play(
@@ -151,81 +143,10 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
     return result[0]
 
 
-class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """One game of a batch: its id, the seed of its deal, and the players' names by seat."""
-
-    id: str
-    seed: int
-    players: dict[Seat, str]
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch that can be written down: `n` games of `a` against `b`. With `swap`, games 2k and 2k+1 are one deal
-    played from both seats, so `n` must be even."""
-
-    game: str
-    preset: str | None
-    params: dict[str, Any]
-    a: str
-    b: str
-    n: int
-    seed: int
-    swap: bool = False
-
-    def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"n must be at least 1, not {self.n}")
-        if self.swap and self.n % 2:
-            raise ValueError(f"n must be even to swap seats, not {self.n}")
-
-    def pairings(self) -> Iterator[Pairing]:
-        """The games, each with an id that does not depend on the order or number played, so that a plan can grow."""
-        rest = msgspec.json.encode(
-            [self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap], order="sorted"
-        )
-        prefix = hashlib.sha256(rest).hexdigest()[:16]
-        for i in range(self.n):
-            turned = self.swap and i % 2 == 1
-            players: dict[Seat, str] = {"A": self.b, "B": self.a} if turned else {"A": self.a, "B": self.b}
-            deal = derived(self.seed, "deal", i // 2 if self.swap else i)
-            yield Pairing(id=f"{prefix}-{i:07d}", seed=deal, players=players)
-
-
-def plan_of(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:
-    """The plan of `n` games of `a` against `b`; `ValueError` if a player does not exist or cannot play the game."""
-    for name in (a, b):
-        player(name, game)
-    if type(n) is not int or type(seed) is not int:
-        raise ValueError(f"n and seed must be whole numbers, not {n!r} and {seed!r}")
-    plain = catalog.parameters(game)
-    return Plan(game=catalog.game_id(game), preset=game.preset, params=plain, a=a, b=b, n=n, seed=seed, swap=swap)
-
-
-def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
-    """Play `n` games of two scripted players, named as `time:beta=0.2`, and return their records. With `swap` every
-    deal is played from both seats. The same arguments give the same games."""
-    game = catalog.load(game)
-    plan = plan_of(game, a, b, n=n, seed=seed, swap=swap)
-    return [play_pairing(game, pairing).record() for pairing in plan.pairings()]
-
-
-def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
-    """Deal and play one game of a batch, with players made for it alone."""
-    match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
-    seats = {seat: made(name, game, pairing.seed, seat) for seat, name in pairing.players.items()}
-    try:
-        return play(match, seats)
-    except Exception as error:
-        raise RuntimeError(
-            f"game {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
-            f"played by {pairing.players}: {type(error).__name__}: {error}"
-        ) from error
-
-
-def made(name: str, game: AnyGame, seed: int, seat: Seat) -> Player:
-    """A player for one game: its seed derives from the deal's and the seat, unless its name carries one."""
-    own = settings(name.partition(":")[2])
-    found = player(name, game, **({} if "seed" in own else {"seed": derived(seed, "player", seat)}))
+def made(name: str, game: AnyGame, seed: int, seat: Seat, *, models: Places | None = None, match: str = "") -> Player:
+    """A player for one game: its seed derives from the deal's and the seat, unless its name carries one. A language
+    model is reached through `models` and answers for the match of this id."""
+    found = player(name, game, models=models, match=match, draws=derived(seed, "player", seat))
     if seat not in found.seats:
         raise ValueError(f"player {name!r} sits at {' or '.join(found.seats)} only, not at {seat}")
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,10 +14,14 @@ from typing import Any, Self
 import filelock
 import msgspec
 
+from negolab import manifest
 from negolab.record import Record, from_line
 
 FILE = "records.jsonl"
-PLAN = "plan.json"
+RETRIED = "retried.ndjson"
+"""Records of games that were played again; not among the records that are read."""
+STOPPED = "stopped"
+"""In the notes of a record: why its game has no end of its own. Absent where the rules ended it."""
 _SYNC_EVERY = 1.0
 """Seconds after which an append is also forced to the disk. A killed process loses nothing that it has written."""
 
@@ -80,7 +85,8 @@ class Store:
         except BaseException:
             self._lock.release()
             raise
-        self._out = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._out = _appending(self.file)
+        self._run: str | None = None
         self._synced = time.monotonic()
 
     def append(self, record: Record) -> None:
@@ -98,36 +104,64 @@ class Store:
 
     def ids(self) -> set[str]:
         """Ids of the games that are there already; `ValueError` names the line that is no record."""
-        found = set()
+        return set(self.stopped())
+
+    def stopped(self) -> dict[str, str | None]:
+        """Ids of the games that are there already, and why each has no end of its own (None: it has one)."""
+        return {head.id: head.notes.stopped for _, head in self._heads()}
+
+    def _heads(self) -> Iterator[tuple[bytes, _Header]]:
         with self.file.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    found.add(_ids.decode(line).header.id)
+                    yield line, _heads.decode(line).header
                 except msgspec.DecodeError as error:
                     raise ValueError(f"{self.file}, line {number}: not a record: {error}") from None
-        return found
 
-    def claim(self, plan: Any) -> None:
-        """Write the plan before the first game; `ValueError` if the folder holds another plan's games. The number of
-        games may change, so that a run can grow."""
-        path = self.folder / PLAN
-        new = msgspec.json.decode(msgspec.json.encode(plan))
-        if path.exists():
-            old = _plan(path)
-            differ = [key for key in new if key != "n" and new[key] != old.get(key)]
-            if differ:
+    def set_aside(self, why: Container[str]) -> int:
+        """Move the games that were stopped for one of these reasons to another file, so that they can be played again,
+        and say how many they were. A process that is killed meanwhile leaves all of them here."""
+        rest, gone = self.file.with_suffix(".tmp"), 0
+        with rest.open("wb") as kept, (self.folder / RETRIED).open("ab") as aside:
+            for line, head in self._heads():
+                again = head.notes.stopped is not None and head.notes.stopped in why
+                (aside if again else kept).write(line)
+                gone += again
+            for file in (aside, kept):
+                file.flush()
+                os.fsync(file.fileno())
+        os.close(self._out)
+        rest.replace(self.file)
+        self._out = _appending(self.file)
+        return gone
+
+    def claim(self, plan: Any, players: dict[str, Any] | None = None, **about: Any) -> None:
+        """Write the manifest before the first game: the plan, what its players are, and what is worth knowing besides.
+        `ValueError` says what differs if the folder holds another run's games. The number of games may change, so that
+        a run can grow; so may `about`, of which the newest stands there."""
+        new = msgspec.json.decode(
+            msgspec.json.encode({"run": self.run, "plan": plan, "players": players or {}, **about})
+        )
+        if old := manifest.read(self.folder):
+            if differ := manifest.differences(old, new):
                 raise ValueError(
-                    f"{self.folder} holds another run, of other {', '.join(differ)}: choose another folder"
+                    f"{self.folder} holds another run, which differs in {', '.join(differ)}: choose another folder"
                 )
-            new["n"] = max(new["n"], old.get("n", 0))
+            new["plan"]["n"] = max(new["plan"]["n"], old["plan"].get("n", 0))
         elif self.file.stat().st_size:
-            raise ValueError(f"{self.folder} holds games without a plan: choose another folder")
-        path.with_suffix(".tmp").write_bytes(msgspec.json.format(msgspec.json.encode(new)) + b"\n")
-        path.with_suffix(".tmp").replace(path)
+            raise ValueError(f"{self.folder} holds games without a manifest: choose another folder")
+        manifest.write(self.folder, new)
+
+    @property
+    def run(self) -> str:
+        """The run's own id, drawn when its folder is first used."""
+        if self._run is None:
+            self._run = manifest.read(self.folder).get("run") or uuid.uuid4().hex
+        return self._run
 
     def free(self) -> Self:
         """`ValueError` if the folder holds the games of a plan, which single games would only confuse."""
-        if (self.folder / PLAN).exists():
+        if (self.folder / manifest.FILE).exists():
             self.close()
             raise ValueError(f"{self.folder} holds a batch: keep single matches in another folder")
         return self
@@ -148,23 +182,24 @@ class Store:
         self.close()
 
 
-def _plan(path: Path) -> dict[str, Any]:
-    try:
-        plan = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{path} is no plan of a run ({error}): choose another folder") from None
-    return plan
+def _appending(file: Path) -> int:
+    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
-class _Id(msgspec.Struct):
+class _Notes(msgspec.Struct, frozen=True):
+    stopped: str | None = None
+
+
+class _Header(msgspec.Struct):
     id: str
+    notes: _Notes = _Notes()
 
 
 class _Head(msgspec.Struct):
-    header: _Id
+    header: _Header
 
 
-_ids = msgspec.json.Decoder(_Head)
+_heads = msgspec.json.Decoder(_Head)
 
 
 def mend(file: Path) -> None:

@@ -12,7 +12,9 @@ from negolab.catalog import AnyGame
 from negolab.events import Rejected
 from negolab.game import Ask
 from negolab.match import Match
-from negolab.play import Plan, aplay, aplay_many, derived, play, play_pairing
+from negolab.plan import Plan, derived
+from negolab.play import aplay, aplay_many, play
+from negolab.batch import play_pairing
 from tests.games.ultimatum import Ultimatum
 
 GAME = Ultimatum()

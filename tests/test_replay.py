@@ -22,7 +22,7 @@ from negolab.events import Replied
 from negolab.formats.source import opened
 from negolab.game import SEATS, Reply
 from negolab.match import Match, differences
-from negolab.play import plan_of
+from negolab.plan import plan_of
 from negolab.record import Record
 from negolab.store import Store, read
 from tests.test_transcript import DEAL, interactions

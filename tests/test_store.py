@@ -11,8 +11,9 @@ import pytest
 
 from negolab import laws
 from negolab.catalog import load
-from negolab.play import Plan, batch
+from negolab.plan import Plan
 from negolab.record import SCHEMA, from_line
+from negolab.batch import batch
 from negolab.store import Store, iterate, read
 
 RECORDS = [laws.playout(load("trading"), seed).record() for seed in range(3)]

@@ -1,34 +1,93 @@
-"""What a batch came to: ends, and what each player was paid, with intervals."""
+"""What a batch came to: ends, what each player was paid, what was refused and why, and what models took."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from negolab.analysis import stats
-from negolab.game import SEATS
+from negolab.events import Rejected, Replied
+from negolab.game import SEATS, Kind, Reply
 from negolab.record import Record
+
+KINDS: tuple[Kind, ...] = ("format", "rule", "time")
+"""What can be wrong with a reply: how it was said, what it asked for, and when it came."""
+
+
+class Taken:
+    """What the answers of models took. Costs are in US dollars: `paid` by the run, `saved` by answers from another
+    run's cache; `unpriced` answers have no known cost."""
+
+    def __init__(self) -> None:
+        self.answers = self.replayed = self.unpriced = 0
+        self.tokens: Counter[str] = Counter()
+        self.paid = self.saved = 0.0
+
+    def add(self, reply: Reply) -> None:
+        if reply.via != "model":
+            return
+        usage = reply.usage or {}
+        replayed = bool(usage.get("replayed"))
+        self.answers += 1
+        self.replayed += replayed
+        for name in ("input", "output", "cached", "reasoning"):
+            self.tokens[name] += usage.get(name) or 0
+        if reply.cost is None:
+            self.unpriced += 1
+        elif replayed:
+            self.saved += reply.cost
+        else:
+            self.paid += reply.cost
 
 
 class Tally:
-    """Counts that grow a record at a time, so that a run need not fit in memory."""
+    """Counts that grow a record at a time, so that a run need not fit in memory. `ends` of matches that a run stopped
+    are "failed" and "timed out", for `reasons`; their payoffs do not count. `faults` and `forfeits` are by what was
+    wrong: kind and code of each rejected reply, kind of what ended a match by forfeit."""
 
     def __init__(self) -> None:
         self.ends: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
         self.payoffs: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self.faults: Counter[tuple[Kind, str]] = Counter()
+        self.forfeits: Counter[Kind] = Counter()
         self.rejected = 0
+        self.taken = Taken()
 
     def add(self, record: Record) -> None:
-        self.ends[record.end or "unfinished"] += 1
-        self.rejected += sum(type(event).__name__ == "Rejected" for event in record.events)
+        stopped = record.header.notes.get("stopped")
+        self.ends[stopped or record.end or "unfinished"] += 1
+        self._count(record)
+        if stopped:
+            self.reasons[getattr(record.events[-1], "reason", None) or stopped] += 1
+            return
         for seat in SEATS:
             payoff = record.payoffs[seat]
             if payoff is not None:
                 self.payoffs[record.header.players.get(seat, "?"), seat].append(payoff)
 
+    def _count(self, record: Record) -> None:
+        last: Kind | None = None
+        for event in record.events:
+            if isinstance(event, Replied):
+                self.taken.add(event.reply)
+            elif isinstance(event, Rejected):
+                if event.said is not None:
+                    self.taken.add(event.said)
+                self.rejected += 1
+                last = event.invalid.kind
+                self.faults[last, event.invalid.codes[0]] += 1
+        if record.end == "FORFEIT" and last is not None:
+            self.forfeits[last] += 1
+
     @property
     def n(self) -> int:
         return self.ends.total()
+
+    @property
+    def stopped(self) -> int:
+        """Matches that have no end of their own."""
+        return self.ends["failed"] + self.ends["timed out"]
 
 
 def tally(records: Iterable[Record]) -> Tally:
@@ -41,14 +100,50 @@ def tally(records: Iterable[Record]) -> Tally:
 
 def lines(result: Tally, unit: str) -> list[str]:
     """The tally as a small table: n, shares with Wilson intervals, mean payoffs with t intervals."""
-    out = [f"{result.n} games, {result.rejected} rejected replies; 95 % intervals in brackets", ""]
+    over = result.n - result.stopped
+    out = [f"{result.n} games, {result.rejected} rejected replies; 95 % intervals in brackets", *_stopped(result), ""]
     for end, count in result.ends.most_common():
-        out.append(f"{end:12} {_percent(stats.share(count, result.n))}   n = {count}")
-    out += ["", f"mean payoff ({unit})"]
+        if end not in ("failed", "timed out"):
+            out.append(f"{end:12} {_percent(stats.share(count, over))}   n = {count}")
+    out += ["", f"mean payoff ({unit})"] if result.payoffs else []
     for (player, seat), values in sorted(result.payoffs.items()):
         e = stats.mean(values)
         out.append(f"{player:28} at {seat}   {e.value:10.3f}  [{e.low:.3f}, {e.high:.3f}]   n = {e.n}")
-    return out
+    return [*out, *_faults(result), *_taken(result.taken)]
+
+
+def _stopped(result: Tally) -> Iterator[str]:
+    """Matches apart from which the shares and means are."""
+    if result.stopped:
+        counts = (f"{result.ends[kind]} {kind}" for kind in ("failed", "timed out") if result.ends[kind])
+        yield f"{result.n - result.stopped} finished, {', '.join(counts)} (not in the numbers below)"
+        for reason, count in result.reasons.most_common(3):
+            yield f"  {count} x {reason}"
+
+
+def _faults(result: Tally) -> Iterator[str]:
+    """Form apart from strategy: what could not be read, what broke a rule, what came too late."""
+    if result.rejected:
+        yield from ("", "rejected replies")
+    for kind in KINDS:
+        codes = Counter({code: n for (of, code), n in result.faults.items() if of == kind})
+        if codes:
+            most = ", ".join(f"{code} {n}" for code, n in codes.most_common(6))
+            ended = f"; {result.forfeits[kind]} games ended by forfeit" if result.forfeits[kind] else ""
+            yield f"{kind:12} {codes.total():6}   ({most}{', ...' if len(codes) > 6 else ''}){ended}"
+
+
+def _taken(taken: Taken) -> Iterator[str]:
+    if not taken.answers:
+        return
+    tokens, unpriced, known = taken.tokens, taken.unpriced, taken.answers - taken.unpriced
+    inside = ", ".join(f"{tokens[name]:,} {name}" for name in ("cached", "reasoning") if tokens[name])
+    yield from ("", f"answers of models: {taken.answers:,}")
+    yield f"tokens       {tokens['input']:,} in, {tokens['output']:,} out{f' ({inside})' if inside else ''}"
+    priced = f"${taken.paid:,.4f} for {known - taken.replayed if known else 0:,} answers"
+    yield f"cost         {priced if known else 'unknown'}{f'; {unpriced:,} of unknown price' if unpriced else ''}"
+    if taken.replayed:
+        yield f"saved        ${taken.saved:,.4f}: {taken.replayed:,} answers came from the cache"
 
 
 def _percent(e: stats.Estimate) -> str:

@@ -10,13 +10,14 @@ from typing import Any
 import pandas as pd
 
 from negolab.events import Ended, Forfeited, Rejected, Replied
-from negolab.game import SEATS
+from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.record import Record
 
 
 def matches(records: Iterable[Record]) -> pd.DataFrame:
     """One row per match: `match` (its id), game, preset, seed, players, end, payoffs, counts of replies (all),
-    rejected replies and forfeits by seat. Payoffs are in the game's own units (cents in bargaining)."""
+    rejected replies and forfeits by seat. Payoffs are in the game's own units (cents in bargaining). `stopped` is
+    "failed" or "timed out" where a run stopped the match, for `reason`."""
     return pd.DataFrame([_match(record) for record in records])
 
 
@@ -31,6 +32,7 @@ def _match(record: Record) -> dict[str, Any]:
         "seed": header.seed,
         **{f"player_{seat.lower()}": header.players.get(seat) for seat in SEATS},
         "end": record.end,
+        "stopped": header.notes.get("stopped"),
         "reason": last.reason if isinstance(last, Ended) else None,
         **{f"payoff_{seat.lower()}": record.payoffs[seat] for seat in SEATS},
         **{
@@ -41,42 +43,71 @@ def _match(record: Record) -> dict[str, Any]:
     }
 
 
+TOKENS = ("input", "output", "cached", "reasoning")
+"""What a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
+
+
 def turns(records: Iterable[Record]) -> pd.DataFrame:
     """One row per reply, in order: `match`, `turn` (from 0), seat, player, text, whether it was accepted, and if not
-    the codes, kind and reason; latency in seconds, tokens, cost in US dollars."""
+    the codes, kind and reason; latency in seconds, tokens, cost in US dollars. A turn without words has none."""
     return pd.DataFrame([row for record in records for row in _turns(record)])
 
 
-def _turns(record: Record) -> Iterator[dict[str, Any]]:
+def replies(records: Iterable[Record]) -> pd.DataFrame:
+    """One row per answer of a model, also of those that never became words: the columns of `turns` and what the answer
+    took. `latency` and `queued` are seconds at the endpoint and before it, `attempts` how often it was asked, `finish`
+    why the model stopped; `replayed`: from another run's cache, so that its `cost` was not paid again."""
+    return pd.DataFrame([row for record in records for row in _replies(record)])
+
+
+def said(record: Record) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
+    """What each ask came to: its event, what was answered if anything was, and what was wrong with it."""
     events = record.events
-    replies = [i for i, event in enumerate(events) if isinstance(event, Replied) or _wordless(event)]
-    for turn, i in enumerate(replies):
-        event = events[i]
-        after = event if _wordless(event) else events[i + 1] if i + 1 < len(events) else None
-        invalid = after.invalid if isinstance(after, Rejected) else None
-        reply = event.reply if isinstance(event, Replied) else None
-        seat = event.seat if isinstance(event, Replied | Rejected) else None
-        timed = reply is not None and reply.asked_at is not None and reply.answered_at is not None
-        yield {
-            "match": record.id,
-            "turn": turn,
-            "seat": seat,
-            "player": record.header.players.get(seat) if seat else None,
-            "text": reply.text if reply else None,
-            "accepted": invalid is None,
-            "codes": " ".join(invalid.codes) if invalid else None,
-            "kind": invalid.kind if invalid else None,
-            "reason": invalid.reason if invalid else None,
-            "via": reply.via if reply else None,
-            "model": reply.model if reply else None,
-            "latency": reply.answered_at - reply.asked_at if timed else None,  # type: ignore[operator, union-attr]
-            "cost": reply.cost if reply else None,
-            **({f"tokens_{name}": n for name, n in reply.usage.items()} if reply and reply.usage else {}),
-        }
+    for i, event in enumerate(events):
+        if isinstance(event, Replied):
+            after = events[i + 1] if i + 1 < len(events) else None
+            yield event, event.reply, after.invalid if isinstance(after, Rejected) else None
+        elif isinstance(event, Rejected) and event.wordless:
+            yield event, event.said, event.invalid
 
 
-def _wordless(event: Any) -> bool:
-    return isinstance(event, Rejected) and event.wordless
+def _turns(record: Record) -> Iterator[dict[str, Any]]:
+    for turn, (event, reply, invalid) in enumerate(said(record)):
+        yield _turn(record, turn, event.seat, reply, invalid)
+
+
+def _replies(record: Record) -> Iterator[dict[str, Any]]:
+    for turn, (event, reply, invalid) in enumerate(said(record)):
+        if reply is not None and reply.via == "model":
+            usage = reply.usage or {}
+            yield {
+                **_turn(record, turn, event.seat, reply, invalid),
+                **{f"tokens_{name}": usage.get(name) for name in TOKENS},
+                **{name: usage.get(name) for name in ("finish", "latency", "queued", "attempts", "fingerprint")},
+                "replayed": bool(usage.get("replayed")),
+                "request_id": reply.request_id,
+            }
+
+
+def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: Invalid | None) -> dict[str, Any]:
+    timed = reply is not None and reply.asked_at is not None and reply.answered_at is not None
+    usage = (reply.usage or {}) if reply else {}
+    return {
+        "match": record.id,
+        "turn": turn,
+        "seat": seat,
+        "player": record.header.players.get(seat),
+        "text": reply.text if reply else None,
+        "accepted": invalid is None,
+        "codes": " ".join(invalid.codes) if invalid else None,
+        "kind": invalid.kind if invalid else None,
+        "reason": invalid.reason if invalid else None,
+        "via": reply.via if reply else None,
+        "model": reply.model if reply else None,
+        "latency": reply.answered_at - reply.asked_at if timed else None,  # type: ignore[operator, union-attr]
+        "cost": reply.cost if reply else None,
+        **{f"tokens_{name}": usage[name] for name in TOKENS if name in usage},
+    }
 
 
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r")

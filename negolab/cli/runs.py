@@ -1,4 +1,4 @@
-"""Many matches and their records: `batch`, `replay`, `check`, `export`."""
+"""Records of matches: `replay`, `check`, `export`."""
 
 from __future__ import annotations
 
@@ -11,60 +11,17 @@ import typer
 from tqdm import tqdm
 
 from negolab import catalog
-from negolab.analysis import summary
-from negolab.catalog import AnyGame
 from negolab.cli import screens, terminal
-from negolab.cli.options import GameName, Module, Preset, Set, chosen, known, seat_of
+from negolab.cli.options import Module, known, seat_of
 from negolab.cli.table import RUNS
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import SEATS, Observation, Seat
 from negolab.match import differences
-from negolab.play import Plan, plan_of, play_pairing
 from negolab.record import Closing, Record
-from negolab.store import Store, iterate, read
+from negolab.store import iterate, read
 
 FileOrFolder = Annotated[Path, typer.Argument(metavar="FILE", help="A file of records or a run's folder.")]
 Id = Annotated[str | None, typer.Option("--id", help="One record, by its id or the start of it.")]
-
-
-def batch(
-    game: GameName,
-    a: Annotated[str, typer.Option(help="First player, at seat A, such as `time:beta=0.2`.")],
-    b: Annotated[str, typer.Option(help="Second player, at seat B.")],
-    out: Annotated[Path, typer.Option(help="The run's folder.")],
-    n: Annotated[int, typer.Option(help="Games in all.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
-    preset: Preset = None,
-    set_: Set = None,
-    swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
-) -> None:
-    """Play many games of two scripted players. Run it again to go on where it stopped."""
-    loaded = chosen(game, preset, set_)
-    plan = plan_of(loaded, a, b, n=n, seed=seed, swap=swap)
-    with Store(out) as store:
-        store.claim(plan)
-        stopped = _fill(store, plan, loaded)
-    result = summary.tally(iterate(store.file))
-    print("\n".join(summary.lines(result, loaded.unit)))
-    print(f"\n{store.file}")
-    if stopped:
-        print(f"stopped after {result.n} of {n} games: run the same command again to go on", file=sys.stderr)
-        raise typer.Exit(130)
-
-
-def _fill(store: Store, plan: Plan, game: AnyGame) -> bool:
-    """Play what is missing; True if Ctrl-C came. The game at hand is then finished or dropped, never half kept."""
-    done = store.ids()
-    progress = tqdm(plan.pairings(), total=plan.n, unit="game", file=sys.stderr, mininterval=0.5, disable=None)
-    try:
-        for pairing in progress:
-            if pairing.id not in done:
-                store.append(play_pairing(game, pairing).record())
-    except KeyboardInterrupt:
-        return True
-    finally:
-        progress.close()
-    return False
 
 
 def one(records: Iterable[Record], id: str | None) -> list[Record]:
@@ -193,7 +150,10 @@ def _tables(records: list[Record], to: str, folder: Path) -> list[Path]:
     from negolab.analysis import tables
 
     paths = []
-    for name, frame in (("matches", tables.matches(records)), ("turns", tables.turns(records))):
+    frames = {"matches": tables.matches(records), "turns": tables.turns(records)}
+    if len(replies := tables.replies(records)):
+        frames["replies"] = replies
+    for name, frame in frames.items():
         paths.append(folder / f"{name}.{to}")
         tables.write(frame, paths[-1])
     return paths
@@ -220,5 +180,5 @@ def _safe(name: str) -> str:
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (batch, replay, check, export):
+    for command in (replay, check, export):
         app.command()(command)

@@ -31,6 +31,11 @@ def serve(
     max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None,
     pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2,
     desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867,
+    base_url: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL[,key=NAME]", help="Language models to play with; NAME holds their key; repeatable."),
+    ] = None,
+    budget: Annotated[float | None, typer.Option(help="US dollars that they may cost in all.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
@@ -44,8 +49,10 @@ def serve(
         "--keyfile": keyfile,
         "--kernel-user": kernel_user,
         "--max-kernels": max_kernels,
+        "--budget": budget,
     }
-    more = [f"{name}={value}" for name, value in given.items() if value is not None]
+    more = [f"--base-url={url}" for url in base_url or []]
+    more += [f"{name}={value}" for name, value in given.items() if value is not None]
     more += ["--behind-proxy"] if behind_proxy else []
     more += [] if study is None else [str(study)]
     always = [f"--port={port}", f"--out={out}", f"--host={host}", f"--pool={pool}", f"--desk-port={desk_port}"]

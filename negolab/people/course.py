@@ -23,7 +23,7 @@ from negolab.people.rooms import AT_ONCE, Rooms
 from negolab.people.sitting import PERSON
 from negolab.people.study import Study
 from negolab.people.visit import Visits
-from negolab.play import derived
+from negolab.plan import derived
 
 log = logging.getLogger("negolab.people")
 

@@ -10,12 +10,19 @@ from negolab_widgets import showing
 if TYPE_CHECKING:
     from negolab_widgets.lobby import Lobby
     from negolab_widgets.monitor import Monitor
+    from negolab_widgets.progress import RunProgress
     from negolab_widgets.replay import Replay
     from negolab_widgets.seat import HumanSeat
 
-__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay"]
+__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress"]
 
-_HOMES = {"HumanSeat": "seat", "Lobby": "lobby", "Monitor": "monitor", "Replay": "replay"}
+_HOMES = {
+    "HumanSeat": "seat",
+    "Lobby": "lobby",
+    "Monitor": "monitor",
+    "Replay": "replay",
+    "RunProgress": "progress",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,212 @@
+"""A batch: many games of one plan, as records in memory or as a run in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Seat
+from negolab.match import Match
+from negolab.plan import Pairing, Plan, plan_of
+from negolab.play import blocking, made, play
+from negolab.players.endpoint.limits import Limits
+from negolab.players.endpoint.models import Models
+from negolab.players.endpoint.prices import Prices
+from negolab.players.player import MODEL, Places
+from negolab.record import Record
+from negolab.run import AT_ONCE, Run
+from negolab.store import Store
+from negolab.version import __version__
+
+_ADDRESS = "NEGOLAB_BASE_URL"
+
+
+class Wiring(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run reaches its models, what they may cost it, and where their answers are kept: for all runs together, or
+    (`private`) in the run's own folder."""
+
+    base_url: str | None = None
+    limits: Limits = Limits()
+    usd: float | None = None
+    tokens: int | None = None
+    prices: Prices | None = None
+    private: bool = False
+
+
+def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
+    """Play `n` games of two scripted players, named as `time:beta=0.2`, and return their records. With `swap` every
+    deal is played from both seats. The same arguments give the same games."""
+    game = catalog.load(game)
+    plan = plan_of(game, a, b, n=n, seed=seed, swap=swap)
+    return [play_pairing(game, pairing).record() for pairing in plan.pairings()]
+
+
+def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
+    """Deal and play one game of a batch, with players made for it alone."""
+    match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
+    seats = {seat: made(name, game, pairing.seed, seat) for seat, name in pairing.players.items()}
+    try:
+        return play(match, seats)
+    except Exception as error:
+        raise RuntimeError(
+            f"game {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
+            f"played by {pairing.players}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def run(
+    game: AnyGame | str,
+    a: str,
+    b: str,
+    *,
+    out: Path | str,
+    n: int = 100,
+    seed: int = 0,
+    swap: bool = False,
+    models: Models | Places | None = None,
+    base_url: str | None = None,
+    budget: float | None = None,
+    at_once: int | None = None,
+    game_seconds: float | None = None,
+    retry: Collection[str] = (),
+) -> Run:
+    """Play `n` games, also of models (`llm:MODEL`), into the folder `out`; the same call goes on where it stopped.
+
+    In a notebook it returns at once and the games go on behind it: look at `run.progress` or `RunProgress(run)`,
+    `run.pause()`, `resume()`, `finish()`, `cancel()`, and `await run` for the end. In a script it returns at the end.
+    `budget` is in US dollars, for the run as a whole; `retry` names what is played again, of "failed" and "timed out".
+    `models` are reached as they say, else at `base_url` with answers kept in the user's cache.
+    """
+    if models is not None and (base_url is not None or budget is not None):
+        raise ValueError("base_url and budget are said to Models(...) where models is given")
+    game = catalog.load(game)
+    plan = plan_of(game, a, b, n=n, seed=seed, swap=swap)
+    wiring = Wiring(base_url=base_url, usd=budget)
+    made = opened(game, plan, out, models or wiring, at_once=at_once, game_seconds=game_seconds, retry=retry)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        blocking(made.play())
+    else:
+        made.start()
+    return made
+
+
+def opened(
+    game: AnyGame,
+    plan: Plan,
+    folder: Path | str,
+    wiring: Wiring | Models | Places,
+    *,
+    at_once: int | None = None,
+    game_seconds: float | None = None,
+    retry: Collection[str] = (),
+) -> Run:
+    """A run in its folder, with its manifest written, before its first call. The run closes what was opened for it.
+    `ValueError` if the folder holds another run."""
+    store, heard, closing = Store(folder), list[Callable[[str], None]](), list[Callable[[], Any]]()
+    closing.append(store.close)
+    try:
+        models: Models | Places | None = None if isinstance(wiring, Wiring) else wiring
+        if isinstance(wiring, Wiring) and _asks_models(plan):
+            models = _wired(wiring, store, heard, closing)
+            at_once = 2 * wiring.limits.at_once if at_once is None else at_once
+        players = _lineup(game, plan, models)
+        store.claim(plan, players, **_about(wiring, models, players))
+        if retry:
+            store.set_aside(retry)
+        made = Run(
+            game,
+            plan,
+            store,
+            models=models,
+            at_once=AT_ONCE if at_once is None else at_once,
+            game_seconds=game_seconds,
+            closing=closing,
+        )
+    except BaseException:
+        for close in closing:
+            if close != getattr(models, "close", None):  # nothing was connected yet
+                close()
+        raise
+    heard.append(made.tell)
+    return made
+
+
+def _asks_models(plan: Plan) -> bool:
+    return any(name.startswith(MODEL) for name in (plan.a, plan.b))
+
+
+def _wired(
+    wiring: Wiring, store: Store, heard: list[Callable[[str], None]], closing: list[Callable[[], Any]]
+) -> Models:
+    """The models of a run: what it paid for before it was stopped counts towards its budget."""
+    from negolab.players.cache import Cache, place  # a quarter of a second to import
+    from negolab.players.endpoint.budget import Budget
+
+    kept = Cache(store.folder / "answers.db" if wiring.private else place(), run=store.run)
+    closing.insert(0, kept.close)
+    budget = None
+    if wiring.usd is not None or wiring.tokens is not None:
+        paid = kept.spent()
+        budget = Budget(usd=wiring.usd, tokens=wiring.tokens, spent=paid.usd, spent_tokens=paid.tokens)
+    named = {} if wiring.base_url is None else {_ADDRESS: wiring.base_url}
+
+    def tell(line: str) -> None:
+        for hear in heard:
+            hear(line)
+
+    models = Models(
+        kept=kept,
+        budget=budget,
+        limits=wiring.limits,
+        keys={**os.environ, **named},
+        tell=tell,
+        prices=wiring.prices,
+    )
+    closing.insert(0, models.close)
+    return models
+
+
+def _lineup(game: AnyGame, plan: Plan, models: Places | None) -> dict[str, dict[str, Any]]:
+    """What each player is, by name: for a model all that shapes its answers, with the text of its prompt."""
+    first = next(plan.pairings())
+    return {name: _facts(name, game, seat, models) for seat, name in first.players.items()}
+
+
+def _facts(name: str, game: AnyGame, seat: Seat, models: Places | None) -> dict[str, Any]:
+    who = made(name, game, 0, seat, models=models)
+    if not name.startswith(MODEL):
+        return {}
+    from negolab.players.llm.player import LLM  # only those who talk to a model load it
+
+    assert isinstance(who, LLM)
+    facts = who.notes()
+    if isinstance(models, Models):
+        models.check(facts["model"], facts["parameters"])
+    if who.persona is not None:
+        facts["persona"] = {**facts["persona"], "text": who.persona.text}
+    return facts
+
+
+def _about(wiring: Any, models: Any, players: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What a manifest says besides plan and players."""
+    versions = {"negolab": __version__, "python": platform.python_version()}
+    about: dict[str, Any] = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+    if isinstance(models, Models):
+        versions["openai"] = version("openai")
+        about["prices"] = models.prices.notes(facts["model"] for facts in players.values() if "model" in facts)
+    if isinstance(wiring, Wiring) and models is not None:
+        about["budget"] = {"usd": wiring.usd, "tokens": wiring.tokens}
+        about["limits"] = msgspec.to_builtins(wiring.limits)
+    return about

@@ -1,0 +1,160 @@
+"""Many matches: `batch`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from negolab.analysis import summary
+from negolab.batch import Wiring, opened
+from negolab.cli.bar import Bar
+from negolab.cli.options import GameName, Preset, Set, chosen
+from negolab.plan import plan_of
+from negolab.players.endpoint.failures import RunFailed
+from negolab.players.endpoint.limits import Limits
+from negolab.players.endpoint.prices import Prices
+from negolab.players.player import MODEL
+from negolab.run import Run
+from negolab.store import iterate
+
+_RETRY = {"failed": "failed", "timeout": "timed out"}
+"""What is said on the command line, and how a record says it."""
+_MODELS = "Models"
+
+
+def _model(help: str, **more: Any) -> Any:
+    return typer.Option(help=help, rich_help_panel=_MODELS, **more)
+
+
+def batch(
+    game: GameName,
+    a: Annotated[str, typer.Option(help="First player, at seat A, such as `time:beta=0.2` or `llm:MODEL`.")],
+    b: Annotated[str, typer.Option(help="Second player, at seat B.")],
+    out: Annotated[Path, typer.Option(help="The run's folder.")],
+    n: Annotated[int, typer.Option(help="Games in all.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
+    preset: Preset = None,
+    set_: Set = None,
+    swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
+    retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = "",
+    game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None,
+    on_stop: Annotated[
+        Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
+    ] = "finish",
+    base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None,
+    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).")] = None,
+    budget: Annotated[float | None, _model("US dollars that the run may cost in all.")] = None,
+    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.")] = None,
+    requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
+    tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
+    price: Annotated[
+        list[str] | None,
+        _model("US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT; repeatable."),
+    ] = None,
+    call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
+) -> None:
+    """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
+
+    Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
+    loaded = chosen(game, preset, set_)
+    plan = plan_of(loaded, a, b, n=n, seed=seed, swap=swap)
+    limits: dict[str, Any] = {
+        "at_once": concurrency,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+        "call_seconds": call_seconds,
+    }
+    said = {name: value for name, value in limits.items() if value is not None}
+    wiring = Wiring(
+        base_url=base_url,
+        limits=Limits(**said),
+        usd=budget,
+        tokens=budget_tokens,
+        prices=Prices.said(price) if price else None,
+        private=no_cache,
+    )
+    if wiring != Wiring() and not any(name.startswith(MODEL) for name in (a, b)):
+        raise ValueError(f"no player is a model: {_MODELS.lower()} are named {MODEL}MODEL, and their options need one")
+    run = opened(loaded, plan, out, wiring, game_seconds=game_seconds, retry=_kinds(retry))
+    failure = _play(run, on_stop)
+    _say(run, loaded.unit, failure)
+
+
+def _kinds(said: str) -> set[str]:
+    kinds = {kind.strip() for kind in said.split(",") if kind.strip()}
+    for kind in kinds:
+        if kind not in _RETRY:
+            raise ValueError(f"--retry names failed, timeout or both with a comma between, not {kind!r}")
+    return {_RETRY[kind] for kind in kinds}
+
+
+def _play(run: Run, on_stop: str) -> RunFailed | None:
+    """Play to the end or to a stop; why no game could go on, if that was it."""
+    # The run's own lines are shown by the bar.
+    logging.getLogger("negolab.models").addHandler(logging.NullHandler())
+
+    async def play() -> None:
+        with Bar(run) as bar, _interrupts(run, bar, on_stop):
+            await run.play()
+
+    try:
+        asyncio.run(play())
+    except RunFailed as failure:
+        return failure
+    return None
+
+
+@contextmanager
+def _interrupts(run: Run, bar: Bar, on_stop: str) -> Iterator[None]:
+    """Ctrl-C: the first time as `on_stop` says, the second time games at play are dropped."""
+    loop = asyncio.get_running_loop()
+    pressed = 0
+
+    def stop() -> None:
+        nonlocal pressed
+        pressed += 1
+        playing = run.progress.playing
+        if pressed == 1 and on_stop == "finish":
+            if playing:
+                bar.say(f"no more games begin; {playing} at play are finished first (Ctrl-C again drops them)")
+            run.finish()
+        else:
+            run.cancel()
+
+    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(stop))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _say(run: Run, unit: str, failure: RunFailed | None) -> None:
+    """What the folder holds now, and how to go on; ends the command unless all games are over."""
+    now, file = run.progress, run.file
+    print("\n".join(summary.lines(summary.tally(iterate(file)), unit)))
+    print(f"\n{file}")
+    if now.failed or now.timed_out:
+        kinds = ",".join(said for said, there in (("failed", now.failed), ("timeout", now.timed_out)) if there)
+        print(f"play the games that {_broken(now.failed, now.timed_out)} again with --retry {kinds}", file=sys.stderr)
+    if failure is not None:
+        raise RuntimeError(str(failure))
+    if now.over < now.games:
+        print(f"stopped after {now.over} of {now.games} games: run the same command again to go on", file=sys.stderr)
+        raise typer.Exit(130)
+
+
+def _broken(failed: int, timed_out: int) -> str:
+    return " or ".join(word for word, there in (("failed", failed), ("timed out", timed_out)) if there)
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(batch)

@@ -1,0 +1,58 @@
+"""What is kept of models' answers: `negolab cache stats | clear`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from negolab.players.cache import Cache
+
+cache = typer.Typer(
+    name="cache", help="The kept answers of models ($NEGOLAB_CACHE).", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@contextmanager
+def _there() -> Iterator[Cache | None]:
+    """The user's cache; None, said in a line, if there is none."""
+    from negolab.players.cache import Cache, place  # a quarter of a second to import
+
+    if not place().exists():
+        print(f"nothing is kept yet: there is no {place()}")
+        yield None
+        return
+    with Cache() as found:
+        yield found
+
+
+@cache.command()
+def stats() -> None:
+    """Say what is kept, by endpoint and model."""
+    with _there() as found:
+        if found is None:
+            return
+        print(f"{found.file}, {found.file.stat().st_size / 1e6:.1f} MB\n")
+        for shelf in found.stats():
+            first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (shelf.first, shelf.last))
+            cut = f" ({shelf.cut:,} cut or filtered)" if shelf.cut else ""
+            print(f"{shelf.model} at {shelf.endpoint}\n  {shelf.answers:,} answers{cut}, {first} to {last}")
+            print(f"  {shelf.tokens:,} tokens, ${shelf.usd:,.2f} where the price was known")
+
+
+@cache.command()
+def clear(
+    older: Annotated[float, typer.Option(min=0, metavar="DAYS", help="Only answers at least so many days old.")] = 0,
+) -> None:
+    """Forget answers. A run that is not finished will pay for its own again."""
+    with _there() as found:
+        if found is not None:
+            print(f"{found.clear(older * 86400):,} answers forgotten; {found.file}")
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(cache)

@@ -1,0 +1,127 @@
+"""A run's progress in a notebook: how many games are over, what they take, and buttons to pause and to stop them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import ipywidgets as w
+
+from negolab.progress import Progress
+from negolab.run import Run
+from negolab_widgets import page
+from negolab_widgets.following import FAULT, behind
+from negolab_widgets.html import Markup, bar, element, pairs, panel
+from negolab_widgets.steady import Steady
+from negolab_widgets.tables.controls import row, shown_if, warning
+
+log = logging.getLogger("negolab.widgets")
+
+EVERY = 0.5
+"""Seconds between two looks."""
+
+_PHASES = {
+    "playing": "playing",
+    "paused": "paused: no more questions are asked",
+    "stopping": "stopping: no more games begin",
+    "stopped": "stopped: the same call goes on where it stopped",
+    "done": "all games are over",
+}
+
+
+class RunProgress(w.VBox):  # type: ignore[misc]
+    """Shows a `Run`, as `negolab.run` returns it, until it is over.
+
+    Pause asks no more questions until Resume. Finish begins no more games. Cancel drops those at play too; what was
+    answered is kept, so that the same call goes on from there.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._trouble, self._shown = w.HTML(), Steady()
+        self._pause = self._button("Pause", self._pause_or_resume)
+        self._finish = self._button("Finish games at play", run.finish)
+        self._cancel = self._button("Cancel", run.cancel)
+        self._buttons = row(self._pause, self._finish, self._cancel)
+        style, shield = page.head()
+        super().__init__([style, shield, self._trouble, self._shown, self._buttons])
+        self.add_class("nl-page")
+        self._phase = ""
+        run.watch(self._noticed)
+        self.refresh()
+        behind(self._watch)
+
+    def refresh(self) -> None:
+        """Look at the run and show it."""
+        now = self._run.progress
+        self._phase = now.phase
+        trouble = warning(now.failure or now.message) if now.failure or now.message else Markup("")
+        if self._trouble.value != trouble:
+            self._trouble.value = trouble
+        self._shown.value = drawn(now, str(self._run.folder))
+        self._pause.description = "Resume" if now.phase == "paused" else "Pause"
+        self._pause.disabled = now.phase == "stopping"
+        self._finish.disabled = now.phase == "stopping"
+        shown_if(self._buttons, not _over(now))
+
+    async def _watch(self) -> None:
+        while not _over(self._run.progress):
+            await asyncio.sleep(EVERY)
+            self._guarded(self.refresh)
+        self._guarded(self.refresh)
+
+    def _noticed(self, now: Progress) -> None:
+        """Games are counted at the next look; a new phase is shown at once."""
+        if now.phase != self._phase:
+            self._guarded(self.refresh)
+
+    def _pause_or_resume(self) -> None:
+        if self._run.progress.phase == "paused":
+            self._run.resume()
+        else:
+            self._run.pause()
+
+    def _button(self, text: str, work: Callable[[], None]) -> w.Button:
+        button = w.Button(description=text)
+        button.on_click(lambda _: self._guarded(work))
+        return button
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:
+            log.exception("the run's progress failed")
+            self._trouble.value = warning(FAULT)
+
+
+def _over(now: Progress) -> bool:
+    return now.phase in ("stopped", "done")
+
+
+def drawn(now: Progress, folder: str) -> Markup:
+    """The progress as HTML."""
+    facts: list[tuple[str, object]] = [("state", _PHASES[now.phase]), ("finished", now.finished)]
+    if now.failed or now.timed_out:
+        facts += [("failed", now.failed), ("timed out", now.timed_out)]
+    if now.playing:
+        facts.append(("at play", now.playing))
+    if now.calls is not None and not _over(now):
+        facts.append(("calls", f"{now.calls} in flight, {now.waiting or 0} waiting"))
+    if now.usd is not None:
+        limit = "" if now.usd_limit is None else f" of ${now.usd_limit:.2f}"
+        facts.append(("cost", f"${now.usd:.4f}{limit}"))
+    if now.new:
+        facts.append(("pace", f"{now.rate:.3g} games a second{_left(now)}"))
+    facts.append(("folder", folder))
+    meter = bar(now.over, now.games, f"{now.over} of {now.games} games", name="Games that are over")
+    return element("div", panel("Run", meter, pairs(facts)))
+
+
+def _left(now: Progress) -> str:
+    """About how long it will take, where that can be said."""
+    games = now.games - now.over
+    if now.phase != "playing" or not games or not now.rate:
+        return ""
+    seconds = games / now.rate
+    return f", about {seconds / 60:.0f} min left" if seconds >= 90 else f", about {seconds:.0f} s left"
