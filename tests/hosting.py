@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+import msgspec
 from negolab_widgets.study import StudyPage
 
 from negolab.match import differences
 from negolab.people import links
+from negolab.people.briefing import Briefing
 from negolab.people.client import Host, Page
 from negolab.people.database import Database, Participant, Sat
 
@@ -51,10 +53,10 @@ def alone(opponent: str, seat: str = "A", more: str = "") -> str:
 
 
 class Hosted:
-    """A running host with one study, or without one."""
+    """A running host with one study, or without one; with the models that `briefing` names."""
 
-    def __init__(self, folder: Path, text: str = "") -> None:
-        self.folder, self.out = folder, folder / "out"
+    def __init__(self, folder: Path, text: str = "", briefing: Briefing | None = None) -> None:
+        self.folder, self.out, self.briefing = folder, folder / "out", briefing
         self.sockets = Path(tempfile.mkdtemp(prefix="nl-", dir="/tmp"))
         self.file = folder / "small.toml" if text else None
         if self.file is not None:
@@ -63,12 +65,18 @@ class Hosted:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "negolab.people.host", f"--db={self.folder / 'people.db'}"]
+        db = self.folder / "people.db" if self.briefing is None else "-"
+        command = [sys.executable, "-m", "negolab.people.host", f"--db={db}"]
         command += [f"--desk={self.desk}", f"--seats={self.seats}", f"--out={self.out}"]
         command += [] if self.file is None else [f"--study={self.file}"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.process = subprocess.Popen(command, text=True, **pipes)
         assert self.process.stdout is not None and self.process.stderr is not None
+        if self.briefing is not None:
+            told = msgspec.structs.replace(self.briefing, db=str(self.folder / "people.db"))
+            assert self.process.stdin is not None
+            self.process.stdin.write(told.line().decode())
+            self.process.stdin.flush()
         self.said: deque[str] = deque(maxlen=1000)
         self._reader = threading.Thread(target=self.said.extend, args=(self.process.stderr,), daemon=True)
         self._reader.start()
@@ -171,9 +179,9 @@ class Hosted:
 
 
 @contextmanager
-def hosting(folder: Path, text: str = "") -> Iterator[Hosted]:
+def hosting(folder: Path, text: str = "", briefing: Briefing | None = None) -> Iterator[Hosted]:
     """A host until the caller is done with it; what it says on its error output is no part of a test that passes."""
-    hosted = Hosted(folder, text)
+    hosted = Hosted(folder, text, briefing)
     try:
         yield hosted
     finally:

@@ -23,14 +23,19 @@ import tornado.web
 from tornado.ioloop import PeriodicCallback
 from tornado.netutil import bind_unix_socket
 
+from negolab.people.briefing import Briefing, read
 from negolab.people.database import Database
 from negolab.people.desk import Desk
+from negolab.people.endpoints import Endpoints
 from negolab.people.faults import Outage, told
 from negolab.people.house import House
 from negolab.people.ledger import Taken
 from negolab.people.rooms import Rooms
 from negolab.people.routes import desk, seats
-from negolab.people.study import read
+from negolab.people.study import Study
+from negolab.people.study import read as read_study
+from negolab.play import made
+from negolab.players.player import noted
 from negolab.store import Store
 
 log = logging.getLogger("negolab.people")
@@ -41,9 +46,9 @@ AGAIN = 2.0
 """Seconds between two looks at whether the database answers, and is still ours alone."""
 
 
-def listen(app: tornado.web.Application, path: Path, owner: str | None = None) -> None:
-    """Serve an application on a Unix socket that one user may open."""
-    server = tornado.httpserver.HTTPServer(app, max_body_size=2**20)
+def listen(app: tornado.web.Application, path: Path, owner: str | None = None, most: int = 2**20) -> None:
+    """Serve an application on a Unix socket that one user may open; `most` bytes are taken at once."""
+    server = tornado.httpserver.HTTPServer(app, max_body_size=most)
     server.add_socket(bind_unix_socket(str(path), mode=0o600))
     if owner is not None:
         shutil.chown(path, owner)
@@ -51,8 +56,10 @@ def listen(app: tornado.web.Application, path: Path, owner: str | None = None) -
 
 async def run(args: argparse.Namespace) -> None:
     """Serve until a signal, or the end of the one who started it."""
-    # An address of a database may hold a password: "-" is the first line of our standard input.
-    database = Database(FileIO(0, closefd=False).readline().decode().strip() if args.db == "-" else args.db)
+    # An address of a database may hold a password, as keys of models do: "-" is the first line of our standard input.
+    told = read(FileIO(0, closefd=False).readline()) if args.db == "-" else Briefing(args.db)
+    models = told.models()
+    database = Database(told.db)
     database.claim()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -60,11 +67,11 @@ async def run(args: argparse.Namespace) -> None:
         loop.add_signal_handler(sign, stop.set)
     _end_with_parent(loop, stop)
     store = (lambda: Store(args.out, wait=3).free()) if args.out else None
-    house = House(database, read(args.study, at=args.study_at), Rooms(database)) if args.study else None
-    own = Desk(database, Rooms(database, store), house)
+    house = _house(database, args, models)
+    own = Desk(database, Rooms(database, store, models), house, models)
     if house is not None and args.seats:
         listen(seats(house), args.seats, args.owner)
-    listen(desk(own), args.desk)
+    listen(desk(own), args.desk, most=2**26)  # a long match is a big record
     clocks = Clocks(database, house, own, stop)
     PeriodicCallback(clocks.tick, TICK).start()
     print("ready", flush=True)
@@ -73,6 +80,26 @@ async def run(args: argparse.Namespace) -> None:
     clocks.outage.close()
     if clocks.taken is not None:
         raise clocks.taken
+
+
+def _house(database: Database, args: argparse.Namespace, models: Endpoints) -> House | None:
+    """The study at work; `ValueError` for one with a model that is not known here."""
+    if args.study is None:
+        return None
+    study = read_study(args.study, at=args.study_at)
+    _reach(study, models)
+    return House(database, study, Rooms(database, models=models))
+
+
+def _reach(study: Study, models: Endpoints) -> None:
+    """`ValueError` for a model that is not known here, before anybody waits for its answer."""
+    against = [(study.loaded(part), part.opponent or study.pairing.player, part.across()) for part in study.treatments]
+    if study.practice.matches:
+        seats = tuple({seat for part in study.treatments for seat in part.across()})
+        against.append((study.loaded(study.practice), study.practice.opponent, seats))
+    for game, name, seats in against:
+        for seat in seats if name is not None else ():
+            noted({seat: made(str(name), game, 0, seat, models=models)})
 
 
 class Clocks:

@@ -241,9 +241,16 @@ class House:
 
 
 def playing(
-    title: str, room: Room, seat: Seat, *, label: str = "", onward: str = "", left: tuple[float, str] | None = None
+    title: str,
+    room: Room,
+    seat: Seat,
+    *,
+    label: str = "",
+    onward: str = "",
+    left: tuple[float, str] | None = None,
+    fault: str = "",
 ) -> Playing:
-    """A match as one seat's page shows it. `left`: seconds until a limit, and which."""
+    """A match as one seat's page shows it. `left`: seconds until a limit, and which; `fault`: see `Playing`."""
     chair = room.chair(seat)
     return Playing(
         title=title,
@@ -257,4 +264,5 @@ def playing(
         left=None if left is None else max(0.0, left[0]),
         limit="" if left is None else left[1],
         onward=onward,
+        fault=fault,
     )

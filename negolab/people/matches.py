@@ -49,7 +49,8 @@ class Matches(Ledger):
             row = {"id": header.id, "study": study, "treatment": treatment, "practice": practice, "created": now}
             c.execute(matches.insert().values(**row, header=msgspec.json.encode(header).decode()))
             at = [{"match": header.id, "seat": seat, "participant": who} for seat, who in people.items()]
-            c.execute(seats.insert(), at)
+            if at:
+                c.execute(seats.insert(), at)
             who = [w for w in people.values() if w is not None]
             c.execute(participants.update().where(participants.c.id.in_(who)).values(status="playing"))
             self._append(c, header.id, 0, told, now)

@@ -15,11 +15,13 @@ from negolab.game import SEATS, Reply, Seat
 from negolab.match import Match
 from negolab.people.sitting import Sitting, Table
 from negolab.play import hear
-from negolab.players.player import Player
+from negolab.players.endpoint.failures import GameFailed, RunFailed
+from negolab.players.player import Player, Recalling
 from negolab.record import Record
 
 log = logging.getLogger("negolab.people")
 
+FAILED = "the other seat's player failed"
 LONGEST = 100_000
 """Characters of a message."""
 
@@ -91,6 +93,7 @@ class Room:
         self._keep, self._delay = keep, delay
         self._watchers: list[Callable[[], None]] = []
         self._kept = len(match.events)
+        recall(match, players)
         self._stuck = False
 
     @classmethod
@@ -101,6 +104,7 @@ class Room:
         for match in stages:
             room._listen(match.events[room._kept :])
             room._kept = len(match.events)
+        recall(room.match, players)
         return room
 
     def watch(self, changed: Callable[[], None]) -> None:
@@ -153,8 +157,8 @@ class Room:
                     self._think(seat, answer)
                     break
                 hear(self.match, seat, answer)
-            except Exception:
-                self._failed()
+            except Exception as error:
+                self._failed(error)
             self._settle()
         self._tell()
 
@@ -187,8 +191,8 @@ class Room:
             found = answer.result()
             if match is self.match and match.asks(seat):
                 hear(match, seat, found)
-        except Exception:
-            self._failed()
+        except Exception as error:
+            self._failed(error)
         self._go_on()
 
     def _go_on(self) -> None:
@@ -202,10 +206,15 @@ class Room:
                 log.exception("a match could not go on")
             self._stuck = True
 
-    def _failed(self) -> None:
+    def _failed(self, error: Exception) -> None:
         """The other seat's player failed: the match cannot go on, but what was played is kept."""
-        log.exception("the other seat's player failed")
-        self.match.abort("the other seat's player failed")
+        if isinstance(error, GameFailed | RunFailed):
+            # Words for the researcher: a reason stands in records, and on no seat's screen.
+            log.warning("%s: %s", FAILED, error)
+            self.match.abort(f"{FAILED}: {error}")
+            return
+        log.error(FAILED, exc_info=error)
+        self.match.abort(FAILED)
 
     # What everything goes through.
 
@@ -231,6 +240,15 @@ class Room:
     def _tell(self) -> None:
         for changed in self._watchers:
             changed()
+
+
+def recall(match: Match, players: Mapping[Seat, Player]) -> None:
+    """Let players that sit down at a running match know what their seats saw and said so far."""
+    if len(match.events) == 1:
+        return
+    for seat, player in players.items():
+        if isinstance(player, Recalling):
+            player.recall(match.record().seen_by(seat))
 
 
 class _Chair:

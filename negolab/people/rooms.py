@@ -12,10 +12,12 @@ from negolab.events import Ended, Event
 from negolab.game import Observation, Seat
 from negolab.match import Match
 from negolab.people.database import Database, Sat
+from negolab.people.endpoints import NONE
 from negolab.people.parts import Delay, Ending, Limits
 from negolab.people.room import Room
-from negolab.play import derived, made
-from negolab.players.player import Player
+from negolab.plan import derived
+from negolab.play import made
+from negolab.players.player import Places, Player, noted
 from negolab.record import Record
 from negolab.store import Store
 
@@ -65,10 +67,11 @@ class Open(NamedTuple):
 
 class Rooms:
     """The running matches, and those that ended a moment ago. `endings` says for whom the study ends with a match;
-    `changed` is called after each change of one; finished records are also appended to `store`."""
+    `changed` is called after each change of one; finished records are also appended to `store`; language models are
+    reached through `models`."""
 
-    def __init__(self, database: Database, store: Callable[[], Store] | None = None) -> None:
-        self._database, self._store = database, store
+    def __init__(self, database: Database, store: Callable[[], Store] | None = None, models: Places = NONE) -> None:
+        self._database, self._store, self._models = database, store, models
         self.endings: Endings = lambda sat, ended: {}
         self.changed: Callable[[Sat], None] = lambda sat: None
         self._open: dict[str, Open] = {}
@@ -86,12 +89,15 @@ class Rooms:
     ) -> Room:
         """Keep a new match and open its room; `people` names the participant (or None) of each person's seat."""
         sat = Sat(match.id, study, treatment, practice, time.time(), None, dict(people))
+        players = self._players(match.record(), people)
+        if notes := noted(players):
+            match.notes["models"] = notes
         kept = match.record()
         ended = self.endings(sat, match.ended) if match.ended else {}
         self._database.add(
             kept.header, kept.events, dict(people), study=study, treatment=treatment, practice=practice, endings=ended
         )
-        room = Room(match, _players(kept, people), keep=self._keep, delay=_delay(delay))
+        room = Room(match, players, keep=self._keep, delay=_delay(delay))
         if match.ended is not None:
             self._file(kept)
         return self._opened(sat, room, limits)
@@ -101,8 +107,17 @@ class Rooms:
         if sat.id in self._open:
             return self._open[sat.id].room
         record = self._database.record(sat.id)
-        room = Room.resumed(record, _players(record, sat.people), keep=self._keep, delay=_delay(delay))
+        room = Room.resumed(record, self._players(record, sat.people), keep=self._keep, delay=_delay(delay))
         return self._opened(sat, room, limits)
+
+    def _players(self, record: Record, people: Collection[Seat]) -> dict[Seat, Player]:
+        """The players of the seats where no person sits, by their names in the record."""
+        header, game = record.header, record.game
+        return {
+            seat: made(name, game, header.seed or 0, seat, models=self._models, match=header.id)
+            for seat, name in header.players.items()
+            if seat not in people
+        }
 
     def _opened(self, sat: Sat, room: Room, limits: Limits) -> Room:
         self._open[sat.id] = Open(sat, room, Clock(limits))
@@ -173,14 +188,6 @@ class Rooms:
                 store.append(record)
         except (OSError, ValueError):
             log.exception("a finished record could not be written to the folder; the database has it")
-
-
-def _players(record: Record, people: Collection[Seat]) -> dict[Seat, Player]:
-    """The players of the seats where no person sits, by their names in the record."""
-    header, game = record.header, record.game
-    return {
-        seat: made(name, game, header.seed or 0, seat) for seat, name in header.players.items() if seat not in people
-    }
 
 
 def _delay(delay: Delay) -> Callable[[Match], float]:

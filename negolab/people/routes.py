@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -169,12 +170,16 @@ class Ask(Handler):
         self.done = done
 
     @override
-    def get(self) -> None:
-        self.answer(self.done({}))
+    async def get(self) -> None:
+        await self._do({})
 
     @override
-    def post(self) -> None:
-        self.answer(self.done(self.body()))
+    async def post(self) -> None:
+        await self._do(self.body())
+
+    async def _do(self, wanted: dict[str, Any]) -> None:
+        found = self.done(wanted)
+        self.answer(await found if inspect.isawaitable(found) else found)
 
 
 def seats(house: House) -> tornado.web.Application:
@@ -199,7 +204,16 @@ def seats(house: House) -> tornado.web.Application:
 
 def desk(of: Desk) -> tornado.web.Application:
     """What the researcher's pages may ask."""
-    orders = {"play": of.play, "playing": of.playing, "monitor": of.monitor, "end": of.end}
+    orders = {
+        "play": of.play,
+        "playing": of.playing,
+        "models": of.models,
+        "branch": of.branch,
+        "branched": of.branched,
+        "stop": of.stop,
+        "monitor": of.monitor,
+        "end": of.end,
+    }
     pages = {"pages": of}
     return _app(
         routes=[

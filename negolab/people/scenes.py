@@ -44,7 +44,8 @@ class Waiting(Scene, frozen=True, tag="waiting"):
 class Playing(Scene, frozen=True, tag="playing"):
     """A match: the game's id and parameters as told to the seat, and the table as plain data. `label` names a practice
     round; `left`: seconds until the nearest time limit, None: no limit runs; `limit`: of what ("reply", "match", or
-    "onward": of going on from practice); `onward`: the button that goes on from a finished match."""
+    "onward": of going on from practice); `onward`: the button that goes on from a finished match; `fault`: for the
+    researcher alone, why a match was stopped."""
 
     match: str
     game: str
@@ -56,6 +57,7 @@ class Playing(Scene, frozen=True, tag="playing"):
     left: float | None = None
     limit: str = ""
     onward: str = ""
+    fault: str = ""
 
 
 class Closed(Scene, frozen=True, tag="closed"):

@@ -17,6 +17,7 @@ from negolab.players.player import Scripted, players
 from negolab_widgets import html, page
 from negolab_widgets.arrival import Arrival
 from negolab_widgets.matchmaking import AtHost, Local, Matchmaker, Wish, title
+from negolab_widgets.models import ABOUT, MODEL, ModelChoice
 from negolab_widgets.places import DESK, OUT
 from negolab_widgets.suitable import suitable
 from negolab_widgets.tables.controls import column, shown_if, warning
@@ -27,9 +28,9 @@ LEAVE, AGAIN = "Leave this match", "Choose another match"
 
 
 class Lobby(w.VBox):  # type: ignore[misc]
-    """Pick one of the games and play it against a scripted opponent. `game` fixes the choice, `preset` is chosen at
-    first; `out` is the folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`). On the served page the
-    host plays, and a page that is loaded again goes on with the match that runs."""
+    """Pick one of the games and play it against a scripted player or a language model. `game` fixes the choice,
+    `preset` is chosen at first; `out` is the folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`).
+    On the served page the host plays, and a page that is loaded again goes on with the match that runs."""
 
     def __init__(self, game: str | None = None, *, preset: str | None = None, out: str | Path | None = None) -> None:
         folder, desk = Path(out or os.environ.get(OUT) or "data/runs/people"), os.environ.get(DESK)
@@ -63,6 +64,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._start.add_class("nl-primary")
         self._again = w.Button(description=LEAVE)
         self._about, self._notice, self._table = w.HTML(), w.HTML(), column()
+        self._models = ModelChoice(self._maker.models)
         self._game.observe(lambda _: self._guarded(self._choices), "value")
         self._seat.observe(lambda _: self._guarded(self._opponents), "value")
         self._opponent.observe(lambda _: self._guarded(self._describe), "value")
@@ -73,7 +75,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         fields.add_class("nl-form")
         said = "Choose a game and who sits across the table. What you play is kept as a record."
         head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", said)])
-        return column(w.HTML(head), fields, self._about, self._start)
+        return column(w.HTML(head), fields, self._models.widget, self._about, self._start)
 
     def _choices(self) -> None:
         presets = catalog.games().get(self._game.value) or tuple(catalog.presets(catalog.module(self._game.value)))
@@ -84,14 +86,16 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _opponents(self) -> None:
         game = catalog.load(self._game.value, preset=self._preset.value)
-        self._opponent.options = suitable(game, other(self._seat.value))
+        self._opponent.options = [*suitable(game, other(self._seat.value)), MODEL]
         self._opponent.value = self._opponent.options[0]
 
     def _describe(self) -> None:
         """Say what was chosen, in the words of the game's and the opponent's own documentation."""
         game = catalog.load(self._game.value, preset=self._preset.value)
-        opponent = players(game).get(self._opponent.value or "", Scripted)
-        told = {"The game": catalog.home(game).__doc__, "Your opponent": opponent.__doc__}
+        is_model = self._opponent.value == MODEL
+        opponent = ABOUT if is_model else players(game).get(self._opponent.value or "", Scripted).__doc__
+        told = {"The game": catalog.home(game).__doc__, "Your opponent": opponent}
+        self._models.show(is_model)
         self._about.value = html.element(
             "div",
             *(html.element("p", html.element("b", f"{name}. "), _first_paragraph(text)) for name, text in told.items()),
@@ -99,9 +103,8 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _sit(self) -> None:
         self._leave()  # a press of a button that is not shown any more
-        wish = Wish(
-            self._game.value, self._preset.value, self._opponent.value, self._seat.value, _seed(self._seed.value)
-        )
+        opponent = self._models.name() if self._opponent.value == MODEL else self._opponent.value
+        wish = Wish(self._game.value, self._preset.value, opponent, self._seat.value, _seed(self._seed.value))
         self._again.description = LEAVE
         self._show(self._maker.sit(wish))
 
@@ -124,8 +127,9 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._form.layout.display = None
         self._shield.focus()
 
-    def _over(self) -> None:
+    def _over(self, stopped: str) -> None:
         self._again.description = AGAIN
+        self._notice.value = warning(stopped)
 
     def _guarded(self, work: Any) -> None:
         """Run a callback; what the person can mend is said, anything else only in the log."""

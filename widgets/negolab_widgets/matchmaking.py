@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import ipywidgets as w
 
 from negolab import catalog
 from negolab.game import Seat, other
 from negolab.match import Match
+from negolab.people.briefing import briefed
 from negolab.people.client import Host, HostChair, Page
 from negolab.people.scenes import Playing
-from negolab.play import made
+from negolab.play import blocking, made
+from negolab.players.player import MODEL as MODEL_PLAYER
+from negolab.players.player import noted
 from negolab.store import Store
 from negolab_widgets.following import behind, followed
 from negolab_widgets.seat import HumanSeat, Seated
 from negolab_widgets.tables.controls import column, shown_if, warning
 
+LEFT = "left by the person"
 TITLES = {
     "balloon": "Balloon: agree on a set of items",
     "bargaining": "Bargaining: agree on a price",
@@ -44,7 +49,8 @@ class Wish(NamedTuple):
 
 
 class Matchmaker(Protocol):
-    """Makes one match at a time. `ended` is called once it is over and kept, or goes on elsewhere."""
+    """Makes one match at a time. `ended` is called once it is over and kept, or goes on
+    elsewhere, with why it was stopped ("": it was not)."""
 
     def sit(self, wish: Wish) -> w.Widget:
         """A table with a new match."""
@@ -52,6 +58,10 @@ class Matchmaker(Protocol):
 
     def resumed(self) -> w.Widget | None:
         """The table of the match that runs already."""
+        ...
+
+    def models(self) -> Sequence[dict[str, Any]]:
+        """The endpoints of language models, as `Endpoints.listed` tells of them."""
         ...
 
     def leave(self) -> None:
@@ -62,25 +72,38 @@ class Matchmaker(Protocol):
 class Local:
     """Matches in this process; records go to the folder `out`."""
 
-    def __init__(self, out: Path, ended: Callable[[], None]) -> None:
+    def __init__(self, out: Path, ended: Callable[[str], None]) -> None:
         self._out, self._ended = out, ended
         self._match: Match | None = None
         self._kept: set[str] = set()
+        self._endpoints = briefed("", (), None, os.environ).models()
 
     def sit(self, wish: Wish) -> w.Widget:
         game, across = catalog.load(wish.game, preset=wish.preset), other(wish.seat)
         match = Match(game, seed=wish.seed, players={wish.seat: "person", across: wish.opponent})
-        opponent = made(wish.opponent, game, match.seed or 0, across)
-        table = HumanSeat(match, wish.seat, {across: opponent}, title=title(wish.game), keep=self._keep)
+        opponent = made(wish.opponent, game, match.seed or 0, across, models=self._endpoints, match=match.id)
+        if notes := noted({across: opponent}):
+            match.notes["models"] = notes
+        table = HumanSeat(
+            match,
+            wish.seat,
+            {across: opponent},
+            title=title(wish.game),
+            keep=self._keep,
+            thinker=model_of(wish.opponent),
+        )
         self._match = match
         return table
+
+    def models(self) -> Sequence[dict[str, Any]]:
+        return blocking(self._endpoints.listed())
 
     def resumed(self) -> w.Widget | None:
         return None
 
     def leave(self) -> None:
         if self._match is not None:
-            self._match.abort("left by the person")
+            self._match.abort(LEFT)
             if self._match.id not in self._kept:
                 self._keep(self._match)
         self._match = None
@@ -89,55 +112,72 @@ class Local:
         with Store(self._out, wait=3).free() as store:
             store.append(match.record())
         self._kept.add(match.id)
-        self._ended()
+        self._ended(_stopped(match.ended.reason if match.ended else None))
         return _kept(match.id)
 
 
 class AtHost:
     """Matches at the host, which keeps their records. The newest page of a match is the one that plays it."""
 
-    def __init__(self, socket: str, ended: Callable[[], None]) -> None:
+    def __init__(self, socket: str, ended: Callable[[str], None]) -> None:
         self._host, self._ended = Host(socket), ended
         self._page: Page | None = None
         self._following: asyncio.Task[None] | None = None
 
     def sit(self, wish: Wish) -> w.Widget:
-        return self._table(self._host.ask("/play", **wish._asdict()))
+        return self.table(self._host.ask("/play", **wish._asdict()))
 
     def resumed(self) -> w.Widget | None:
         found = self._host.ask("/playing")
-        return self._table(found) if found else None
+        return self.table(found) if found else None
 
     def leave(self) -> None:
         if self._page is not None and not self._page.replaced:
             self._page.act("leave")
         self._forget()
 
-    def _table(self, found: dict[str, str]) -> w.Widget:
+    def table(self, found: dict[str, str]) -> w.Widget:
+        """The table of a match that the host has begun or found."""
         page = self._page = Page(self._host, found["lease"])
         scene = page.scene
         assert isinstance(scene, Playing)
-        seated = Seated(HostChair(page), title=title(scene.game), keep=lambda: self._over(found["match"]))
+        chair, thinker = HostChair(page), model_of(found["opponent"])
+        seated = Seated(chair, title=title(scene.game), keep=lambda: self._over(found["match"]), thinker=thinker)
         banner = w.HTML(warning(""))
 
-        def tell(why: str) -> None:
+        def tell(why: str = "") -> None:
+            why = why or page.trouble or _stopped(getattr(page.scene, "fault", ""))
             banner.value = warning(why)
             if page.replaced:
                 shown_if(seated, False)
-                self._ended()
+                self._ended("")
 
-        page.watch(lambda: tell(page.trouble))
+        page.watch(tell)
         self._following = behind(lambda: followed(page, tell))
         return column(banner, seated)
 
+    def models(self) -> Sequence[dict[str, Any]]:
+        found: Sequence[dict[str, Any]] = self._host.ask("/models")
+        return found
+
     def _over(self, match: str) -> str:
-        self._ended()
+        self._ended("")
         return _kept(match)
 
     def _forget(self) -> None:
         if self._following is not None:
             self._following.cancel()
         self._page = self._following = None
+
+
+def model_of(opponent: str) -> str:
+    """The model across, by its name; "" for a scripted player, which answers at once."""
+    return opponent.partition(",")[0].removeprefix(MODEL_PLAYER) if opponent.startswith(MODEL_PLAYER) else ""
+
+
+def _stopped(reason: str | None) -> str:
+    """Why a match was stopped from outside its rules; "" if it was not, or by whoever reads this."""
+    return f"This match was stopped: {reason}." if reason and reason != LEFT else ""
 
 
 def _kept(match: str) -> str:

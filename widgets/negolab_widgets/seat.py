@@ -34,11 +34,13 @@ DOUBLE_CLICK = 0.4
 
 class Seated(w.VBox):  # type: ignore[misc]
     """A person's controls over `chair`. `keep()` is called once, when the match is over, and says where the record
-    is."""
+    is; `thinker` names who is across, where the person may know that it takes its time."""
 
-    def __init__(self, chair: Chair, *, title: str = "Match", keep: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self, chair: Chair, *, title: str = "Match", keep: Callable[[], str] | None = None, thinker: str = ""
+    ) -> None:
         self._chair, self._seat = chair, chair.seat
-        self._title, self._keep = title, keep
+        self._title, self._keep, self._thinker = title, keep, thinker
         self._kept: str | None = None
         self._drawn = chair.game
         self._look = table(self._drawn)
@@ -85,14 +87,16 @@ class Seated(w.VBox):  # type: ignore[misc]
     def _bar(self, now: Table) -> str:
         """The game, the seat, how far the match is, and whose turn it is."""
         role = self._look.role
-        waiting = f"Waiting for {role(self._drawn, other(self._seat))}."
+        across = role(self._drawn, other(self._seat))
+        waiting = f"{self._thinker} is thinking." if self._thinker else f"Waiting for {across}."
         status = "The match is over." if now.closing else "It is your turn." if now.asked else waiting
+        state = "nl-turn" if now.asked else "nl-wait" if now.closing else "nl-wait nl-alive"
         return html.element(
             "div",
             html.element("h1", self._title),
             html.element("span", f"You are {role(self._drawn, self._seat)}."),
             html.element("span", self._look.clock(self._drawn, now.seen)),
-            html.element("span", status, cls="nl-turn" if now.asked else "nl-wait", role="status"),
+            html.element("span", status, cls=state, role="status"),
             cls="nl-bar",
         )
 
@@ -155,11 +159,13 @@ class HumanSeat(Seated):
         *,
         title: str = "Match",
         keep: Callable[[Match], str] | None = None,
+        thinker: str = "",
     ) -> None:
         self._match = match
         self._room = Room(match, others)
         self._room.advance()
-        super().__init__(self._room.chair(seat), title=title, keep=None if keep is None else lambda: keep(match))
+        kept = None if keep is None else lambda: keep(match)
+        super().__init__(self._room.chair(seat), title=title, keep=kept, thinker=thinker)
 
 
 def _entry(said: Heard, fronted: bool) -> Said:

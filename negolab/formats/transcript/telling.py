@@ -79,7 +79,8 @@ def taken(reply: Reply) -> str:
     if reply.asked_at is not None and reply.answered_at is not None:
         parts.append(f"{max(0.0, reply.answered_at - reply.asked_at):.1f} s")
     usage = reply.usage or {}
-    read_and_written = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    names = ("input", "output") if "input" in usage or "output" in usage else ("prompt_tokens", "completion_tokens")
+    read_and_written = [usage.get(name) for name in names]
     tokens = " + ".join(str(n) for n in read_and_written if n is not None) or usage.get("total_tokens")
     return ", ".join([*parts, f"{tokens} tokens"] if tokens else parts)
 
@@ -127,7 +128,8 @@ class _Telling:
 
     def reject(self, seen: Seen, rejected: Rejected) -> None:
         if rejected.wordless:
-            self.reply(seen, Reply(f"(no words: {', '.join(rejected.invalid.codes)})"))
+            codes = f"(no words: {', '.join(rejected.invalid.codes)})"
+            self.reply(seen, Reply(rejected.said.text or codes) if rejected.said else Reply(codes))
         self._rejected[seen.seat] = rejected.invalid
         self._mark(seen.seat, codes=rejected.invalid.codes, reason=self._reason(rejected.invalid))
 

@@ -35,7 +35,8 @@ def _run(args: argparse.Namespace) -> int:
         replay(args.file, args.module, args.port, args.out, not args.no_browser)
     else:
         given = {name: value for name, value in vars(args).items() if name not in ("command", "no_browser")}
-        serve(Plan(**{**given, "gate_options": tuple(args.gate_options)}, browser=not args.no_browser))
+        lists = {name: tuple(given[name]) for name in ("gate_options", "base_urls")}
+        serve(Plan(**{**given, **lists}, browser=not args.no_browser))
     return 0
 
 
@@ -68,6 +69,8 @@ def _of_a_study(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("--max-kernels", type=int)
     serve.add_argument("--pool", type=int, default=Plan.pool)
     serve.add_argument("--desk-port", type=int, default=Plan.desk_port)
+    serve.add_argument("--base-url", dest="base_urls", action="append", default=[])
+    serve.add_argument("--budget", type=float)
     # For tests: another host, another page, and defences that are switched off.
     serve.add_argument("--study-page", type=Path, help=argparse.SUPPRESS)
     serve.add_argument("--host-module", default=Plan.host_module, help=argparse.SUPPRESS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import secrets
 import shlex
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from negolab.people.briefing import Briefing, briefed
 from negolab.people.links import HERE
 from negolab_widgets.dashboard import addresses, desk, environment, selftest
 from negolab_widgets.dashboard.addresses import Address
@@ -51,6 +53,8 @@ class Plan:
     pool: int = 2
     desk_port: int = 8867
     host_module: str = "negolab.people.host"
+    base_urls: tuple[str, ...] = ()
+    budget: float | None = None
     study_page: Path | None = None
     gate_options: tuple[str, ...] = ()
 
@@ -59,6 +63,10 @@ class Plan:
         """Where `negolab study` looks too, if none was named: beside the study. Without a study, with the records."""
         default = self.out / "negolab.db" if self.study is None else self.study.with_suffix(".db")
         return self.db if self.db and "://" in self.db else str(Path(self.db or default).resolve())
+
+    def briefing(self) -> Briefing:
+        """What only the host learns: the database's address, and the keys of models."""
+        return briefed(self.database, self.base_urls, self.budget, os.environ)
 
     def links(self, address: Address) -> str:
         """The command that prints links to what is served here."""
@@ -135,6 +143,7 @@ def replay(file: Path, module: str | None, port: int, out: Path, browser: bool) 
 
 def _checked(plan: Plan) -> tuple[Address, KernelUser | None]:
     """Refuse what would not be safe, before anything is started."""
+    plan.briefing().models()
     if plan.study is None:
         given = {
             "--host": plan.host != "127.0.0.1",
@@ -181,7 +190,7 @@ def _host(plan: Plan, sockets: Sockets, user: KernelUser | None, copy: Path | No
         command,
         environment.scrubbed(),
         {"stdout": subprocess.DEVNULL},
-        told=f"{plan.database}\n".encode(),
+        told=plan.briefing().line(),
     )
 
 

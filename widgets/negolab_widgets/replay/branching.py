@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 import ipywidgets as w
 
 from negolab.catalog import AnyGame
-from negolab.events import Event
-from negolab.game import SEATS, Seat, other
+from negolab.events import Ended, Event
+from negolab.game import SEATS, Seat
 from negolab.match import Match
+from negolab.people.room import Unheard
+from negolab.people.sitting import PERSON
 from negolab.play import made, play
+from negolab.players.player import MODEL as MODEL_PLAYER
 from negolab.players.player import Player
 from negolab.record import Record
 from negolab_widgets import html
-from negolab_widgets.seat import HumanSeat
+from negolab_widgets.following import FAULT, behind
+from negolab_widgets.models import MODEL, ModelChoice
+from negolab_widgets.replay.onward import Here, Onward, onward
 from negolab_widgets.suitable import suitable
-from negolab_widgets.tables.controls import column, row, warning
+from negolab_widgets.tables.controls import column, row, shown_if, warning
+
+log = logging.getLogger("negolab.widgets")
 
 YOU = "you, at the table"
 MOST = 1000
@@ -36,13 +44,22 @@ class Branching:
         self._seats = {seat: w.Dropdown(description=f"Seat {seat} is played on by") for seat in SEATS}
         self._go = w.Button(description="Branch from this step")
         self._go.add_class("nl-primary")
+        self._here, self._onward = Here(), onward()
+        self._models = ModelChoice(self._onward.models)
+        self._stop = w.Button(description="Stop this branch")
+        self._stop.on_click(lambda _: guard(self.leave)())
+        shown_if(self._stop, False)
         self._go.on_click(lambda _: guard(self._branch)())
         self._notice = w.HTML(warning(""))
         self._table = column()
+        for choice in self._seats.values():
+            choice.observe(lambda _: guard(self._chosen)(), "value")
         form = w.Box(list(self._seats.values()))
         form.add_class("nl-form")
         title = w.HTML(html.element("h2", "What if"))
-        self.widget = column(title, self._where, form, row(self._go), self._notice, self._table)
+        self.widget = column(
+            title, self._where, form, self._models.widget, row(self._go, self._stop), self._notice, self._table
+        )
         self.widget.add_class("nl-panel")
 
     def leave(self) -> None:
@@ -68,35 +85,43 @@ class Branching:
         for seat, choice in self._seats.items():
             names = suitable(record.game, seat)
             before = record.header.players.get(seat)
-            choice.options = [YOU, *dict.fromkeys([*([before] if _can(before, record.game, seat) else []), *names])]
+            known = dict.fromkeys([*([before] if _can(before, record.game, seat) else []), *names])
+            choice.options = [YOU, *known, MODEL]
             choice.value = choice.options[1]
         self._notice.value = warning("")
+
+    def _chosen(self) -> None:
+        self._models.show(any(choice.value == MODEL for choice in self._seats.values()))
 
     def _branch(self) -> None:
         try:
             self._continue()
-        except ValueError as error:
+        except (ValueError, Unheard) as error:
             self._notice.value = warning(str(error))
 
     def _continue(self) -> None:
         record = self._record
         if record is None:
             return
-        names: dict[Seat, str] = {seat: choice.value for seat, choice in self._seats.items()}
-        people = [seat for seat in SEATS if names[seat] == YOU]
+        names = {seat: self._named(choice.value) for seat, choice in self._seats.items()}
+        people = [seat for seat in SEATS if names[seat] == PERSON]
         if len(people) == 2:
-            raise ValueError("One seat can be yours: choose a scripted player for the other.")
+            raise ValueError("One seat can be yours: choose a player for the other.")
         match = Match.replay(record).fork(self._at)
         if match.ended is not None:
             raise ValueError("Here the match is over: choose an earlier step.")
-        match.players = {seat: "person" if name == YOU else name for seat, name in names.items()}
+        match.players = dict(names)
         self.leave()
         self._notice.value = warning("")
-        players = {seat: made(names[seat], match.game, match.seed or 0, seat) for seat in SEATS if seat not in people}
+        # A model is the host's, where there is one; whoever plays at once needs no host.
+        slow = any(name.startswith(MODEL_PLAYER) for name in names.values())
+        onward = self._onward if slow else self._here
         if people:
-            self._sit(record, match, people[0], players)
+            self._sit(onward, record, match, names)
+        elif slow:
+            self._go_on(record, match, names)
         else:
-            self._play(record, match, players)
+            self._play(record, match, self._here.players(match, names))
 
     def _play(self, parent: Record, match: Match, players: dict[Seat, Player]) -> None:
         replies = 0
@@ -110,18 +135,45 @@ class Branching:
         play(match, players, watch=watch)
         self._where.value = html.element("p", self._keep(parent, match.record()))
 
-    def _sit(self, parent: Record, match: Match, seat: Seat, players: dict[Seat, Player]) -> None:
-        def keep(match: Match) -> str:
+    def _named(self, chosen: str) -> str:
+        return PERSON if chosen == YOU else self._models.name() if chosen == MODEL else chosen
+
+    def _go_on(self, parent: Record, match: Match, names: dict[Seat, str]) -> None:
+        task = behind(lambda: self._going(parent, match, names))
+        if task is None:
+            raise ValueError("A branch with a language model needs a running event loop, as in a notebook.")
+
+        def stop() -> None:
+            task.cancel()
+
+        self._leave = stop
+        shown_if(self._stop, True)
+
+    async def _going(self, parent: Record, match: Match, names: dict[Seat, str]) -> None:
+        def told(replies: int) -> None:
+            self._where.value = html.element("p", f"The branch goes on: {replies} replies so far.", role="status")
+
+        told(0)
+        try:
+            branch = await self._onward.play(match, names, told)
+            stopped = branch.events[-1]
+            why = f" It was stopped: {stopped.reason}." if isinstance(stopped, Ended) and stopped.reason else ""
+            self._where.value = html.element("p", self._keep(parent, branch) + why)
+        except (Unheard, ValueError) as error:
+            self._notice.value = warning(str(error))
+        except Exception:
+            log.exception("a branch failed")
+            self._notice.value = warning(FAULT)
+        finally:
+            shown_if(self._stop, False)
+
+    def _sit(self, onward: Onward, parent: Record, match: Match, names: dict[Seat, str]) -> None:
+        def over(branch: Record) -> str:
             self._leave = lambda: None
-            return self._keep(parent, match.record())
+            return self._keep(parent, branch)
 
-        def leave() -> None:
-            if match.ended is None:
-                match.abort("left by the person")
-                self._keep(parent, match.record())
-
-        self._leave = leave
-        self._table.children = [HumanSeat(match, seat, {other(seat): players[other(seat)]}, title="Branch", keep=keep)]
+        table, self._leave = onward.sit(match, names, over)
+        self._table.children = [table]
 
 
 def _can(name: str | None, game: AnyGame, seat: Seat) -> bool:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
-from negolab.game import SEATS, Observation, Reply, Seat, observe
+from negolab.game import SEATS, Observation, Seat, observe
 from negolab.record import Closing, Record, View, states
 from negolab_widgets.closing import WORDS
-from negolab_widgets.html import Markup, element, join, said
+from negolab_widgets.html import Markup, element, said
+from negolab_widgets.replay.exchange import exchange
 
 Seen = Observation[Any, Any]
 Entry = Event | Closing | Seen
@@ -93,11 +94,12 @@ def card(step: Step, game: AnyGame) -> Markup:
         case Dealt():
             return _card("The deal", "All chance of the match is drawn.")
         case Replied(seat, reply):
-            return _card(f"{seat} replies", said(reply.text), _reasoning(reply), _how(reply), seat=seat)
-        case Rejected(seat, invalid, wordless):
-            what = "gives no words in time" if wordless else "is refused"
+            return _card(f"{seat} replies", said(reply.text), exchange(reply), seat=seat)
+        case Rejected(seat, invalid, wordless, unread):
+            what = "is refused" if not wordless else "gives no words in time" if unread is None else "cannot be read"
             codes = element("div", f"{invalid.kind} fault: {', '.join(invalid.codes)}", cls="nl-who")
-            return _card(f"{seat} {what}", said(invalid.reason), codes, cls="nl-bad", seat=seat)
+            came = () if unread is None else (said(unread.text), exchange(unread))
+            return _card(f"{seat} {what}", said(invalid.reason), codes, *came, cls="nl-bad", seat=seat)
         case Stepped(seats):
             plural = "replies take" if len(seats) > 1 else "reply takes"
             return _card(f"The {plural} effect", f"What {' and '.join(seats)} said is accepted.")
@@ -117,32 +119,3 @@ def _card(title: str, *body: object, cls: str = "", seat: Seat | None = None) ->
     paper = {"A": "nl-from-a", "B": "nl-from-b", None: "nl-from-master"}[seat]
     classes = f"nl-panel nl-card {cls or paper}"
     return element("div", element("h2", title, cls="nl-heading"), *body, cls=classes)
-
-
-def _reasoning(reply: Reply) -> Markup:
-    if not reply.reasoning:
-        return Markup("")
-    return element("div", element("div", "reasoning, seen by nobody else", cls="nl-who"), said(reply.reasoning))
-
-
-def _how(reply: Reply) -> Markup:
-    """Where the words came from, what they cost and how long they took."""
-    facts = []
-    if reply.model:
-        facts.append(reply.model)
-    if reply.via:
-        facts.append(f"by {reply.via}")
-    if reply.asked_at is not None and reply.answered_at is not None:
-        facts.append(f"{reply.answered_at - reply.asked_at:.2f} s")
-    facts += [f"{count} {name.replace('_', ' ')}" for name, count in _counts(reply.usage or {})]
-    if reply.cost is not None:
-        facts.append(f"${reply.cost:.4f}")
-    return element("div", join([" · ".join(facts)]), cls="nl-who") if facts else Markup("")
-
-
-def _counts(usage: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
-    for name, value in usage.items():
-        if isinstance(value, dict):
-            yield from _counts(value, f"{prefix}{name} ")
-        elif isinstance(value, int) and value:
-            yield f"{prefix}{name}", value
