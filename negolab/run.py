@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -218,12 +219,15 @@ class Run:
         size = min(self.at_once, self.plan.n)
         self._workers = [asyncio.create_task(self._work(missing)) for _ in range(size)]
         listening = asyncio.create_task(self._listen())
+        # What is there already stays: the collector need not look at it again and again (a tenth of the time).
+        gc.freeze()
         try:
             await asyncio.gather(*self._workers)
         except asyncio.CancelledError:
             if not self._dropped:
                 raise
         finally:
+            gc.unfreeze()
             for task in (left := [*self._workers, listening]):
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import negolab as nl
+from negolab.batch import play_pairing
 from negolab.catalog import AnyGame
 from negolab.events import Rejected
 from negolab.game import Ask
 from negolab.match import Match
 from negolab.plan import Plan, derived
 from negolab.play import aplay, aplay_many, play
-from negolab.batch import play_pairing
 from tests.games.ultimatum import Ultimatum
 
 GAME = Ultimatum()

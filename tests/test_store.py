@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from negolab import laws
+from negolab.batch import batch
 from negolab.catalog import load
 from negolab.plan import Plan
 from negolab.record import SCHEMA, from_line
-from negolab.batch import batch
 from negolab.store import Store, iterate, read
 
 RECORDS = [laws.playout(load("trading"), seed).record() for seed in range(3)]

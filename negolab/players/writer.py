@@ -6,6 +6,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ import sqlalchemy as sa
 from negolab.players.endpoint.failures import RunFailed
 
 Row = dict[str, Any]
+LINGER = 0.004
+"""Seconds for which the first row of a transaction waits for others: a sync for each would cost more than the answer."""
 _MOST = 500
 """Rows of one transaction; more would let those who wait, wait long."""
 
@@ -59,9 +62,11 @@ class Writer:
                 return
 
     def _group(self) -> tuple[list[_Waiting], bool]:
-        """All that waits, at least one; True after the last."""
+        """All that comes within a moment, at least one; True after the last."""
         group: list[_Waiting] = []
         one = self._queue.get()
+        if one is not None and self._queue.qsize() < _MOST:
+            time.sleep(LINGER)
         while one is not None:
             group.append(one)
             if len(group) == _MOST or self._queue.empty():

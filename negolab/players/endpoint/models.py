@@ -48,6 +48,9 @@ class Models:
         name = key or secrets.DEFAULT_KEY
         endpoint = self._endpoints.get((url, name))
         if endpoint is None:
+            # What takes long to import is imported here, not in the middle of the first call.
+            from negolab.players.endpoint import client as _  # noqa: F401
+
             found = secrets.key(key, self._environment)
             endpoint = self._endpoints[url, name] = Endpoint(url, found, self._terms, self._kept)
         return endpoint
