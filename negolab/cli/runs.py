@@ -40,6 +40,7 @@ def replay(
     browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
+    base_url: screens.BaseUrls = None,
 ) -> None:
     """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
     known(module)
@@ -48,7 +49,7 @@ def replay(
             raise FileNotFoundError(f"no records at {file}: neither a file nor a folder")
         if id is not None or seat is not None:
             raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
-        screens.replay(file, module, port, out)
+        screens.replay(file, module, port, out, base_url or ())
     view = None if seat is None else seat_of(seat)
     records = one(iterate(file), id)
     if len(records) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,10 @@ from negolab.cli.options import DB, Db
 from negolab.cli.study import servable
 from negolab.cli.table import RUNS
 
+BaseUrls = Annotated[
+    list[str] | None,
+    typer.Option(metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."),
+]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
 
 
@@ -31,10 +36,7 @@ def serve(
     max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None,
     pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2,
     desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867,
-    base_url: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL[,key=NAME]", help="Language models to play with; NAME holds their key; repeatable."),
-    ] = None,
+    base_url: BaseUrls = None,
     budget: Annotated[float | None, typer.Option(help="US dollars that they may cost in all.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
@@ -59,10 +61,11 @@ def serve(
     _run("serve", *always, *more, *([] if browser else ["--no-browser"]))
 
 
-def replay(file: Path, module: str | None, port: int, out: Path) -> None:
-    """Open the page that replays the records of `file`."""
-    game = [] if module is None else ["--module", module]
-    _run("replay", "--file", str(file), *game, "--port", str(port), "--out", str(out))
+def replay(file: Path, module: str | None, port: int, out: Path, base_urls: Sequence[str] = ()) -> None:
+    """Open the page that replays the records of `file`; matches can be branched to models at `base_urls`."""
+    more = [] if module is None else ["--module", module]
+    more += [f"--base-url={url}" for url in base_urls]
+    _run("replay", "--file", str(file), *more, "--port", str(port), "--out", str(out))
 
 
 def lab(

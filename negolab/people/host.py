@@ -23,6 +23,7 @@ import tornado.web
 from tornado.ioloop import PeriodicCallback
 from tornado.netutil import bind_unix_socket
 
+from negolab import catalog
 from negolab.people.briefing import Briefing, read
 from negolab.people.database import Database
 from negolab.people.desk import Desk
@@ -57,6 +58,8 @@ def listen(app: tornado.web.Application, path: Path, owner: str | None = None, m
 async def run(args: argparse.Namespace) -> None:
     """Serve until a signal, or the end of the one who started it."""
     # An address of a database may hold a password, as keys of models do: "-" is the first line of our standard input.
+    if args.module:
+        catalog.module(args.module)
     told = read(FileIO(0, closefd=False).readline()) if args.db == "-" else Briefing(args.db)
     models = told.models()
     database = Database(told.db)
@@ -164,6 +167,7 @@ def main() -> None:
     parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
+    parser.add_argument("--module", help="of a game that is not one of ours")
     args = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)
     try:

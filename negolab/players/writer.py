@@ -16,7 +16,7 @@ from negolab.players.endpoint.failures import RunFailed
 
 Row = dict[str, Any]
 LINGER = 0.004
-"""Seconds for which the first row of a transaction waits for others: a sync for each would cost more than the answer."""
+"""Seconds for which the first row of a transaction waits for others: a sync of the disk for each would be dear."""
 _MOST = 500
 """Rows of one transaction; more would let those who wait, wait long."""
 

@@ -32,7 +32,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.command == "lab":
         return lab(args.dir, args.port, not args.no_browser)
     if args.command == "replay":
-        replay(args.file, args.module, args.port, args.out, not args.no_browser)
+        replay(args.file, args.module, args.port, args.out, not args.no_browser, args.base_urls)
     else:
         given = {name: value for name, value in vars(args).items() if name not in ("command", "no_browser")}
         lists = {name: tuple(given[name]) for name in ("gate_options", "base_urls")}
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--no-browser", action="store_true")
     for name in ("serve", "replay"):
         commands.choices[name].add_argument("--out", type=Path, required=True)
+        commands.choices[name].add_argument("--base-url", dest="base_urls", action="append", default=[])
     commands.choices["replay"].add_argument("--file", type=Path, required=True)
     commands.choices["replay"].add_argument("--module")
     commands.choices["lab"].add_argument("--dir", type=Path, required=True)
@@ -69,7 +70,6 @@ def _of_a_study(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("--max-kernels", type=int)
     serve.add_argument("--pool", type=int, default=Plan.pool)
     serve.add_argument("--desk-port", type=int, default=Plan.desk_port)
-    serve.add_argument("--base-url", dest="base_urls", action="append", default=[])
     serve.add_argument("--budget", type=float)
     # For tests: another host, another page, and defences that are switched off.
     serve.add_argument("--study-page", type=Path, help=argparse.SUPPRESS)

@@ -11,11 +11,14 @@ import subprocess
 import sys
 import threading
 import webbrowser
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from negolab.people.briefing import Briefing, briefed
 from negolab.people.links import HERE
@@ -120,8 +123,10 @@ def serve(plan: Plan) -> None:
         watch(children)
 
 
-def replay(file: Path, module: str | None, port: int, out: Path, browser: bool) -> None:
-    """Serve the page that replays the records of `file`; branches of them are kept in `out`."""
+def replay(file: Path, module: str | None, port: int, out: Path, browser: bool, base_urls: Sequence[str] = ()) -> None:
+    """Serve the page that replays the records of `file`; branches of them are kept in `out`. Where models are known, a
+    host has their keys, and plays the branches that go on with them."""
+    briefing = briefed("", base_urls, None, os.environ)
     must_be_free("127.0.0.1", port)
     out.mkdir(parents=True, exist_ok=True)
     # The page runs in a folder of its own: what is a file gets its whole path.
@@ -130,6 +135,11 @@ def replay(file: Path, module: str | None, port: int, out: Path, browser: bool) 
     token, local = secrets.token_urlsafe(24), addresses.local(port)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(environment.short_folder()))
+        host = _branching_host(briefing, Sockets(folder), game.get(MODULE)) if briefing.endpoints else None
+        if host is not None:
+            stack.enter_context(ending([host]))
+            _start_host(host)
+            env["NEGOLAB_DESK"] = Sockets(folder).desk
         child = _desk("replay", port, token, env, folder, alone=True)
         stack.enter_context(ending([child]))
         child.start()
@@ -138,7 +148,7 @@ def replay(file: Path, module: str | None, port: int, out: Path, browser: bool) 
         tell(f"negolab is at {url}   (branches: {out.resolve()}; Ctrl-C ends it)")
         if browser:
             webbrowser.open(url)
-        watch([child])
+        watch([child] if host is None else [host, child])
 
 
 def _checked(plan: Plan) -> tuple[Address, KernelUser | None]:
@@ -178,6 +188,14 @@ def _copied(study: Path, folder: Path) -> Path:
     copy.touch(mode=0o600)
     copy.write_bytes(study.read_bytes())
     return copy
+
+
+def _branching_host(briefing: Briefing, sockets: Sockets, module: str | None) -> Child:
+    """A host for branches alone: what it plays is kept by the page."""
+    told = msgspec.structs.replace(briefing, db=str(sockets.folder / "branches.db"))
+    command = [sys.executable, "-P", "-m", Plan.host_module, f"--desk={sockets.desk}", "--db=-"]
+    command += [] if module is None else [f"--module={module}"]
+    return Child("the host", command, environment.scrubbed(), {"stdout": subprocess.DEVNULL}, told=told.line())
 
 
 def _host(plan: Plan, sockets: Sockets, user: KernelUser | None, copy: Path | None) -> Child:

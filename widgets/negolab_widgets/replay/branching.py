@@ -151,7 +151,7 @@ class Branching:
 
     async def _going(self, parent: Record, match: Match, names: dict[Seat, str]) -> None:
         def told(replies: int) -> None:
-            self._where.value = html.element("p", f"The branch goes on: {replies} replies so far.", role="status")
+            self._where.value = html.element("p", f"The branch goes on; replies so far: {replies}.", role="status")
 
         told(0)
         try:
