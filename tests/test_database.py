@@ -519,6 +519,28 @@ def test_a_claim_that_was_lost_is_taken_again_unless_another_host_has_it(databas
     other.close()
 
 
+def test_a_claim_is_taken_again_after_any_number_of_looks_at_a_database_that_is_away(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.claim()
+    if database._session is None:
+        return
+    with database._write() as c:
+        c.execute(sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
+
+    def away() -> Any:
+        raise sa.exc.OperationalError("connect", {}, Exception("connection refused"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database._engine, "connect", away)
+        for _ in range(3):
+            with pytest.raises(sa.exc.OperationalError):
+                database.hold()
+    database.hold()
+    with pytest.raises(Taken):
+        Database(database_url).claim()
+
+
 def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no folder"):
         Database(tmp_path / "nowhere" / "people.db")

@@ -51,6 +51,7 @@ class Ledger:
         self._engine = connect(self.url)
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
+        self._claimed = False
         self._moment: Connection | None = None
         self.owed = False
         """Whether something that was deleted still stands in a file beside the database."""
@@ -133,20 +134,26 @@ class Ledger:
             except filelock.Timeout:
                 raise Taken(_TAKEN.format(self)) from None
             return
+        self._claimed = True
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
             raise Taken(_TAKEN.format(self))
 
     def hold(self) -> None:
         """Claim anew if the claim was lost: PostgreSQL forgets it at a restart. `Taken` if another host has it now."""
-        if self._session is None:
+        if not self._claimed:
             return
+        session, self._session = self._session, None
+        # While the database is away there is no session, and the next look claims again.
         try:
-            self._session.exec_driver_sql("SELECT 1")
+            if session is not None:
+                session.exec_driver_sql("SELECT 1")
+                self._session = session
+                return
         except sa.exc.DBAPIError:
-            self._session.invalidate()
-            self._session.close()
-            self.claim()
+            session.invalidate()
+            session.close()
+        self.claim()
 
     def note(self, kind: str, actor: str, **of: Any) -> None:
         """Keep a note: `study`, `participant`, `match`, `detail`."""
