@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -273,6 +274,14 @@ def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
     assert again.status_code == 303 and "set-cookie" not in again.headers
     answer = httpx.post(door.url + "join/open", data={"new": "1"}, headers={"Cookie": f"{door.cookie}=good-back"})
     assert "good-new" in answer.headers["set-cookie"]
+
+
+def test_a_cookie_of_other_letters_is_a_bad_token_like_any_other(door: Gate) -> None:
+    request = b"GET /%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nCookie: %s=\xc3\xa9\r\nConnection: close\r\n\r\n"
+    for path, status in ((b"join/good-ann", b" 200 "), (b"", b" 403 ")):
+        with socket.create_connection(("127.0.0.1", door.port), timeout=10) as connection:
+            connection.sendall(request % (path, door.port, door.cookie.encode()))
+            assert status in connection.recv(200).partition(b"\r\n")[0]
 
 
 def test_the_page_comes_with_a_kernel_that_the_host_knows(door: Gate) -> None:

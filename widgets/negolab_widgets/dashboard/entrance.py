@@ -25,7 +25,7 @@ class Join(Door):
     @override
     async def get(self, token: str) -> None:
         held = self.server.shown(self)
-        if hmac.compare_digest(held, token):
+        if hmac.compare_digest(held.encode(), token.encode()):
             self._enter()
             return
         link = await self.server.admission(self, token, self._query())
