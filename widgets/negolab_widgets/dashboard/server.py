@@ -241,6 +241,8 @@ class Server(Voila):  # type: ignore[misc]
             self.pool.close()
             await self.kernel_manager.shutdown_all(now=self.kind != "desk")
 
+        # The launcher lets go of our standard input as well: that must not cut this short.
+        self.ioloop.remove_handler(0)
         try:
             self.ioloop.run_sync(end_all, timeout=8)
         except Exception as error:
