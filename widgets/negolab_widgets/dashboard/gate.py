@@ -183,9 +183,10 @@ class Gate(Server):
         if state == "here" and not await self.lives(kernel):
             await self.end(kernel)
             return "gone"
-        self.visitors.beat(kernel, time.monotonic())
-        if kernel in self._silent:
-            self.later(self._tell_away(kernel, False))
+        if state == "here":
+            self.visitors.beat(kernel, time.monotonic())
+            if kernel in self._silent:
+                self.later(self._tell_away(kernel, False))
         return state
 
     @override
