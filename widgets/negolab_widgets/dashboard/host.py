@@ -55,10 +55,9 @@ class Host:
         said = await self._post("/join", {"token": token, "query": dict(query)})
         return Joined(said["token"], said["visitor"])
 
-    async def bind(self, token: str, kernel: str) -> str | None:
-        """From now on this kernel speaks for the participant; the kernel that did so before."""
-        replaced = (await self._post("/bind", {"token": token, "kernel": kernel}))["replaced"]
-        return None if replaced is None else str(replaced)
+    async def bind(self, token: str, kernel: str) -> None:
+        """From now on this kernel speaks for the participant, and no other."""
+        await self._post("/bind", {"token": token, "kernel": kernel})
 
     async def away(self, kernel: str, is_away: bool) -> None:
         """Whether nothing has been heard for a while of the page of a kernel: its person may be gone."""
