@@ -36,6 +36,7 @@ class StudyPage(w.VBox):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self._page: Page | None = None
+        self._drawn: Shown | None = None
         self._view: View | None = None
         self._banner, self._body = w.HTML(), column()
         self._leaving = Leaving(self._leave)
@@ -65,8 +66,10 @@ class StudyPage(w.VBox):  # type: ignore[misc]
         self.trouble(self._page.trouble)
         if self._page.replaced:
             self._part()
-        else:
+        elif self._page.scene is not self._drawn:
+            # An old scene is not drawn again when only the connection has changed: its clock would start anew.
             self._draw(self._page.scene)
+            self._drawn = self._page.scene
 
     def _draw(self, scene: Shown) -> None:
         """Bring the scene that stands there up to date, or put another in its place."""
