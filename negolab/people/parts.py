@@ -116,6 +116,10 @@ class Treatment(Part, frozen=True):
         return tuple(other(seat) for seat in self.seats())
 
 
+MOST_PRACTICE = 100
+"""Practice matches that a participant can be asked to play."""
+
+
 class Limits(Part, frozen=True):
     """Seconds for one reply and for a whole match; None: no limit. A limit never plays a move: the match ends."""
 
@@ -157,6 +161,8 @@ class Practice(Part, frozen=True):
     def __post_init__(self) -> None:
         if self.matches < 0:
             raise ValueError(f"matches must be 0 or more, not {self.matches}")
+        if self.matches > MOST_PRACTICE:
+            raise ValueError(f"matches must be at most {MOST_PRACTICE}, not {self.matches}")
         if self.matches and not self.opponent:
             raise ValueError('opponent is missing: practice is against a player, such as opponent = "random-legal"')
 
