@@ -143,17 +143,12 @@ class Ledger:
         """Claim anew if the claim was lost: PostgreSQL forgets it at a restart. `Taken` if another host has it now."""
         if not self._claimed:
             return
-        session, self._session = self._session, None
         # While the database is away there is no session, and the next look claims again.
-        try:
-            if session is not None:
-                session.exec_driver_sql("SELECT 1")
-                self._session = session
-                return
-        except sa.exc.DBAPIError:
-            session.invalidate()
-            session.close()
-        self.claim()
+        session, self._session = self._session, None
+        if session is not None and _answers(session):
+            self._session = session
+        else:
+            self.claim()
 
     def note(self, kind: str, actor: str, **of: Any) -> None:
         """Keep a note: `study`, `participant`, `match`, `detail`."""
@@ -171,6 +166,17 @@ class Ledger:
         with self._read() as c:
             rows = c.execute(chosen).all()
         return [Note(r.at, r.kind, r.actor, r.study, r.participant, r.match, r.detail) for r in rows]
+
+
+def _answers(session: Connection) -> bool:
+    """Whether a connection still stands; one that does not is let go."""
+    try:
+        session.exec_driver_sql("SELECT 1")
+    except sa.exc.DBAPIError:
+        session.invalidate()
+        session.close()
+        return False
+    return True
 
 
 def ours(c: Connection) -> bool:
