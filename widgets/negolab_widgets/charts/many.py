@@ -35,10 +35,11 @@ def payoffs(
     *,
     unit: str = "points",
     what: str = "payoff",
+    one: str = "one match",
     marks: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Single payoffs of each group and their mean with its 95 % interval; n stands beside the name. `marks` are
-    reference points by name."""
+    """Single payoffs of each group and their mean with its 95 % interval; n stands beside the name. `one` says what a
+    single payoff is of, `marks` are reference points by name."""
     figure = figure_of(f"{what} ({unit})", "")
     estimates = [stats.mean(values) for values in groups.values()]
     for at, values in enumerate(groups.values()):
@@ -48,7 +49,7 @@ def payoffs(
         heights = [at + 0.14 + 0.22 * (k * 0.6180339887 % 1) for k in range(len(drawn))]
         hover = "%{x:.6g}<extra></extra>"
         figure.add_scatter(
-            x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name="one match", hovertemplate=hover
+            x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name=one, hovertemplate=hover
         )
     for at, (name, mark) in enumerate((marks or {}).items()):
         _mark(figure, name, mark, len(estimates), _DASHES[at % len(_DASHES)])
