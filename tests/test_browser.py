@@ -158,6 +158,17 @@ def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chro
     page.close()
 
 
+def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    page.route("**/replay", lambda route: (page.wait_for_timeout(6000), route.continue_()))
+    page.get_by_role("link", name="Replay").click(timeout=30_000)
+    page.get_by_role("heading", name="Replay").wait_for(timeout=60_000)
+    assert page.url.partition("?")[0].endswith("/replay")
+    page.close()
+
+
 def leave(page: Any) -> None:
     """Leave the match; its record is kept by then."""
     page.get_by_role("button", name="Leave this match").click()

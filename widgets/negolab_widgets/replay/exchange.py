@@ -23,7 +23,12 @@ def exchange(reply: Reply) -> Markup:
         "What it wrote": reply.raw,
         "Its reasoning, seen by nobody else": reply.reasoning,
     }
-    return join([_facts(reply), *(folded(title, said(text)) for title, text in parts.items() if text)])
+    return join([_facts(reply), *(folded(title, scrolled(title, text)) for title, text in parts.items() if text)])
+
+
+def scrolled(title: str, text: str) -> Markup:
+    """A text that may be long: the keyboard can go into it and scroll it."""
+    return element("div", said(text), cls="nl-scrolled", tabindex="0", role="region", **{"aria-label": title})
 
 
 def _facts(reply: Reply) -> Markup:

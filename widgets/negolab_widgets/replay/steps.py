@@ -13,7 +13,7 @@ from negolab.game import SEATS, Observation, Seat, observe
 from negolab.record import Closing, Record, View, states
 from negolab_widgets.closing import WORDS
 from negolab_widgets.html import Markup, element, said
-from negolab_widgets.replay.exchange import exchange
+from negolab_widgets.replay.exchange import exchange, scrolled
 
 Seen = Observation[Any, Any]
 Entry = Event | Closing | Seen
@@ -94,11 +94,11 @@ def card(step: Step, game: AnyGame) -> Markup:
         case Dealt():
             return _card("The deal", "All chance of the match is drawn.")
         case Replied(seat, reply):
-            return _card(f"{seat} replies", said(reply.text), exchange(reply), seat=seat)
+            return _card(f"{seat} replies", scrolled("the reply", reply.text), exchange(reply), seat=seat)
         case Rejected(seat, invalid, wordless, unread):
             what = "is refused" if not wordless else "gives no words in time" if unread is None else "cannot be read"
             codes = element("div", f"{invalid.kind} fault: {', '.join(invalid.codes)}", cls="nl-who")
-            came = () if unread is None else (said(unread.text), exchange(unread))
+            came = () if unread is None else (scrolled("the answer", unread.text), exchange(unread))
             return _card(f"{seat} {what}", said(invalid.reason), codes, *came, cls="nl-bad", seat=seat)
         case Stepped(seats):
             plural = "replies take" if len(seats) > 1 else "reply takes"
