@@ -152,14 +152,16 @@ def _wired(
 ) -> Models:
     """The models of a run: what it paid for before it was stopped counts towards its budget."""
     from negolab.players.cache import Cache, place  # a quarter of a second to import
+    from negolab.players.endpoint.account import Account
     from negolab.players.endpoint.budget import Budget
 
     kept = Cache(store.folder / "answers.db" if wiring.private else place(), run=store.run)
     closing.insert(0, kept.close)
     budget = None
     if wiring.usd is not None or wiring.tokens is not None:
-        paid = kept.spent()
-        budget = Budget(usd=wiring.usd, tokens=wiring.tokens, spent=paid.usd, spent_tokens=paid.tokens)
+        paid, account = kept.spent(), Account(store.folder)
+        budget = Budget(usd=wiring.usd, tokens=wiring.tokens, spent=paid.usd, spent_tokens=paid.tokens, account=account)
+        closing.insert(0, budget.close)
     named = {} if wiring.base_url is None else {_ADDRESS: wiring.base_url}
 
     def tell(line: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negolab.players.endpoint.budget import Budget, Worth
+from negolab.players.endpoint.account import Account
+from negolab.players.endpoint.budget import STEPS, Budget, Worth
 from negolab.players.endpoint.call import Usage
-from negolab.players.endpoint.failures import BudgetReached
+from negolab.players.endpoint.failures import BudgetReached, RunFailed
 from negolab.players.endpoint.limits import Limits
 from negolab.players.endpoint.prices import PICO, Price, Prices, table
 from negolab.players.endpoint.terms import Terms
@@ -155,3 +157,27 @@ def test_the_worst_case_of_a_call_is_never_less_than_a_token_for_each_byte(text:
     assert took is not None
     assert worst.pico >= took
     assert worst.tokens >= size + limit
+
+
+def test_what_was_spent_outlives_a_kill_and_is_never_less_than_the_truth(tmp_path: Path) -> None:
+    async def spend() -> None:
+        budget = Budget(usd=1, account=Account(tmp_path))
+        for _ in range(30):
+            await budget.reserve(Worth(PICO // 100, 500))
+            budget.settle(Worth(PICO // 100, 500), Worth(PICO // 200, 100))
+
+    asyncio.run(spend())  # and no word at its end, as after a kill
+    after = Budget(usd=1, account=Account(tmp_path))
+    assert 0.15 <= after.spent <= 0.15 + 0.01 + 2 / STEPS
+    assert after.spent_tokens >= 3000
+    after.close()
+    assert Budget(usd=1, account=Account(tmp_path)).spent == after.spent
+
+
+def test_an_account_that_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "spent.json").write_text("{")
+    with pytest.raises(ValueError, match="does not say what was spent"):
+        Account(tmp_path)
+    gone = Account(tmp_path / "nowhere")
+    with pytest.raises(RunFailed, match="cannot be noted"):
+        Budget(usd=1, account=gone)._hold(Worth(1, 1))

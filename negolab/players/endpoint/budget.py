@@ -8,8 +8,12 @@ from collections import deque
 from math import isfinite
 from typing import NamedTuple
 
+from negolab.players.endpoint.account import Account
 from negolab.players.endpoint.failures import BudgetReached
 from negolab.players.endpoint.prices import PICO, dollars
+
+STEPS = 100
+"""Into so many parts a cap is divided: what is spent is announced a part at a time."""
 
 
 class Worth(NamedTuple):
@@ -48,14 +52,20 @@ class _Waiting:
 
 class Budget:
     """What may be spent, in US dollars, in tokens, or both; `spent` and `spent_tokens` were before, in an earlier
-    part of the run.
+    part of the run. With an `account`, what that holds was spent before, and what will be is announced there first.
 
     Before each call its worst case is reserved, after it what it took is counted. A call for which the worst cases in
     flight leave no room waits for them; `BudgetReached` when it would have no room even if they took nothing.
     """
 
     def __init__(
-        self, *, usd: float | None = None, tokens: int | None = None, spent: float = 0.0, spent_tokens: int = 0
+        self,
+        *,
+        usd: float | None = None,
+        tokens: int | None = None,
+        spent: float = 0.0,
+        spent_tokens: int = 0,
+        account: Account | None = None,
     ) -> None:
         if usd is None and tokens is None:
             raise ValueError("a budget is in US dollars, in tokens, or both")
@@ -66,7 +76,9 @@ class Budget:
         self.tokens = tokens
         # Rounded to the cap's own disadvantage.
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
-        self._spent = Worth(-int(-spent * PICO // 1), int(spent_tokens))
+        before = (0, 0) if account is None else (account.pico, account.tokens)
+        self._spent = Worth(max(-int(-spent * PICO // 1), before[0]), max(int(spent_tokens), before[1]))
+        self._account = account
         self._held = Worth()
         self._waiting: deque[_Waiting] = deque()
         self._lock = threading.Lock()
@@ -128,8 +140,19 @@ class Budget:
                 self._waiting.remove(one)
         self.settle(Worth(), Worth())
 
+    def close(self) -> None:
+        """Note in the account what was really spent; calls still in flight count at their worst."""
+        if self._account is not None:
+            self._account.write(*self._spent.plus(self._held))
+
     def _hold(self, worst: Worth) -> None:
-        self._held = self._held.plus(worst)
+        held = self._held.plus(worst)
+        announced = self._spent.plus(held)
+        if self._account is not None and not self._account.covers(*announced):
+            # A step further than needed, so that the disk is not asked for each call.
+            steps = Worth(*((cap or 0) // STEPS for cap in self._cap))
+            self._account.write(*announced.plus(steps))
+        self._held = held
 
     def _fits(self, worst: Worth) -> bool:
         return self._below(self._spent.plus(self._held).plus(worst))
