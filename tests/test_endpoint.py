@@ -435,3 +435,10 @@ def test_the_client_of_an_endpoint_ends_with_its_event_loop(server: Server, monk
     monkeypatch.setattr(client.Client, "close", noted)
     asyncio.run(Models(keys={}).at(server.url).answer(call()))
     assert closed == [True]
+
+
+def test_a_key_that_the_server_repeats_is_in_nothing_that_comes_back(server: Server) -> None:
+    key = "azz TOPSECRET 0123456".replace(" ", "-")
+    server.set(key=key, answer=f"my key is {key}", fields={"reasoning": key})
+    answer = ask(server, keys={"OPENAI_API_KEY": key})
+    assert answer.text == "my key is [key]" and key not in repr(answer)

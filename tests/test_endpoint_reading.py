@@ -56,6 +56,21 @@ def test_bytes_that_are_no_json_are_a_broken_answer(junk: bytes) -> None:
         read(b"\xff" + junk)
 
 
+def test_json_deeper_than_any_reader_goes_is_a_broken_answer() -> None:
+    for deep in (b"[" * 200_000, b'{"choices": ' + b"[" * 200_000):
+        with pytest.raises(Broken):
+            read(deep)
+        with pytest.raises(Broken):
+            raise_for(500, {}, deep, {})
+
+
+def test_a_reason_to_stop_is_one_short_word_that_can_be_kept() -> None:
+    for reason in ("\\ud800", "a\\u001b[2J", "x" * 5_000_000):
+        sent = b'{"choices": [{"message": {"content": "5"}, "finish_reason": "%s"}]}' % reason.encode()
+        finish = read(sent).finish
+        assert len(finish.encode()) <= 50 and finish.isprintable()
+
+
 def test_half_a_surrogate_pair_loses_no_answer() -> None:
     assert read(b'{"choices": [{"message": {"content": "a\\ud800b"}}]}').text == "a\ufffdb"
 

@@ -437,3 +437,17 @@ def test_what_is_told_in_a_turn_does_not_grow_with_the_match(setting: str) -> No
         match.submit(seat, "Pass.")
     assert len(lengths) == 100
     assert max(lengths[1:]) < lengths[1] + 10
+
+
+def test_a_setting_behind_a_colon_is_no_part_of_the_models_name() -> None:
+    with pytest.raises(ValueError, match="follow a comma: llm:local,max_tokens=60"):
+        nl.player("llm:local:max_tokens=60", "bargaining")
+
+
+def test_a_model_that_never_finds_a_move_fails_its_game() -> None:
+    game = nl.load("bargaining")
+    match = nl.Match(game, seed=1, players={"A": "linear", "B": "llm:fake"})
+    model = nl.player("llm:fake", game, models=Answering(["Hello there."] * 50))
+    with pytest.raises(GameFailed, match="20 answers in a row were no move of the game"):
+        nl.play(match, {"A": nl.player("linear", game), "B": model})
+    assert sum(isinstance(event, Rejected) for event in match.events) == 20

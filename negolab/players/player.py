@@ -164,6 +164,9 @@ def _typed(cls: type[Scripted], param: str, value: Any) -> Any:
 def _model_settings(name: str) -> dict[str, Any]:
     """`llm:qwen2.5:0.5b,seed=3` as a dict; the model's name may hold colons, and values stay words."""
     model, _, tail = name.removeprefix(MODEL).partition(",")
+    if "=" in model:
+        begin, _, first = model.rpartition(":")
+        raise ValueError(f"settings of a model follow a comma: {MODEL}{begin or 'MODEL'},{first}")
     return {"model": model, **dict(_pairs(tail))}
 
 

@@ -44,6 +44,7 @@ class Client:
 
     def __init__(self, url: str, key: Key) -> None:
         self.url = url
+        self._key = key
         # The scheduler bounds the calls at once, so the pool does not (0: no bound).
         limits = httpx2.Limits(max_connections=0, keepalive_expiry=IDLE_SECONDS)
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
@@ -87,7 +88,8 @@ class Client:
         try:
             async with asyncio.timeout(seconds):
                 response = await asking
-            return Came(response.status_code, response.headers, response.content)
+            # A server may repeat the key that it was sent, in an error or an answer: it stops here.
+            return Came(response.status_code, response.headers, self._key.hidden_in_bytes(response.content))
         except openai.APIStatusError as error:
             return Came(error.status_code, error.response.headers, error.response.content)
         except TimeoutError:

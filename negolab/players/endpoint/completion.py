@@ -55,7 +55,7 @@ def read(body: bytes) -> Completion:
     """The answer in a response of status 200; `Broken` if it holds none."""
     try:
         found = _decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         found = _by_another_reader(body, error)
     usage = usage_of(found.usage)
     if found.error and not found.choices:
@@ -64,7 +64,7 @@ def read(body: bytes) -> Completion:
     if choice is None or choice.message is None:
         raise Broken("the answer holds no choice", paid=usage)
     text, reasoning = _words(choice.message)
-    finish = choice.finish_reason or "unknown"
+    finish = short(clean(choice.finish_reason or "unknown"), 40)
     if text is None:
         refusal = choice.message.refusal
         if not (refusal or reasoning or finish in ENDS):
@@ -81,7 +81,7 @@ def read(body: bytes) -> Completion:
     )
 
 
-def _by_another_reader(body: bytes, error: msgspec.DecodeError) -> _Body:
+def _by_another_reader(body: bytes, error: Exception) -> _Body:
     """Half a surrogate pair is wrong, but it is no reason to lose an answer that was paid."""
     try:
         return msgspec.convert(json.loads(body), type=_Body)

@@ -70,7 +70,10 @@ class Exchange:
         if self._broken >= self._terms.limits.attempts:
             times = f"{self._broken} attempts" if self._broken > 1 else "one attempt"
             raise GameFailed(f"no answer in {times}; the last: {trouble}") from None
-        await asyncio.sleep(max(trouble.wait, self._terms.pause(self._broken)))
+        wait = max(trouble.wait, self._terms.pause(self._broken))
+        if wait >= LONG:
+            self._terms.told(f"{self._client.url} is busy: waiting {wait:.0f} s, as it asks")
+        await asyncio.sleep(wait)
 
     async def _attempt(self) -> Answer:
         asked = self._loop.time()

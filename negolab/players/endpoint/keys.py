@@ -37,6 +37,11 @@ class Key:
         """The value of the header `Authorization`."""
         return f"Bearer {self._value}"
 
+    def hidden_in_bytes(self, body: bytes) -> bytes:
+        """A body without this key."""
+        sent = self._value.encode()
+        return body.replace(sent, HIDDEN.encode()) if len(sent) >= 6 and sent in body else body
+
     def hidden_in(self, text: str) -> str:
         """The text without this key and without anything else that looks like one."""
         if len(self._value) >= 6 and self._value != NO_KEY:

@@ -73,6 +73,8 @@ ADVICE = {
     403: "the key may not do this",
     404: "check the base URL and the model's name",
 }
+LONGEST_WAIT = 86_400.0
+"""Seconds: who wants to be left alone for longer is asked again after a day."""
 LONGEST = 300
 """Characters of a server's words that are quoted."""
 
@@ -106,7 +108,7 @@ def wait(headers: Mapping[str, str]) -> float | None:
         if seconds is None:
             seconds = _until(said)
         if seconds is not None and isfinite(seconds):
-            return max(0.0, seconds)
+            return min(max(0.0, seconds), LONGEST_WAIT)
     return None
 
 
@@ -128,7 +130,7 @@ def _error(body: bytes) -> tuple[str, str | None, str]:
     """Code, parameter and words of an error as servers write it; the words are never empty."""
     try:
         found = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         found = None
     found = found.get("error", found) if isinstance(found, dict) else found
     if isinstance(found, dict):
@@ -149,7 +151,7 @@ def _unsuited(code: str, parameter: str | None, said: str, params: Container[str
     return parameter if parameter in params else None
 
 
-def short(said: str) -> str:
-    """A server's words on one line, cut where they are long."""
-    line = " ".join(said.split()) or "(no words)"
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+def short(said: str, longest: int = LONGEST) -> str:
+    """A server's words on one line, cut where they are long; what would command a terminal is left out."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in said[: 20 * longest]).split()) or "(no words)"
+    return line if len(line) <= longest else line[: longest - 1] + "…"
