@@ -111,7 +111,8 @@ def test_kills_lose_nothing_and_nothing_is_asked_twice(server: Server, tmp_path:
     ran = negolab(*command(server.url, killed, n))
     assert ran.returncode == 0, ran.stderr
     assert timeless(read(killed)) == timeless(read(whole))
-    assert undisturbed <= server.counts()["answered"] <= undisturbed + kills * 20
+    # In flight is what has not reached the disk: at most one answer of each game at play.
+    assert undisturbed <= server.counts()["answered"] <= undisturbed + kills * 2 * 20
     assert [text for record in read(killed) for text in differences(record)] == []
 
 

@@ -336,7 +336,7 @@ class Visitor(Bot):
         """From the first scene to the first table."""
         await self.click("I agree")
         await self.click("Start")
-        await self.until(lambda: re.search('class="nl-(turn|wait)"', self.text()))
+        await self.until(lambda: re.search('class="nl-(turn|wait)', self.text()))
         await self.dump()
 
     def ids(self, kind: str) -> list[str]:

@@ -108,7 +108,8 @@ def lines(result: Tally, unit: str) -> list[str]:
     out += ["", f"mean payoff ({unit})"] if result.payoffs else []
     for (player, seat), values in sorted(result.payoffs.items()):
         e = stats.mean(values)
-        out.append(f"{player:28} at {seat}   {e.value:10.3f}  [{e.low:.3f}, {e.high:.3f}]   n = {e.n}")
+        interval = f"[{e.low:.3f}, {e.high:.3f}]" if e.n > 1 else "(no interval)"
+        out.append(f"{player:28} at {seat}   {e.value:10.3f}  {interval}   n = {e.n}")
     return [*out, *_faults(result), *_taken(result.taken)]
 
 
@@ -139,7 +140,8 @@ def _taken(taken: Taken) -> Iterator[str]:
     tokens, unpriced, known = taken.tokens, taken.unpriced, taken.answers - taken.unpriced
     inside = ", ".join(f"{tokens[name]:,} {name}" for name in ("cached", "reasoning") if tokens[name])
     yield from ("", f"answers of models: {taken.answers:,}")
-    yield f"tokens       {tokens['input']:,} in, {tokens['output']:,} out{f' ({inside})' if inside else ''}"
+    counted = f"{tokens['input']:,} in, {tokens['output']:,} out{f' ({inside})' if inside else ''}"
+    yield f"tokens       {counted if tokens.total() else 'unknown: the endpoint counts none'}"
     priced = f"${taken.paid:,.4f} for {known - taken.replayed if known else 0:,} answers"
     yield f"cost         {priced if known else 'unknown'}{f'; {unpriced:,} of unknown price' if unpriced else ''}"
     if taken.replayed:

@@ -150,6 +150,8 @@ def _say(run: Run, unit: str, failure: RunFailed | None) -> None:
     if now.over < now.games:
         print(f"stopped after {now.over} of {now.games} games: run the same command again to go on", file=sys.stderr)
         raise typer.Exit(130)
+    if not now.finished:
+        raise RuntimeError(f"none of {now.games} games could be finished")
 
 
 def _broken(failed: int, timed_out: int) -> str:
