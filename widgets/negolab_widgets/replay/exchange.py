@@ -28,7 +28,7 @@ def exchange(reply: Reply) -> Markup:
 
 def scrolled(title: str, text: str) -> Markup:
     """A text that may be long: the keyboard can go into it and scroll it."""
-    return element("div", said(text), cls="nl-scrolled", tabindex="0", role="region", **{"aria-label": title})
+    return element("div", said(text), cls="nl-scrolled", tabindex="0", role="group", **{"aria-label": title})
 
 
 def _facts(reply: Reply) -> Markup:
