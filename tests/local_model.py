@@ -21,10 +21,15 @@ class LocalModel(NamedTuple):
     pid: int
 
 
-def needs_weights() -> None:
-    """In CI the weights are fetched and must be there; elsewhere a test without them skips, naming the command."""
+def needs_runtime() -> None:
+    """What runs a model must be installed in CI; elsewhere a test without it skips, naming the command."""
     if importlib.util.find_spec("xllamacpp") is None:
         _lacks("xllamacpp is not installed: pip install 'negolab[local]'")
+
+
+def needs_weights() -> None:
+    """In CI the weights are fetched and must be there; elsewhere a test without them skips, naming the command."""
+    needs_runtime()
     try:
         weights()
     except ValueError as error:

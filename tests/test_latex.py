@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import unicodedata
 from functools import cache
@@ -215,8 +214,7 @@ def test_every_page_has_ink_and_empty_margins(printed_hostile: Printed) -> None:
 
 
 def test_lualatex_prints_a_hostile_match(tmp_path: Path) -> None:
-    if shutil.which("lualatex") is None:
-        pytest.skip("lualatex is not installed: apt-get install texlive-luatex")
+    needs("lualatex", "texlive-luatex")
     text = squeezed(printed(hostile(), tmp_path, "lualatex").text)
     assert f"last{len(ATTACKS) - 1:02}" in text and "Thematchendedwithadeal." in text
 

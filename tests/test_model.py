@@ -32,7 +32,7 @@ from negolab.play import aplay, made
 from negolab.players.endpoint.models import Models
 from negolab.record import from_line
 from tests.conftest import free_port
-from tests.local_model import LocalModel, needs_weights, serving_model
+from tests.local_model import LocalModel, needs_runtime, needs_weights, serving_model
 
 TOKENS = 80
 SLOW = os.environ.get("NEGOLAB_SLOW") == "1"
@@ -112,7 +112,7 @@ def test_without_the_extra_the_install_command_is_named(cache: Path, monkeypatch
 
 
 def test_a_port_that_is_taken_is_named(cache: Path) -> None:
-    pytest.importorskip("xllamacpp")
+    needs_runtime()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -122,7 +122,7 @@ def test_a_port_that_is_taken_is_named(cache: Path) -> None:
 
 
 def test_weights_that_cannot_be_loaded_are_named(cache: Path) -> None:
-    pytest.importorskip("xllamacpp")
+    needs_runtime()
     broken = _written(cache / "broken.gguf", b"GGUF" + b"\0" * 100)
     with pytest.raises(ValueError, match=r"broken\.gguf could not be served"), running(served(broken, free_port())):
         pass

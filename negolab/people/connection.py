@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, make_url
+from sqlalchemy.engine import make_url
+
+from negolab import sqlite
 
 PATIENCE = 5
 """Seconds for which a database is waited for; the event loop of the host stands still that long."""
@@ -48,11 +48,8 @@ def connect(url: sa.URL) -> sa.Engine:
             why = str(error.orig).splitlines()[0] if error.orig else "no answer"
             raise ValueError(f"{url.render_as_string(hide_password=True)}: no database there: {why}") from None
     _private(Path(str(url.database)))
-    # What a statement was given are people's words: no error may quote them.
-    engine = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": PATIENCE})
-    sa.event.listen(engine, "connect", _settings)
-    sa.event.listen(engine, "begin", _begin)
-    return engine
+    # What is deleted is overwritten: those who withdraw are promised that their words are gone.
+    return sqlite.engine(url, PATIENCE, ("foreign_keys=ON", "secure_delete=ON"))
 
 
 def _patience(url: sa.URL) -> dict[str, Any]:
@@ -69,40 +66,11 @@ def _private(file: Path) -> None:
     if not file.parent.is_dir():
         raise ValueError(f"{file}: there is no folder {file.parent}; make it first, or choose another file with --db")
     try:
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        is_ours = sqlite.private(file)
     except OSError as error:
         raise ValueError(f"{file}: cannot be a database: {error.strerror}") from None
-    with file.open("rb") as start:
-        if (head := start.read(16)) and head != b"SQLite format 3\0":
-            raise ValueError(f"{file}: is no SQLite database; choose another file with --db")
-
-
-def _settings(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by `_begin` alone
-    cursor = connection.cursor()
-    # What is deleted is overwritten: those who withdraw are promised that their words are gone.
-    for setting in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-        cursor.execute(f"PRAGMA {setting}")
-    _ahead(cursor)
-    cursor.close()
-
-
-def _ahead(cursor: Any) -> None:
-    """WAL mode. Where several open a new file, SQLite refuses all but one at once instead of letting them wait."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
-def _begin(connection: Connection) -> None:
-    # A writer takes the lock at once: one that reads first and writes later could be refused in between.
-    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")
+    if not is_ours:
+        raise ValueError(f"{file}: is no SQLite database; choose another file with --db")
 
 
 def forget(engine: sa.Engine) -> bool:

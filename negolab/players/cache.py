@@ -22,6 +22,7 @@ import msgspec
 import platformdirs
 import sqlalchemy as sa
 
+from negolab import sqlite
 from negolab.match import new_id
 from negolab.players.endpoint.call import Answer, Call
 from negolab.players.endpoint.failures import RunFailed
@@ -219,13 +220,9 @@ def _json(value: Any) -> bytes:
 def _opened(file: Path) -> sa.Engine:
     """The file with its table, readable for its owner alone."""
     _private(file)
-    engine = sa.create_engine(
-        sa.URL.create("sqlite+pysqlite", database=str(file.resolve())),
-        hide_parameters=True,  # no error may quote what was said
-        connect_args={"timeout": _PATIENCE, "check_same_thread": False},
-    )
-    sa.event.listen(engine, "connect", _settings)
-    sa.event.listen(engine, "begin", _begin)
+    # Each commit goes to the disk: an answer costs money, and a budget counts what is written here.
+    url = sa.URL.create("sqlite+pysqlite", database=str(file.resolve()))
+    engine = sqlite.engine(url, _PATIENCE, check_same_thread=False)
     try:
         with engine.begin() as connection:
             _ours(connection, file)
@@ -239,14 +236,12 @@ def _opened(file: Path) -> sa.Engine:
 def _private(file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-        with file.open("rb") as start:
-            head = start.read(16)
+        is_ours = sqlite.private(file)
     except OSError as error:
         raise ValueError(
             f"{file}: cannot keep answers: {error.strerror}; name another file in ${PLACE}, or use --no-cache"
         ) from None
-    if head and head != b"SQLite format 3\0":
+    if not is_ours:
         raise ValueError(f"{file}: is no file of kept answers; move it away, or name another in ${PLACE}")
 
 
@@ -268,31 +263,3 @@ def _ours(connection: sa.Connection, file: Path) -> None:
 def _unusable(file: Path, error: Exception) -> ValueError:
     why = getattr(error, "orig", None) or error
     return ValueError(f"{file}: cannot keep answers: {why}; move it away, or name another file in ${PLACE}")
-
-
-def _settings(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by `_begin` alone
-    cursor = connection.cursor()
-    _ahead(cursor)
-    # FULL, not NORMAL: an answer costs money, and a budget counts what is written here, so it must outlive a power cut
-    # too. The writer's thread waits for the disk, once for all answers that came meanwhile.
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.close()
-
-
-def _ahead(cursor: Any) -> None:
-    """WAL mode. Where several open a new file, SQLite refuses all but one at once instead of letting them wait."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
-def _begin(connection: sa.Connection) -> None:
-    # A writer takes the lock at once: one that reads first and writes later could be refused in between.
-    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")
