@@ -244,7 +244,7 @@ def test_a_key_that_is_refused_stops_the_run_in_one_line(server: Server, tmp_pat
         (["--a", "llm:x,tempature=1", "--b", "time"], "did you mean temperature"),
         (["--a", "time", "--b", "time", "--budget", "5"], "no player is a model"),
         (["--a", "llm:x", "--b", "time", "--price", "x"], "MODEL=INPUT,OUTPUT"),
-        (["--a", "llm:x", "--b", "time", "--concurrency", "0"], "at_once"),
+        (["--a", "llm:x", "--b", "time", "--concurrency", "0"], "--concurrency"),
         (["--a", "llm:x", "--b", "time", "--base-url", "nowhere"], "nowhere"),
         (["--a", "llm:x", "--b", "time", "--budget", "5"], "a budget in money needs the price of x"),
         (["--a", "time", "--b", "time", "--retry", "lost"], "--retry names failed, timeout or both"),

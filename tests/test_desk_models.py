@@ -223,6 +223,22 @@ def widgets(root: w.Widget) -> list[w.Widget]:
     return [root, *(inner for part in getattr(root, "children", ()) for inner in widgets(part))]
 
 
+@pytest.mark.parametrize(
+    ("address", "budget", "said"),
+    [
+        ("http://127.0.0.1:9/v1,key=NO_SUCH_KEY", None, "NO_SUCH_KEY is not set"),
+        ("http://127.0.0.1:9/v1,k=A", None, "key=NAME"),
+        ("http://127.0.0.1:9/v1", -1.0, "--budget"),
+        ("http://127.0.0.1:9/v1", float("inf"), "--budget"),
+    ],
+)
+def test_what_no_model_could_be_asked_with_is_said_before_a_host_starts(
+    address: str, budget: float | None, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        briefed("", (address,), budget, {})
+
+
 def test_a_branch_goes_on_with_a_model_at_the_host(desk: Hosted, tmp_path: Path, server: Server) -> None:
     record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
     replay = branching(record, tmp_path / "branches", 4, A="linear", B=MODEL)

@@ -182,6 +182,8 @@ def test_a_wait_may_be_a_date() -> None:
         "ftp://host/v1",
         "http://host:99999/v1",
         "http:///v1",
+        "http://host/v1,key=A_KEY",
+        "http://host/v1 http://other/v1",
     ],
 )
 def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_repeating_it(wrong: str) -> None:

@@ -61,7 +61,7 @@ def _said(error: TyperException) -> str:
     if text.startswith("No such command"):
         name = text.split("'")[1]
         text = f"no such command {name!r}: {catalog.near(name, _commands(error))}"
-    return text
+    return text.replace("Value error, ", "")
 
 
 def _commands(error: TyperException) -> list[str]:

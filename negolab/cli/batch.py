@@ -50,9 +50,9 @@ def batch(
         Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
     ] = "finish",
     base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None,
-    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).")] = None,
-    budget: Annotated[float | None, _model("US dollars that the run may cost in all.")] = None,
-    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.")] = None,
+    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).", min=1)] = None,
+    budget: Annotated[float | None, _model("US dollars that the run may cost in all.", min=0)] = None,
+    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None,
     requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
     tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
     price: Annotated[

@@ -37,7 +37,7 @@ def serve(
     pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2,
     desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867,
     base_url: BaseUrls = None,
-    budget: Annotated[float | None, typer.Option(help="US dollars that they may cost in all.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""

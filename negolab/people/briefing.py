@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from typing_extensions import override
 
 from negolab.people.endpoints import NONE, At, Endpoints, at
-from negolab.players.endpoint.keys import DEFAULT_KEY, URL_NAMES
+from negolab.players.endpoint.keys import DEFAULT_KEY, URL_NAMES, key
 
 
 class Briefing(msgspec.Struct, frozen=True):
@@ -49,9 +50,14 @@ def read(line: bytes) -> Briefing:
 
 def briefed(db: str, base_urls: Sequence[str], budget: float | None, environment: Mapping[str, str]) -> Briefing:
     """A briefing with the addresses in `base_urls` and their keys in the environment. Without an address that of the
-    environment counts, and without that one a key for the usual endpoint; `ValueError` for an address that is none."""
+    environment counts, and without that one a key for the usual endpoint. `ValueError` for an address that is none, a
+    key that is not there, and a budget below 0: whoever starts the host hears of it, not who first plays a model."""
     named = base_urls or [""] * any(environment.get(name) for name in (*URL_NAMES, DEFAULT_KEY))
     endpoints = tuple(at(text, environment) for text in named)
+    for known in endpoints:
+        key(known.key, environment)
+    if budget is not None and not 0 <= budget < math.inf:
+        raise ValueError(f"--budget is in US dollars, at least 0, not {budget:g}")
     names = {known.key or DEFAULT_KEY for known in endpoints}
     held = {name: environment[name] for name in sorted(names) if name in environment}
     return Briefing(db, endpoints, held, budget)
