@@ -292,7 +292,9 @@ class Match:
         at = len(self.events) if at is None else at
         if not 1 <= at <= len(self.events):
             raise ValueError(f"at must be 1 to {len(self.events)} events, not {at}")
-        notes = {**self.notes, "forked_from": self.id, "at": at}
+        # Who plays on, and how it ends, is the new match's own.
+        kept = {name: note for name, note in self.notes.items() if name not in ("stopped", "models")}
+        notes = {**kept, "forked_from": self.id, "at": at}
         return Match.replay(self.record(), at, id=new_id(), notes=notes)
 
 

@@ -217,6 +217,16 @@ def test_a_branch_goes_on_by_itself() -> None:
     assert (match.outcome.end, branch.outcome.end) == ("AGREED", "NO_DEAL")  # type: ignore[union-attr]
 
 
+def test_a_branch_of_a_game_that_was_stopped_is_not_stopped() -> None:
+    match = Match(GAME, seed=1, notes={"of": "a study", "models": {"A": {"model": "m"}}})
+    match.submit("A", "4")
+    match.notes["stopped"], at = "failed", len(match.events)
+    match.abort("no answer")
+    branch = match.fork(at)
+    branch.submit("B", "yes")
+    assert branch.notes == {"of": "a study", "forked_from": match.id, "at": at}
+
+
 def test_a_falsified_record_is_found_out() -> None:
     match = Match(GAME, seed=1)
     match.submit("A", "4")
