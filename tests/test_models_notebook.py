@@ -95,6 +95,20 @@ def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_pat
     assert "30 of 30" not in shown and "games are over" not in shown
 
 
+def test_a_game_against_itself_is_one_game() -> None:
+    game = nl.load("bargaining")
+    records = []
+    for seed in range(4):
+        match = nl.Match(game, seed=seed, players={"A": "x", "B": "x"})
+        match.submit(next(iter(match.pending())), "nonsense without a price" if seed == 0 else "")
+        records.append(match.record())
+    frame = models.seats(records)
+    assert models.faulty(frame, "format") == (4, 4)
+    lost = models.measures(frame.assign(lost_by=["format", None] * 2 + [None] * 4))
+    assert measure(lost, "lost by format", "x", "x").value == pytest.approx(50)
+    assert measure(lost, "lost by format", "x", "x").n == 4
+
+
 def _own(records: list[Record], player: str) -> float:
     """The mean payoff of a player, over both seats."""
     paid = [r.payoffs[seat] for r in records for seat, who in r.header.players.items() if who == player]

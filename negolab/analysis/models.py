@@ -21,6 +21,7 @@ from negolab.game import SEATS, Kind, Reply, Seat, State, other
 from negolab.games.split.measures import best_joint
 from negolab.games.split.position import Schedule
 from negolab.record import Record, final, start
+from negolab.store import STOPPED
 
 COUNTED = ("input", "output", "reasoning")
 """Tokens by what an endpoint counts; those of reasoning are part of the output."""
@@ -63,7 +64,7 @@ def _seats(record: Record) -> Iterator[dict[str, Any]]:
 
 def _whole(record: Record) -> dict[str, Any]:
     """What both seats share."""
-    stopped = record.header.notes.get("stopped")
+    stopped = record.header.notes.get(STOPPED)
     if stopped is None and record.end in (None, "ABORTED"):
         stopped = "unfinished"
     joint, possible = (None, None) if stopped else surplus(record)
@@ -183,8 +184,15 @@ def efficiency(frame: pd.DataFrame) -> list[float]:
 
 
 def faulty(frame: pd.DataFrame, kind: str) -> tuple[int, int]:
-    """In how many games a player had a reply rejected for this kind of fault (or `forfeits`), and of how many."""
-    return int((frame[kind] > 0).sum()), len(frame)
+    """In how many games a player had a reply rejected for this kind of fault (or `forfeits`), and of how many; a game
+    against itself is one game."""
+    return _games(frame[kind] > 0, frame.match)
+
+
+def _games(hit: pd.Series[bool], match: pd.Series[str]) -> tuple[int, int]:
+    """In how many games, of those in the frame, it happened at a seat."""
+    by_game = hit.groupby(match).any()
+    return int(by_game.sum()), len(by_game)
 
 
 def agreements(frame: pd.DataFrame) -> tuple[int, int]:
@@ -223,7 +231,7 @@ def _conduct(part: pd.DataFrame) -> Found:
         yield f"{kind} faults", "% of games", _percent(faulty(part, kind))
     yield "allowance used up", "% of games", _percent(faulty(part, "forfeits"))
     for kind in KINDS:
-        yield f"lost by {kind}", "% of games", _percent((int((part.lost_by == kind).sum()), len(part)))
+        yield f"lost by {kind}", "% of games", _percent(_games(part.lost_by == kind, part.match))
 
 
 def _effort(part: pd.DataFrame) -> Found:

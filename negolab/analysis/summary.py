@@ -9,9 +9,12 @@ from negolab.analysis import stats
 from negolab.events import Rejected, Replied
 from negolab.game import SEATS, Kind, Reply
 from negolab.record import Record
+from negolab.store import STOPPED
 
 KINDS: tuple[Kind, ...] = ("format", "rule", "time")
 """What can be wrong with a reply: how it was said, what it asked for, and when it came."""
+TOKENS = ("input", "output", "cached", "reasoning")
+"""What a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
 
 
 class Taken:
@@ -30,7 +33,7 @@ class Taken:
         replayed = bool(usage.get("replayed"))
         self.answers += 1
         self.replayed += replayed
-        for name in ("input", "output", "cached", "reasoning"):
+        for name in TOKENS:
             self.tokens[name] += usage.get(name) or 0
         if reply.cost is None:
             self.unpriced += 1
@@ -55,7 +58,7 @@ class Tally:
         self.taken = Taken()
 
     def add(self, record: Record) -> None:
-        stopped = record.header.notes.get("stopped")
+        stopped = record.header.notes.get(STOPPED)
         self.ends[stopped or record.end or "unfinished"] += 1
         self._count(record)
         if stopped:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.record import Record
@@ -41,10 +42,6 @@ def _match(record: Record) -> dict[str, Any]:
             for seat in SEATS
         },
     }
-
-
-TOKENS = ("input", "output", "cached", "reasoning")
-"""What a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
 
 
 def turns(records: Iterable[Record]) -> pd.DataFrame:
