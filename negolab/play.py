@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping
 from math import inf
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from negolab.events import Event
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.match import Match
 from negolab.plan import derived
-from negolab.players.player import Places, Player, player
+from negolab.players.player import Places, Player, noted, player
 
 Watch = Callable[[Match, list[Event]], None]
 T = TypeVar("T")
@@ -152,28 +152,17 @@ def made(name: str, game: AnyGame, seed: int, seat: Seat, *, models: Places | No
     return found
 
 
-async def aplay_many(
-    matches: Iterable[tuple[Match, Mapping[Seat, Player]]],
-    *,
-    at_once: int = 100,
-    time_limit: float | None = None,
-) -> AsyncIterator[Match]:
-    """Play many matches on this event loop, `at_once` of them at a time, and yield each as it ends."""
-    waiting = iter(matches)
-    running: set[asyncio.Task[Match]] = set()
-    try:
-        while True:
-            while len(running) < at_once and (entry := next(waiting, None)) is not None:
-                running.add(asyncio.create_task(aplay(*entry, time_limit=time_limit)))
-            if not running:
-                return
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                yield task.result()
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+def seated(match: Match, models: Places | None = None, people: Container[Seat] = ()) -> dict[Seat, Player]:
+    """The players of a match by the names it gives its seats, but for those where `people` sit. What is worth knowing
+    of them is noted in the match."""
+    players = {
+        seat: made(name, match.game, match.seed or 0, seat, models=models, match=match.id)
+        for seat, name in match.players.items()
+        if seat not in people
+    }
+    if notes := noted(players):
+        match.notes["models"] = notes
+    return players
 
 
 def _seat(match: Match, players: Mapping[Seat, Player], time_limit: float | None) -> None:

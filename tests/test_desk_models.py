@@ -153,6 +153,19 @@ def test_without_an_endpoint_the_lobby_says_how_to_get_one(tmp_path: Path, monke
             begun(hosted)
 
 
+def test_an_address_that_is_none_keeps_nobody_from_playing_without_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8080")
+    Replay(nl.batch("bargaining", "time", "time", n=1))
+    lobby = beside_a_model()
+    press(lobby, "Start the match")
+    assert "a base URL looks like" in text(lobby) and "localhost:8080" in text(lobby)
+    lobby._opponent.value = "linear"
+    press(lobby, "Start the match")
+    assert "a base URL" not in text(lobby)
+
+
 def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Path, server: Server) -> None:
     with hosting(tmp_path, briefing=told(server, "sk-wrong-1234567890")) as desk:
         lease = begun(desk)

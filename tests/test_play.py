@@ -14,7 +14,7 @@ from negolab.events import Rejected
 from negolab.game import Ask
 from negolab.match import Match
 from negolab.plan import Plan, derived
-from negolab.play import aplay, aplay_many, play
+from negolab.play import aplay, play
 from tests.games.ultimatum import Ultimatum
 
 GAME = Ultimatum()
@@ -71,45 +71,6 @@ def test_a_late_reply_is_rejected_as_time() -> None:
 def test_an_answer_that_is_no_text_is_rejected() -> None:
     match = play(Match(GAME, seed=1), {"A": Says(None, b"4", "4"), "B": Says("yes")})
     assert [e.invalid.codes for e in match.events if isinstance(e, Rejected)] == [("not_text",)] * 2
-
-
-class Counted(Says):
-    """Knows how many of its kind are thinking at once."""
-
-    thinking = most = 0
-
-    async def reply(self, told: AnyGame, ask: Ask) -> Any:
-        Counted.thinking += 1
-        Counted.most = max(Counted.most, Counted.thinking)
-        await asyncio.sleep(0.01)
-        Counted.thinking -= 1
-        return super().reply(told, ask)
-
-
-def test_many_matches_wait_at_the_same_time_up_to_the_limit() -> None:
-    async def run() -> list[Match]:
-        jobs = ((Match(GAME, seed=i), {"A": Counted("4"), "B": Says("yes")}) for i in range(40))
-        return [match async for match in aplay_many(jobs, at_once=10)]  # type: ignore[misc]
-
-    assert len(asyncio.run(run())) == 40
-    assert Counted.most == 10
-
-
-def test_a_failing_player_does_not_leave_the_others_running() -> None:
-    class Fails:
-        async def reply(self, told: AnyGame, ask: Ask) -> str:
-            raise RuntimeError("no credit")
-
-    async def run() -> None:
-        jobs = [
-            (Match(GAME, seed=1), {"A": Fails(), "B": Says("yes")}),
-            (Match(GAME), {"A": Slow("4"), "B": Slow("no")}),
-        ]
-        async for _ in aplay_many(jobs):  # type: ignore[arg-type]
-            pass
-
-    with pytest.raises(RuntimeError, match="no credit"):
-        asyncio.run(run())
 
 
 def test_seats_that_are_asked_at_once_answer_at_once() -> None:

@@ -19,7 +19,7 @@ from negolab.people.house import House, playing
 from negolab.people.room import Room, Unheard
 from negolab.people.rooms import Rooms
 from negolab.people.scenes import Answer
-from negolab.people.sitting import PERSON
+from negolab.people.sitting import LEFT, PERSON, STOPPED
 from negolab.people.visit import Visit
 from negolab.play import made
 from negolab.players.player import noted
@@ -94,14 +94,14 @@ class Desk:
 
     def stop(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Stop a branch; it is kept as far as it came."""
-        self._rooms.resume(self._sat(str(wanted.get("match")))).stop("stopped by the person")
+        self._rooms.resume(self._sat(str(wanted.get("match")))).stop(STOPPED)
         return self.branched(wanted)
 
     def _forked(self, wanted: Mapping[str, Any]) -> tuple[Match, dict[Seat, None]]:
         record, named = from_line(str(wanted.get("record"))), wanted.get("players")
         if not isinstance(named, dict) or set(named) != set(SEATS):
             raise ValueError("a branch needs a player for A and one for B")
-        match = Match.replay(record, id=record.id, notes=record.header.notes)
+        match = Match.replay(record)
         match.players = {seat: str(named[seat]) for seat in SEATS}
         people: dict[Seat, None] = {seat: None for seat in SEATS if match.players[seat] == PERSON}
         if len(people) > 1 or self._database.match(match.id) is not None:
@@ -155,7 +155,7 @@ class Desk:
         room, (seat,) = self._rooms.resume(sat), sat.people
         text, turn = act.get("text"), act.get("turn")
         if act.get("kind") == "leave":
-            room.stop("left by the person")
+            room.stop(LEFT)
             return self._answer(sat)
         if not isinstance(text, str) or type(turn) is not int:
             return self._answer(sat, unheard="A reply is a text.")

@@ -16,8 +16,8 @@ from negolab.people.endpoints import NONE
 from negolab.people.parts import Delay, Ending, Limits
 from negolab.people.room import Room
 from negolab.plan import derived
-from negolab.play import made
-from negolab.players.player import Places, Player, noted
+from negolab.play import made, seated
+from negolab.players.player import Places, Player
 from negolab.record import Record
 from negolab.store import Store
 
@@ -89,9 +89,7 @@ class Rooms:
     ) -> Room:
         """Keep a new match and open its room; `people` names the participant (or None) of each person's seat."""
         sat = Sat(match.id, study, treatment, practice, time.time(), None, dict(people))
-        players = self._players(match.record(), people)
-        if notes := noted(players):
-            match.notes["models"] = notes
+        players = seated(match, self._models, people)
         kept = match.record()
         ended = self.endings(sat, match.ended) if match.ended else {}
         self._database.add(

@@ -15,6 +15,8 @@ from negolab.record import Closing
 
 PERSON = "person"
 """What a person is called in a record."""
+LEFT, STOPPED = "left by the person", "stopped by the person"
+"""Why a match or a branch has no end of its own."""
 
 
 class Said(msgspec.Struct, frozen=True):

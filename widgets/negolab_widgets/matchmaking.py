@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -13,18 +12,17 @@ import ipywidgets as w
 from negolab import catalog
 from negolab.game import Seat, other
 from negolab.match import Match
-from negolab.people.briefing import briefed
 from negolab.people.client import Host, HostChair, Page
 from negolab.people.scenes import Playing
-from negolab.play import blocking, made
+from negolab.people.sitting import LEFT, PERSON
+from negolab.play import seated
 from negolab.players.player import MODEL as MODEL_PLAYER
-from negolab.players.player import noted
 from negolab.store import Store
 from negolab_widgets.following import behind, followed
+from negolab_widgets.nearby import Nearby
 from negolab_widgets.seat import HumanSeat, Seated
 from negolab_widgets.tables.controls import column, shown_if, warning
 
-LEFT = "left by the person"
 TITLES = {
     "balloon": "Balloon: agree on a set of items",
     "bargaining": "Bargaining: agree on a price",
@@ -76,18 +74,15 @@ class Local:
         self._out, self._ended = out, ended
         self._match: Match | None = None
         self._kept: set[str] = set()
-        self._endpoints = briefed("", (), None, os.environ).models()
+        self._nearby = Nearby()
 
     def sit(self, wish: Wish) -> w.Widget:
         game, across = catalog.load(wish.game, preset=wish.preset), other(wish.seat)
-        match = Match(game, seed=wish.seed, players={wish.seat: "person", across: wish.opponent})
-        opponent = made(wish.opponent, game, match.seed or 0, across, models=self._endpoints, match=match.id)
-        if notes := noted({across: opponent}):
-            match.notes["models"] = notes
+        match = Match(game, seed=wish.seed, players={wish.seat: PERSON, across: wish.opponent})
         table = HumanSeat(
             match,
             wish.seat,
-            {across: opponent},
+            seated(match, self._nearby, {wish.seat}),
             title=title(wish.game),
             keep=self._keep,
             thinker=model_of(wish.opponent),
@@ -96,7 +91,7 @@ class Local:
         return table
 
     def models(self) -> Sequence[dict[str, Any]]:
-        return blocking(self._endpoints.listed())
+        return self._nearby.listed()
 
     def resumed(self) -> w.Widget | None:
         return None

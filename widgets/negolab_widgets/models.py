@@ -21,6 +21,7 @@ class ModelChoice:
     def __init__(self, listed: Callable[[], Sequence[dict[str, Any]]]) -> None:
         self._listed = listed
         self._found: dict[str, dict[str, Any]] = {}
+        self._nowhere = NOWHERE
         self._url = w.Dropdown(description="Endpoint")
         self._model = w.Combobox(description="Model", placeholder="its name at the endpoint", ensure_option=False)
         self._form = w.Dropdown(description="It answers in", options=FORMS)
@@ -36,7 +37,10 @@ class ModelChoice:
         """Put the fields on the page; the endpoints are asked when they are shown first."""
         shown_if(self.widget, visible)
         if visible and not self._found:
-            self._found = {each["url"]: each for each in self._listed()}
+            try:
+                self._found = {each["url"]: each for each in self._listed()}
+            except ValueError as error:  # an address in the environment that is none
+                self._nowhere = str(error)
             self._url.options = list(self._found)
             self._url.value = next(iter(self._found), None)
             self._offer()
@@ -45,7 +49,7 @@ class ModelChoice:
         """The player's name, such as `llm:smollm2,form=schema`; `ValueError` if a model is missing."""
         model, more = self._model.value.strip(), self._more.value.strip().strip(",")
         if not self._found:
-            raise ValueError(NOWHERE)
+            raise ValueError(self._nowhere)
         if not model or "," in model:
             raise ValueError("Choose a model, or type the name that its endpoint has for it (without a comma).")
         first = self._url.value == next(iter(self._found))
@@ -54,7 +58,7 @@ class ModelChoice:
         return ",".join([*parts, *([] if first else [f"base_url={self._url.value}"])])
 
     def _offer(self) -> None:
-        found = self._found.get(self._url.value or "", {"names": [], "why": NOWHERE})
+        found = self._found.get(self._url.value or "", {"names": [], "why": self._nowhere})
         self._model.options = tuple(found["names"])
         if found["names"] and self._model.value not in found["names"]:
             self._model.value = found["names"][0]

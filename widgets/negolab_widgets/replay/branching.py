@@ -13,9 +13,8 @@ from negolab.game import SEATS, Seat
 from negolab.match import Match
 from negolab.people.room import Unheard
 from negolab.people.sitting import PERSON
-from negolab.play import made, play
+from negolab.play import made, play, seated
 from negolab.players.player import MODEL as MODEL_PLAYER
-from negolab.players.player import Player
 from negolab.record import Record
 from negolab_widgets import html
 from negolab_widgets.following import FAULT, behind
@@ -117,13 +116,13 @@ class Branching:
         slow = any(name.startswith(MODEL_PLAYER) for name in names.values())
         onward = self._onward if slow else self._here
         if people:
-            self._sit(onward, record, match, names)
+            self._sit(onward, record, match)
         elif slow:
-            self._go_on(record, match, names)
+            self._go_on(record, match)
         else:
-            self._play(record, match, self._here.players(match, names))
+            self._play(record, match)
 
-    def _play(self, parent: Record, match: Match, players: dict[Seat, Player]) -> None:
+    def _play(self, parent: Record, match: Match) -> None:
         replies = 0
 
         def watch(match: Match, events: Sequence[Event]) -> None:
@@ -132,14 +131,14 @@ class Branching:
             if replies >= MOST and match.ended is None:
                 match.abort(f"the branch had no end after {MOST} replies")
 
-        play(match, players, watch=watch)
+        play(match, seated(match), watch=watch)
         self._where.value = html.element("p", self._keep(parent, match.record()))
 
     def _named(self, chosen: str) -> str:
         return PERSON if chosen == YOU else self._models.name() if chosen == MODEL else chosen
 
-    def _go_on(self, parent: Record, match: Match, names: dict[Seat, str]) -> None:
-        task = behind(lambda: self._going(parent, match, names))
+    def _go_on(self, parent: Record, match: Match) -> None:
+        task = behind(lambda: self._going(parent, match))
         if task is None:
             raise ValueError("A branch with a language model needs a running event loop, as in a notebook.")
 
@@ -149,13 +148,13 @@ class Branching:
         self._leave = stop
         shown_if(self._stop, True)
 
-    async def _going(self, parent: Record, match: Match, names: dict[Seat, str]) -> None:
+    async def _going(self, parent: Record, match: Match) -> None:
         def told(replies: int) -> None:
             self._where.value = html.element("p", f"The branch goes on; replies so far: {replies}.", role="status")
 
         told(0)
         try:
-            branch = await self._onward.play(match, names, told)
+            branch = await self._onward.play(match, told)
             stopped = branch.events[-1]
             why = f" It was stopped: {stopped.reason}." if isinstance(stopped, Ended) and stopped.reason else ""
             self._where.value = html.element("p", self._keep(parent, branch) + why)
@@ -167,12 +166,12 @@ class Branching:
         finally:
             shown_if(self._stop, False)
 
-    def _sit(self, onward: Onward, parent: Record, match: Match, names: dict[Seat, str]) -> None:
+    def _sit(self, onward: Onward, parent: Record, match: Match) -> None:
         def over(branch: Record) -> str:
             self._leave = lambda: None
             return self._keep(parent, branch)
 
-        table, self._leave = onward.sit(match, names, over)
+        table, self._leave = onward.sit(match, over)
         self._table.children = [table]
 
 

@@ -10,22 +10,20 @@ from typing import Any, Protocol
 import ipywidgets as w
 
 from negolab.events import Event, Replied
-from negolab.game import SEATS, Seat, other
+from negolab.game import SEATS, other
 from negolab.match import Match
-from negolab.people.briefing import briefed
 from negolab.people.client import Host
 from negolab.people.room import recall
-from negolab.people.sitting import PERSON
-from negolab.play import aplay, blocking, made
-from negolab.players.player import Player, noted
+from negolab.people.sitting import LEFT, PERSON, STOPPED
+from negolab.play import aplay, seated
 from negolab.record import Record, from_line
-from negolab_widgets.matchmaking import LEFT, AtHost, model_of
+from negolab_widgets.matchmaking import AtHost, model_of
+from negolab_widgets.nearby import Nearby
 from negolab_widgets.places import DESK
 from negolab_widgets.seat import HumanSeat
 
 EVERY = 0.5
 """Seconds between two looks at a branch that the host plays."""
-STOPPED = "stopped by the person"
 Told = Callable[[int], None]
 """Called with the number of replies so far."""
 
@@ -36,19 +34,19 @@ Seated = tuple[w.Widget, Callable[[], None]]
 
 
 class Onward(Protocol):
-    """Plays branches. `names` are the players of the seats."""
+    """Plays branches, between the players that the match names."""
 
     def models(self) -> Sequence[dict[str, Any]]:
         """The endpoints there are, as `Endpoints.listed` tells of them."""
         ...
 
-    async def play(self, match: Match, names: dict[Seat, str], told: Told) -> Record:
+    async def play(self, match: Match, told: Told) -> Record:
         """Let `match` go on to its end, or until this is cancelled; what was played is returned either way."""
         ...
 
-    def sit(self, match: Match, names: dict[Seat, str], over: Over) -> Seated:
-        """A table for the person among `names`, and what leaves it. `over` is called with the branch when it has ended
-        and says where it is."""
+    def sit(self, match: Match, over: Over) -> Seated:
+        """A table for the person among its players, and what leaves it. `over` is called with the branch when it
+        has ended and says where it is."""
         ...
 
 
@@ -56,20 +54,13 @@ class Here:
     """In this process, with the keys of its environment."""
 
     def __init__(self) -> None:
-        self.endpoints = briefed("", (), None, os.environ).models()
+        self._nearby = Nearby()
 
     def models(self) -> Sequence[dict[str, Any]]:
-        return blocking(self.endpoints.listed())
+        return self._nearby.listed()
 
-    def players(self, match: Match, names: dict[Seat, str]) -> dict[Seat, Player]:
-        seed = match.seed or 0
-        found = {s: made(n, match.game, seed, s, models=self.endpoints, match=match.id) for s, n in names.items()}
-        if notes := noted(found):
-            match.notes["models"] = notes
-        return found
-
-    async def play(self, match: Match, names: dict[Seat, str], told: Told) -> Record:
-        players = self.players(match, names)
+    async def play(self, match: Match, told: Told) -> Record:
+        players = seated(match, self._nearby)
         recall(match, players)
 
         def watch(match: Match, _: Sequence[Event]) -> None:
@@ -83,9 +74,8 @@ class Here:
             match.abort(str(error) or type(error).__name__)
         return match.record()
 
-    def sit(self, match: Match, names: dict[Seat, str], over: Over) -> Seated:
-        (seat,) = (seat for seat in SEATS if names[seat] == PERSON)
-        across = other(seat)
+    def sit(self, match: Match, over: Over) -> Seated:
+        (seat,) = (seat for seat in SEATS if match.players[seat] == PERSON)
 
         def leave() -> None:
             if match.ended is None:
@@ -95,8 +85,8 @@ class Here:
         def keep(match: Match) -> str:
             return over(match.record())
 
-        players = self.players(match, {across: names[across]})
-        thinker = model_of(names[across])
+        players = seated(match, self._nearby, {seat})
+        thinker = model_of(match.players[other(seat)])
         return HumanSeat(match, seat, players, title="Branch", keep=keep, thinker=thinker), leave
 
 
@@ -110,8 +100,8 @@ class Away:
         found: Sequence[dict[str, Any]] = self._host.ask("/models")
         return found
 
-    async def play(self, match: Match, names: dict[Seat, str], told: Told) -> Record:
-        id = self._begin(match, names)["match"]
+    async def play(self, match: Match, told: Told) -> Record:
+        id = self._begin(match)["match"]
         try:
             while True:
                 await asyncio.sleep(EVERY)
@@ -122,8 +112,8 @@ class Away:
         except asyncio.CancelledError:
             return self._record(self._host.ask("/stop", match=id))
 
-    def sit(self, match: Match, names: dict[Seat, str], over: Over) -> Seated:
-        found = self._begin(match, names)
+    def sit(self, match: Match, over: Over) -> Seated:
+        found = self._begin(match)
 
         def ended(_: str) -> None:
             over(self._record(self._host.ask("/branched", match=found["match"])))
@@ -131,8 +121,10 @@ class Away:
         maker = AtHost(self._socket, ended)
         return maker.table(found), maker.leave
 
-    def _begin(self, match: Match, names: dict[Seat, str]) -> dict[str, str]:
-        begun: dict[str, str] = self._host.ask("/branch", record=match.record().to_line().decode(), players=names)
+    def _begin(self, match: Match) -> dict[str, str]:
+        begun: dict[str, str] = self._host.ask(
+            "/branch", record=match.record().to_line().decode(), players=match.players
+        )
         return begun
 
     @staticmethod
