@@ -44,6 +44,10 @@ BODIES = {
     "null": b'{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}',
     "inner": b'{"error": {"code": 502, "message": "Provider returned error"}}',
 }
+HUGE = 64
+"""Megabytes of an answer that is huge."""
+LATE = 0.0005
+"""Seconds by which an event loop wakes too late on average: its timer counts whole milliseconds, rounded up."""
 MIXED = ("drop", "429", "500", "503", "hang", "trickle", "cut", "json", "html", "empty", "null", "length")
 """The faults of `--mixed`, each as likely."""
 
@@ -52,7 +56,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """How it behaves: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and the
     `first` how many attempts of a body it can befall; `rate` answers a second out of a bucket of `burst` (0: no limit),
     and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields` of the
-    message, with or without `usage`; parameters that it `refuses`; the `key` that it wants."""
+    message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; whether what is huge is
+    `packed`."""
 
     latency: float = 0.05
     sigma: float = 0.0
@@ -67,6 +72,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     usage: bool = True
     refuses: list[str] = []
     key: str | None = None
+    packed: bool = False
 
 
 class Hostile:
@@ -81,14 +87,16 @@ class Hostile:
         self.answers: Counter[bytes] = Counter()
         self.faults: Counter[str] = Counter()
         self.running = self.peak = self.tokens_in = self.tokens_out = 0
-        self.began = 0.0
+        self.began = self.thought = 0.0
+        self.thoughts = 0
         self.last = 0.0
         self.level, self.filled = self.settings.burst, time.monotonic()
 
     # What came.
 
     async def counts(self, request: web.Request) -> web.Response:
-        """`answered_again` counts answers beyond the first to one body, `window` the seconds from first to last."""
+        """`answered_again` counts answers beyond the first to one body, `window` the seconds from first to last,
+        `latency` the mean from a request to its answer."""
         return web.json_response(
             {
                 "requests": self.came.total(),
@@ -102,6 +110,7 @@ class Hostile:
                 "input": self.tokens_in,
                 "output": self.tokens_out,
                 "window": self.last - self.began,
+                "latency": self.thought / self.thoughts if self.thoughts else 0.0,
             }
         )
 
@@ -121,16 +130,17 @@ class Hostile:
     # What goes.
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
+        came = time.monotonic()
         body = await request.read()
         self.running += 1
         self.peak = max(self.peak, self.running)
         try:
-            return await self._answered(request, body)
+            return await self._answered(request, body, came)
         finally:
             self.running -= 1
 
-    async def _answered(self, request: web.Request, body: bytes) -> web.StreamResponse:
-        self.last = time.monotonic()
+    async def _answered(self, request: web.Request, body: bytes, came: float) -> web.StreamResponse:
+        self.last = came
         self.began = self.began or self.last
         digest = blake2b(body, digest_size=16).digest()
         self.came[digest] += 1
@@ -151,11 +161,15 @@ class Hostile:
             if name in asked:
                 said = f"Unsupported parameter: '{name}' is not supported with this model."
                 return _error(400, {"message": said, "code": "unsupported_parameter", "param": name})
-        await asyncio.sleep(self._latency())
+        content, put, out = self._completion(asked, digest, fault)
+        await self._think(came)
+        if fault == "empty" or (fault not in BODIES and self.settings.usage):
+            self.tokens_in += put
+            self.tokens_out += out
         if fault in BODIES:
-            self._take(digest, 10, 2, fault == "empty")
-            return web.Response(body=BODIES[fault], content_type="text/html" if fault == "html" else "application/json")
-        content = self._completion(asked, digest, cut=fault == "length")
+            return web.Response(body=content, content_type="text/html" if fault == "html" else "application/json")
+        if fault == "huge":
+            return await self._endlessly(request, content)
         if fault in ("trickle", "cut"):
             return await self._slowly(request, content, fault == "cut")
         self.answers[digest] += 1
@@ -218,15 +232,35 @@ class Hostile:
             await asyncio.sleep(0.2)
         return response
 
+    async def _endlessly(self, request: web.Request, content: bytes) -> web.StreamResponse:
+        """An answer after more blanks than anybody should read, without its length; packed if that is understood."""
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        if self.settings.packed:
+            response.enable_compression()
+        await response.prepare(request)
+        for _ in range(HUGE):
+            await response.write(b" " * 2**20)
+        await response.write(content)
+        return response
+
+    async def _think(self, came: float) -> None:
+        """Wait until an answer is due, of which its own work is part."""
+        await asyncio.sleep(came + self._latency() - LATE - time.monotonic())
+        self.thought += time.monotonic() - came
+        self.thoughts += 1
+
     def _latency(self) -> float:
         settings = self.settings
         return settings.latency * (random.lognormvariate(0, settings.sigma) if settings.sigma else 1.0)
 
-    def _completion(self, asked: dict[str, Any], digest: bytes, cut: bool) -> bytes:
+    def _completion(self, asked: dict[str, Any], digest: bytes, fault: str | None) -> tuple[bytes, int, int]:
+        """The body of an answer, and its tokens in and out."""
+        if fault in BODIES:
+            return BODIES[fault], 10, 2
+        cut = fault == "length"
         text = said(self.settings.answer, asked, digest)
         put = sum(len(message["content"]) for message in asked["messages"]) // 4 + 4 * len(asked["messages"])
         out = len(text) // 4 + 1
-        self._take(digest, put, out, self.settings.usage)
         usage = {"prompt_tokens": put, "completion_tokens": out, "total_tokens": put + out}
         message = {"role": "assistant", "content": text[: len(text) // 2] if cut else text, **self.settings.fields}
         found = {
@@ -237,18 +271,13 @@ class Hostile:
             "choices": [{"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}],
             "usage": usage if self.settings.usage else None,
         }
-        return msgspec.json.encode(found)
-
-    def _take(self, digest: bytes, put: int, out: int, counted: bool) -> None:
-        if counted:
-            self.tokens_in += put
-            self.tokens_out += out
+        return msgspec.json.encode(found), put, out
 
     def _stranger(self, request: web.Request) -> bool:
         return self.settings.key is not None and request.headers.get("Authorization") != f"Bearer {self.settings.key}"
 
     def _unknown(self, request: web.Request) -> web.Response:
-        shown = request.headers.get("Authorization", "")
+        shown = request.headers.get("Authorization", "").removeprefix("Bearer ")
         return _error(401, {"message": f"Incorrect API key provided: {shown}.", "code": "invalid_api_key_format"})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import tracemalloc
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
@@ -117,7 +118,7 @@ def test_the_models_of_an_endpoint_are_listed(server: Server) -> None:
 
 # Faults that pass.
 
-PASSING = ["drop", "500", "503", "cut", "json", "html", "empty", "null", "inner"]
+PASSING = ["drop", "500", "503", "cut", "json", "html", "empty", "null", "inner", "huge"]
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -162,6 +163,19 @@ def test_all_faults_together_lose_no_call_and_answer_none_twice(server: Server) 
     counts = server.counts()
     assert counts["answered"] == counts["distinct"] == 300
     assert counts["answered_again"] == 0
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(server: Server, packed: bool) -> None:
+    server.set(faults={"huge": 1}, packed=packed)
+    tracemalloc.start()
+    try:
+        with pytest.raises(GameFailed, match=r"^no answer in one attempt; the last: the answer is longer than 8 MB$"):
+            ask(server, limits=Limits(attempts=1))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 3 * client.LONGEST
 
 
 # Failures.
@@ -442,3 +456,13 @@ def test_a_key_that_the_server_repeats_is_in_nothing_that_comes_back(server: Ser
     server.set(key=key, answer=f"my key is {key}", fields={"reasoning": key})
     answer = ask(server, keys={"OPENAI_API_KEY": key})
     assert answer.text == "my key is [key]" and key not in repr(answer)
+
+
+def test_a_key_that_the_server_repeats_is_in_no_error_even_where_its_words_are_cut(server: Server) -> None:
+    key = "azz-" + 400 * "0123456789"
+    server.set(key="another")
+    works: list[Callable[[Endpoint], Awaitable[object]]] = [Endpoint.names, lambda endpoint: endpoint.answer(call())]
+    for work in works:
+        with pytest.raises(RunFailed, match=r"Incorrect API key provided: \[key\]\.") as refused:
+            asking(server, work, keys={"OPENAI_API_KEY": key})
+        assert key[:20] not in str(refused.value)

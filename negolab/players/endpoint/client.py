@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+import ssl
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,9 +25,11 @@ CONNECT_SECONDS = 30.0
 IDLE_SECONDS = 4.0
 """A connection that was idle for longer is not used again: many servers close theirs after five seconds."""
 LISTING_SECONDS = 20.0
+LONGEST = 8 * 2**20
+"""Bytes of an answer: a long thought has a tenth of that, and what an endpoint sends has to fit into memory."""
 UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
 """What the package would tell every endpoint about this machine."""
-FAILURES = (openai.APIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError)
+FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError)
 """What the layers below raise where no answer came; some of aiohttp's own pass through all of them."""
 Error = TypeVar("Error", bound=BaseException)
 
@@ -48,7 +51,9 @@ class Client:
         # The scheduler bounds the calls at once, so the pool does not (0: no bound).
         limits = httpx2.Limits(max_connections=0, keepalive_expiry=IDLE_SECONDS)
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
-        self._pool = openai.DefaultAioHttpClient(limits=limits, timeout=timeout, follow_redirects=False)
+        # The system's certificates take 20 ms to read. Without encryption none is needed; without any, none is trusted.
+        trusted = True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._pool = openai.DefaultAioHttpClient(limits=limits, timeout=timeout, verify=trusted, follow_redirects=False)
         self._openai = openai.AsyncOpenAI(
             api_key="-",
             base_url=url,
@@ -57,7 +62,8 @@ class Client:
             default_headers=_headers(url, key),
             http_client=self._pool,
         )
-        self._chats = httpx2.URL(f"{str(self._openai.base_url).rstrip('/')}/chat/completions")
+        base = str(self._openai.base_url).rstrip("/")
+        self._chats, self._listing = httpx2.URL(f"{base}/chat/completions"), httpx2.URL(f"{base}/models")
         said = self._openai.default_headers
         self._said = httpx2.Headers({name: value for name, value in said.items() if isinstance(value, str)})
         self._timeout = {"timeout": timeout.as_dict()}
@@ -68,13 +74,16 @@ class Client:
         What the package would do anew for every call (half of a call's CPU) is done once: its address, headers and
         connections are used, its request is not built.
         """
-        request = httpx2.Request("POST", self._chats, headers=self._said, content=body, extensions=self._timeout)
-        return await self._within(seconds, self._pool.send(request))
+        return await self._sent(
+            httpx2.Request("POST", self._chats, headers=self._said, content=body, extensions=self._timeout), seconds
+        )
 
     async def names(self) -> list[str]:
         """The models that the endpoint lists; `RunFailed` if it lists none."""
         try:
-            came = await self._within(LISTING_SECONDS, self._openai.get("/models", cast_to=httpx2.Response))
+            came = await self._sent(
+                httpx2.Request("GET", self._listing, headers=self._said, extensions=self._timeout), LISTING_SECONDS
+            )
             if came.status != 200:
                 raise_for(came.status, came.headers, came.body, ())
             return [str(model["id"]) for model in msgspec.json.decode(came.body)["data"]]
@@ -83,15 +92,17 @@ class Client:
         except (msgspec.DecodeError, LookupError, TypeError):
             raise RunFailed(f"{self.url} lists no models: its answer is no list of them") from None
 
-    async def _within(self, seconds: float, asking: Awaitable[httpx2.Response]) -> Came:
+    async def _sent(self, request: httpx2.Request, seconds: float) -> Came:
         # The package's own time-outs are for each read: a trickle would outlive them.
         try:
             async with asyncio.timeout(seconds):
-                response = await asking
+                response = await self._pool.send(request, stream=True)
+                try:
+                    body = await _read(response)
+                finally:
+                    await response.aclose()
             # A server may repeat the key that it was sent, in an error or an answer: it stops here.
-            return Came(response.status_code, response.headers, self._key.hidden_in_bytes(response.content))
-        except openai.APIStatusError as error:
-            return Came(error.status_code, error.response.headers, error.response.content)
+            return Came(response.status_code, response.headers, self._key.hidden_in_bytes(body))
         except TimeoutError:
             raise Silent(f"no answer within {seconds:g} s", free=False) from None
         except FAILURES as error:
@@ -100,6 +111,17 @@ class Client:
     async def close(self) -> None:
         """End all connections."""
         await self._openai.close()
+
+
+async def _read(response: httpx2.Response) -> bytes:
+    """All of a body, unpacked; `Broken` for one that is too long. What is not read by then never will be."""
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > LONGEST:
+            raise Broken(f"the answer is longer than {LONGEST // 2**20} MB")
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _headers(url: str, key: Key) -> dict[str, Any]:

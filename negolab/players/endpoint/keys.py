@@ -44,7 +44,7 @@ class Key:
 
     def hidden_in(self, text: str) -> str:
         """The text without this key and without anything else that looks like one."""
-        if len(self._value) >= 6 and self._value != NO_KEY:
+        if len(self._value) >= 6:
             text = text.replace(self._value, HIDDEN)
         return _LOOKS_LIKE_ONE.sub(HIDDEN, text)
 
