@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from negolab.disk import written
 
 FILE = "manifest.json"
 _LONGEST = 60
@@ -58,15 +59,4 @@ def _short(value: Any) -> str:
 
 def write(folder: Path, manifest: dict[str, Any]) -> None:
     """Write all of it or nothing, also if the power fails."""
-    draft = folder / f"{FILE}.tmp"
-    with draft.open("wb") as out:
-        out.write(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(folder / FILE)
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        there = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(there)
-        finally:
-            os.close(there)
+    written(folder / FILE, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")

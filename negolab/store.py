@@ -15,6 +15,7 @@ import filelock
 import msgspec
 
 from negolab import manifest
+from negolab.disk import synced
 from negolab.record import Record, from_line
 
 FILE = "records.jsonl"
@@ -132,6 +133,7 @@ class Store:
                 os.fsync(file.fileno())
         os.close(self._out)
         rest.replace(self.file)
+        synced(self.folder)
         self._out = _appending(self.file)
         return gone
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from negolab.players.endpoint.account import Account
 from negolab.players.endpoint.budget import STEPS, Budget, Worth
@@ -172,6 +174,30 @@ def test_what_was_spent_outlives_a_kill_and_is_never_less_than_the_truth(tmp_pat
     assert after.spent_tokens >= 3000
     after.close()
     assert Budget(usd=1, account=Account(tmp_path)).spent == after.spent
+
+
+@pytest.mark.parametrize("cap", [{"usd": 1000.0}, {"tokens": 10**9}, {"usd": 1000.0, "tokens": 10**9}])
+def test_the_disk_is_not_asked_for_each_call_whatever_the_cap_is_in(tmp_path: Path, cap: dict[str, Any]) -> None:
+    writes: list[int] = []
+
+    class Counting(Account):
+        @override
+        def write(self, pico: int, tokens: int) -> None:
+            writes.append(tokens)
+            super().write(pico, tokens)
+
+    async def spend() -> Budget:
+        budget = Budget(**cap, account=Counting(tmp_path))
+        for _ in range(2000):
+            await budget.reserve(Worth(PICO // 100, 500))
+            budget.settle(Worth(PICO // 100, 500), Worth(PICO // 100, 500))
+        return budget
+
+    spent = asyncio.run(spend())
+    assert len(writes) <= 100
+    after = Account(tmp_path)
+    assert spent.spent * PICO <= after.pico <= 1.1 * spent.spent * PICO + 1000 * PICO / STEPS
+    assert spent.spent_tokens <= after.tokens <= 1.1 * spent.spent_tokens + 10**9 / STEPS
 
 
 def test_an_account_that_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:

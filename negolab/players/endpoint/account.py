@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
+from negolab.disk import written
 from negolab.players.endpoint.failures import RunFailed
 
 FILE = "spent.json"
@@ -37,13 +37,8 @@ class Account:
 
     def write(self, pico: int, tokens: int) -> None:
         """On the disk when this returns; `RunFailed` if it cannot be written, because then no cap could be kept."""
-        draft = self._file.with_suffix(".tmp")
         try:
-            with draft.open("wb") as out:
-                out.write(msgspec.json.encode(_Written(pico, tokens)) + b"\n")
-                out.flush()
-                os.fsync(out.fileno())
-            draft.replace(self._file)
+            written(self._file, msgspec.json.encode(_Written(pico, tokens)) + b"\n")
         except OSError as error:
             raise RunFailed(f"{self._file}: what is spent cannot be noted: {error.strerror}") from None
         self.pico, self.tokens = pico, tokens

@@ -14,6 +14,8 @@ from negolab.players.endpoint.prices import PICO, dollars
 
 STEPS = 100
 """Into so many parts a cap is divided: what is spent is announced a part at a time."""
+GROWTH = 10
+"""Where there is no cap, what is announced grows by such a part of itself."""
 
 
 class Worth(NamedTuple):
@@ -149,10 +151,14 @@ class Budget:
         held = self._held.plus(worst)
         announced = self._spent.plus(held)
         if self._account is not None and not self._account.covers(*announced):
-            # A step further than needed, so that the disk is not asked for each call.
-            steps = Worth(*((cap or 0) // STEPS for cap in self._cap))
-            self._account.write(*announced.plus(steps))
+            # Further than needed, so that the disk is not asked for each call.
+            self._account.write(*announced.plus(self._ahead(announced)))
         self._held = held
+
+    def _ahead(self, announced: Worth) -> Worth:
+        """How much more is announced: a part of the cap, and of what has none a part of what there is already."""
+        kinds = zip(self._cap, announced, strict=True)
+        return Worth(*(total // GROWTH if cap is None else cap // STEPS for cap, total in kinds))
 
     def _fits(self, worst: Worth) -> bool:
         return self._below(self._spent.plus(self._held).plus(worst))
