@@ -425,6 +425,30 @@ def test_patience_with_a_silent_endpoint_ends_the_run_in_one_line() -> None:
     assert took == pytest.approx(20, abs=0.01)
 
 
+def test_an_endpoint_that_answers_after_patience_was_over_is_used_as_before() -> None:
+    async def silence() -> None:
+        outage = Outage("http://x/v1", asyncio.get_running_loop().time, patience=20)
+        way = lane(outage, at_once=1)
+        going = Pass(now(), now(), 0)
+        await way.enter(going)
+        way.silent(going, "no answer")
+        way.leave(going)
+        assert way.seconds(60) == 20
+        await asyncio.sleep(30)
+        assert outage.lost is not None
+        tries = Pass(now(), now(), 0)
+        await way.enter(tries)
+        assert way.seconds(60) == 60
+        way.answered(tries, None)
+        assert outage.lost is None
+        waiting = asyncio.create_task(way.enter(Pass(now(), now(), 0)))
+        await asyncio.sleep(1)
+        way.leave(tries)
+        await waiting
+
+    run(silence())
+
+
 def test_the_next_call_tries_when_the_one_that_tried_is_taken_back() -> None:
     async def silence() -> None:
         outage = Outage("http://x/v1", asyncio.get_running_loop().time)

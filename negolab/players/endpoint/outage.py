@@ -52,8 +52,8 @@ class Outage:
             self._trying = who
 
     def left(self) -> float | None:
-        """Seconds of patience that are left to a call that tries; None: no bound."""
-        if not self.down or self._patience is None:
+        """Seconds of patience that are left to a call that tries; None: no bound, as when patience is over."""
+        if not self.down or self.lost or self._patience is None:
             return None
         return max(0.05, self._began + self._patience - self._clock())
 
@@ -62,7 +62,7 @@ class Outage:
         self.heard_at = self._clock()
         if not self.down:
             return
-        self.down, self._trying, self._wait = False, None, FIRST
+        self.down, self.lost, self._trying, self._wait = False, None, None, FIRST
         self._stop_clock()
         self._told(f"{self._url} answers again after {self._clock() - self._began:.0f} s")
         self._look()
@@ -71,7 +71,7 @@ class Outage:
         """A call could not reach the endpoint, or nothing at all came back."""
         now = self._clock()
         if not self.down:
-            self.down, self.lost, self._began, self._wait = True, None, now, FIRST
+            self.down, self._began, self._wait = True, now, FIRST
             self._start_clock()
         elif self._trying is who:
             self._wait = min(LONGEST, 2 * self._wait)
