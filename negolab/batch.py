@@ -6,10 +6,11 @@ import asyncio
 import os
 import platform
 from collections.abc import Callable, Collection
+from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -18,11 +19,12 @@ from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.match import Match
 from negolab.plan import Pairing, Plan, plan_of
-from negolab.play import blocking, made, play
+from negolab.play import made, play, seated
 from negolab.players.endpoint.limits import Limits
 from negolab.players.endpoint.models import Models
 from negolab.players.endpoint.prices import Prices
 from negolab.players.player import MODEL, Places
+from negolab.progress import Stopped
 from negolab.record import Record
 from negolab.run import AT_ONCE, Run
 from negolab.store import Store
@@ -54,9 +56,8 @@ def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, s
 def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
     """Deal and play one game of a batch, with players made for it alone."""
     match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
-    seats = {seat: made(name, game, pairing.seed, seat) for seat, name in pairing.players.items()}
     try:
-        return play(match, seats)
+        return play(match, seated(match))
     except Exception as error:
         raise RuntimeError(
             f"game {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
@@ -96,7 +97,7 @@ def run(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        blocking(made.play())
+        asyncio.run(made.play())
     else:
         made.start()
     return made
@@ -114,12 +115,16 @@ def opened(
 ) -> Run:
     """A run in its folder, with its manifest written, before its first call. The run closes what was opened for it.
     `ValueError` if the folder holds another run."""
-    store, heard, closing = Store(folder), list[Callable[[str], None]](), list[Callable[[], Any]]()
-    closing.append(store.close)
-    try:
+    if unknown := set(retry) - set(get_args(Stopped)):
+        raise ValueError(f"retry names {' and '.join(get_args(Stopped))}, not {', '.join(sorted(unknown))}")
+    heard: list[Callable[[str], None]] = []
+    closing = AsyncExitStack()
+    with ExitStack() as held:
+        store = Store(folder)
+        held.callback(store.close)
         models: Models | Places | None = None if isinstance(wiring, Wiring) else wiring
         if isinstance(wiring, Wiring) and _asks_models(plan):
-            models = _wired(wiring, store, heard, closing)
+            models = _wired(wiring, store, heard, held)
             at_once = 2 * wiring.limits.at_once if at_once is None else at_once
         players = _lineup(game, plan, models)
         store.claim(plan, players, **_about(wiring, models, players))
@@ -134,11 +139,9 @@ def opened(
             game_seconds=game_seconds,
             closing=closing,
         )
-    except BaseException:
-        for close in closing:
-            if close != getattr(models, "close", None):  # nothing was connected yet
-                close()
-        raise
+        closing.push(held.pop_all())
+        if isinstance(wiring, Wiring) and isinstance(models, Models):
+            closing.push_async_callback(models.close)
     heard.append(made.tell)
     return made
 
@@ -147,28 +150,26 @@ def _asks_models(plan: Plan) -> bool:
     return any(name.startswith(MODEL) for name in (plan.a, plan.b))
 
 
-def _wired(
-    wiring: Wiring, store: Store, heard: list[Callable[[str], None]], closing: list[Callable[[], Any]]
-) -> Models:
+def _wired(wiring: Wiring, store: Store, heard: list[Callable[[str], None]], held: ExitStack) -> Models:
     """The models of a run: what it paid for before it was stopped counts towards its budget."""
     from negolab.players.cache import Cache, place  # a quarter of a second to import
     from negolab.players.endpoint.account import Account
     from negolab.players.endpoint.budget import Budget
 
     kept = Cache(store.folder / "answers.db" if wiring.private else place(), run=store.run)
-    closing.insert(0, kept.close)
+    held.callback(kept.close)
     budget = None
     if wiring.usd is not None or wiring.tokens is not None:
         paid, account = kept.spent(), Account(store.folder)
         budget = Budget(usd=wiring.usd, tokens=wiring.tokens, spent=paid.usd, spent_tokens=paid.tokens, account=account)
-        closing.insert(0, budget.close)
+        held.callback(budget.close)
     named = {} if wiring.base_url is None else {_ADDRESS: wiring.base_url}
 
     def tell(line: str) -> None:
         for hear in heard:
             hear(line)
 
-    models = Models(
+    return Models(
         kept=kept,
         budget=budget,
         limits=wiring.limits,
@@ -176,8 +177,6 @@ def _wired(
         tell=tell,
         prices=wiring.prices,
     )
-    closing.insert(0, models.close)
-    return models
 
 
 def _lineup(game: AnyGame, plan: Plan, models: Places | None) -> dict[str, dict[str, Any]]:

@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-from negolab.catalog import AnyGame
-from negolab.game import Ask, Malformed, Reply
+from negolab.players.endpoint.counted import CLOCK
 from negolab.players.endpoint.failures import GameTimedOut
-from negolab.players.player import Player
 
 
 class Clock:
-    """What is left to one game. Without a limit it does nothing."""
+    """What is left to one game. It stands still while anything holds it: a pause of the run, a silent endpoint, a seat
+    that waits in line."""
 
-    def __init__(self, timeout: asyncio.Timeout | None) -> None:
+    def __init__(self, timeout: asyncio.Timeout) -> None:
         self._timeout = timeout
-        self._left: float | None = None
-
-    def give_back(self, seconds: float) -> None:
-        """Let a wait that was not the game's own not count."""
-        if self._timeout is not None and (when := self._timeout.when()) is not None:
-            self._timeout.reschedule(when + seconds)
-        elif self._left is not None:
-            self._left += seconds
+        self._left = 0.0
+        self._held = 0
+        self.over = False
+        """Whether its game is; a seat that was dropped may still tell it to go on."""
 
     def stop(self) -> None:
         """Stand still."""
-        if self._timeout is not None and (when := self._timeout.when()) is not None:
+        self._held += 1
+        if self._held == 1 and self._runs() and (when := self._timeout.when()) is not None:
             self._left = when - asyncio.get_running_loop().time()
             self._timeout.reschedule(None)
 
     def go(self) -> None:
-        """Go on where it stopped."""
-        if self._timeout is not None and self._left is not None:
+        """Go on where it stopped, unless something else holds it."""
+        self._held -= 1
+        if self._held == 0 and self._runs():
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
-            self._left = None
+
+    def _runs(self) -> bool:
+        return not (self.over or self._timeout.expired())
 
 
 class Clocks:
@@ -52,20 +49,23 @@ class Clocks:
         self._still = False
 
     @asynccontextmanager
-    async def game(self) -> AsyncIterator[Clock]:
-        """One game's clock; `GameTimedOut` when it has run down."""
+    async def game(self) -> AsyncIterator[None]:
+        """Limit what happens inside, one game; `GameTimedOut` when its clock has run down."""
         if self.seconds is None:
-            yield Clock(None)
+            yield
             return
         try:
             async with asyncio.timeout(self.seconds) as timeout:
                 clock = Clock(timeout)
                 self._clocks.add(clock)
+                before = CLOCK.set(clock)
                 if self._still:
                     clock.stop()
                 try:
-                    yield clock
+                    yield
                 finally:
+                    CLOCK.reset(before)
+                    clock.over = True
                     self._clocks.discard(clock)
         except TimeoutError:
             if not timeout.expired():
@@ -78,21 +78,3 @@ class Clocks:
             self._still = still
             for clock in self._clocks:
                 clock.stop() if still else clock.go()
-
-
-class Seated:
-    """A player in a run: waits while that is paused; time it spent in a queue does not count against its game."""
-
-    def __init__(self, who: Player, is_open: asyncio.Event, clock: Clock) -> None:
-        self._who, self._open, self._clock = who, is_open, clock
-
-    async def reply(self, told: AnyGame, ask: Ask) -> Any:
-        await self._open.wait()
-        reply = self._who.reply(told, ask)
-        if inspect.isawaitable(reply):
-            reply = await reply
-        said = reply.reply if isinstance(reply, Malformed) else reply
-        usage = said.usage if isinstance(said, Reply) else None
-        if usage and usage.get("queued"):
-            self._clock.give_back(usage["queued"])
-        return reply

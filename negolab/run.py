@@ -6,19 +6,20 @@ import asyncio
 import gc
 import inspect
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from negolab.catalog import AnyGame
-from negolab.clock import Clock, Clocks, Seated
-from negolab.game import Seat
+from negolab.clock import Clocks
+from negolab.game import Ask, Seat
 from negolab.match import Match
 from negolab.plan import Pairing, Plan
-from negolab.play import aplay, made, play
+from negolab.play import aplay, play, seated
 from negolab.players.endpoint.failures import BudgetReached, GameFailed, GameTimedOut, RunFailed
 from negolab.players.endpoint.models import Models
-from negolab.players.player import Places, Player, noted
+from negolab.players.player import Places, Player
 from negolab.progress import Count, Phase, Progress, Stopped, of_models, silent
 from negolab.record import Record
 from negolab.store import STOPPED, Store, iterate
@@ -54,17 +55,19 @@ class Run:
         models: Models | Places | None = None,
         at_once: int = AT_ONCE,
         game_seconds: float | None = None,
-        closing: Sequence[Callable[[], Any]] = (),
+        closing: AsyncExitStack | None = None,
     ) -> None:
-        """`closing` is called, and awaited, when the run is over or was stopped."""
+        """`closing` is closed when the run is over or was stopped."""
         if type(at_once) is not int or at_once < 1:
             raise ValueError(f"at_once must be a whole number of games above 0, not {at_once!r}")
         self.game, self.plan, self.models, self.at_once = game, plan, models, at_once
         self.folder = store.folder
         self._said: tuple[str, float] = ("", 0.0)
-        self._store, self._closing = store, closing
+        self._store, self._closing = store, closing or AsyncExitStack()
         self._clocks = Clocks(game_seconds)
-        self._there = store.stopped()
+        found = store.stopped()
+        # The folder may hold more games than this plan has by now.
+        self._there = {pairing.id: found[pairing.id] for pairing in plan.pairings() if pairing.id in found}
         self._count = Count(self._there.values())
         self._phase: Phase = "playing"
         self._dropped = False
@@ -167,35 +170,23 @@ class Run:
         """Play what is missing."""
         self._began = time.monotonic()
         try:
-            missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._there)
-            await (self._crowd(missing) if self._talks() else self._alone(missing))
+            async with self._closing:
+                missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._there)
+                await (self._crowd(missing) if self._talks() else self._alone(missing))
         except RunFailed as error:
-            self._failure = error
+            self._failure = self._failure or error
         finally:
-            await self._close()
+            self._took = time.monotonic()
+            self._workers = []
+            self._turn("done" if self.progress.over >= self.plan.n else "stopped")
         if self._failure is not None:
             raise self._failure
         return self.progress
 
-    async def _close(self) -> None:
-        self._took = time.monotonic()
-        self._workers = []
-        for close in self._closing:
-            closed = close()
-            if inspect.isawaitable(closed):
-                await closed
-        self._turn("done" if self.progress.over >= self.plan.n else "stopped")
-
     def _talks(self) -> bool:
         """Whether a player has to be waited for."""
-        first = next(self.plan.pairings())
-        return any(inspect.iscoroutinefunction(who.reply) for who in self._seats(first).values())
-
-    def _seats(self, pairing: Pairing) -> dict[Seat, Player]:
-        return {
-            seat: made(name, self.game, pairing.seed, seat, models=self.models, match=pairing.id)
-            for seat, name in pairing.players.items()
-        }
+        _, seats = self._dealt(next(self.plan.pairings()))
+        return any(map(_waits, seats.values()))
 
     async def _alone(self, missing: Iterator[Pairing]) -> None:
         """Scripted games, one after the other: no task and no wait, but a turn for the event loop now and then."""
@@ -211,13 +202,16 @@ class Run:
                 await asyncio.sleep(0)
                 await self._open.wait()
                 until = time.monotonic() + _SLICE
-            if self._phase != "playing" or self._dropped:
+            if self._phase != "playing":
                 return
 
     async def _crowd(self, missing: Iterator[Pairing]) -> None:
         """Games of players that are waited for, `at_once` of them at the same time."""
         size = min(self.at_once, self.plan.n)
-        self._workers = [asyncio.create_task(self._work(missing)) for _ in range(size)]
+        for _ in range(size):
+            self._workers.append(asyncio.create_task(self._work(missing)))
+            # The first question leaves before the last of the first games is dealt.
+            await asyncio.sleep(0)
         listening = asyncio.create_task(self._listen())
         # What is there already stays: the collector need not look at it again and again (a tenth of the time).
         gc.freeze()
@@ -261,8 +255,8 @@ class Run:
         match, seats = self._dealt(pairing)
         self._count.playing += 1
         try:
-            async with self._clocks.game() as clock:
-                await aplay(match, {seat: self._seated(who, clock) for seat, who in seats.items()})
+            async with self._clocks.game():
+                await aplay(match, {s: _Held(who, self._open) if _waits(who) else who for s, who in seats.items()})
         except RunFailed:
             raise
         except GameTimedOut as error:
@@ -276,13 +270,8 @@ class Run:
         self._keep(match)
 
     def _dealt(self, pairing: Pairing) -> tuple[Match, dict[Seat, Player]]:
-        seats = self._seats(pairing)
-        notes = noted(seats)
-        about = {"models": notes} if notes else {}
-        return Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players, notes=about), seats
-
-    def _seated(self, who: Player, clock: Clock) -> Player:
-        return Seated(who, self._open, clock) if inspect.iscoroutinefunction(who.reply) else who
+        match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
+        return match, seated(match, self.models)
 
     def _keep(self, match: Match) -> None:
         """A game is over: keep it, count it, and stop if too many have gone wrong in the same way."""
@@ -305,3 +294,20 @@ class Run:
 def _stop(match: Match, how: Stopped, reason: str) -> None:
     match.notes[STOPPED] = how
     match.abort(reason or how)
+
+
+class _Held:
+    """A player that is asked nothing while the run is paused."""
+
+    def __init__(self, who: Player, is_open: asyncio.Event) -> None:
+        self._who, self._open = who, is_open
+
+    async def reply(self, told: AnyGame, ask: Ask) -> Any:
+        await self._open.wait()
+        reply = self._who.reply(told, ask)
+        return await reply if inspect.isawaitable(reply) else reply
+
+
+def _waits(who: Player) -> bool:
+    """Whether it has to be waited for."""
+    return inspect.iscoroutinefunction(who.reply)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tracemalloc
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,18 @@ import negolab as nl
 from negolab import manifest
 from negolab.analysis import summary, tables
 from negolab.batch import Wiring, opened
+from negolab.events import Replied
 from negolab.match import differences
 from negolab.plan import plan_of
 from negolab.players.cache import Cache
 from negolab.players.endpoint.call import Answer, Call, Usage
+from negolab.players.endpoint.counted import uncounted
 from negolab.players.endpoint.failures import BudgetReached, GameFailed, GameTimedOut, RunFailed
 from negolab.players.endpoint.models import Models
 from negolab.progress import ALIKE
 from negolab.record import Record
 from negolab.run import Run
+from negolab.store import Store
 from tests.endpoint_server import said
 
 GAME = nl.load("bargaining")
@@ -184,14 +188,56 @@ def test_a_game_has_a_time_limit(tmp_path: Path) -> None:
     assert [r.id[-1] for r in records if r.header.notes.get("stopped") == "timed out"] == ["1"]
 
 
-def test_time_in_a_queue_is_given_back_to_the_game(tmp_path: Path) -> None:
-    class Queue(Fake):
-        async def answer(self, call: Call) -> Answer:
-            await asyncio.sleep(0.4)
-            return msgspec.structs.replace(await super().answer(call), queued=0.4)
+@pytest.mark.parametrize("seconds", [0.3, 1.5])
+def test_time_in_line_is_no_time_of_the_game(tmp_path: Path, seconds: float) -> None:
+    async def in_line(call: Call) -> None:
+        with uncounted():
+            await asyncio.sleep(seconds if fake.calls <= 8 else 0)
 
-    records = played(tmp_path, Queue(), n=2, game_seconds=2)
+    fake = Fake(in_line)
+    records = played(tmp_path, fake, n=1, game_seconds=1)
     assert all(len(r.events) > 10 and "stopped" not in r.header.notes for r in records)
+
+
+def test_a_game_that_waited_in_line_can_still_run_out_of_time(tmp_path: Path) -> None:
+    async def slow(call: Call) -> None:
+        with uncounted():
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.2)
+
+    (record,) = played(tmp_path, Fake(slow), n=1, game_seconds=0.5)
+    assert record.header.notes["stopped"] == "timed out"
+    assert sum(isinstance(event, Replied) for event in record.events) == 2
+
+
+def test_a_smaller_plan_counts_its_own_games_only(tmp_path: Path) -> None:
+    played(tmp_path, Fake(), n=8)
+    again = run(tmp_path, Fake(), n=4)
+    asyncio.run(again.play())
+    assert (again.progress.over, again.progress.games, again.progress.phase) == (4, 4, "done")
+    assert len(nl.read(tmp_path)) == 8
+
+
+def test_what_cannot_be_closed_stops_neither_the_rest_nor_the_news(tmp_path: Path) -> None:
+    closed = []
+
+    def fails() -> None:
+        raise RunFailed("the disk is full")
+
+    closing = AsyncExitStack()
+    closing.callback(closed.append, "last")
+    closing.callback(fails)
+    store = Store(tmp_path)
+    going = Run(GAME, plan_of(GAME, LLM, LLM, n=2), store, models=Fake(), closing=closing)
+    with pytest.raises(RunFailed, match="the disk is full"):
+        asyncio.run(going.play())
+    store.close()
+    assert closed == ["last"] and going.progress.phase == "done" and going.progress.failure == "the disk is full"
+
+
+def test_what_is_retried_is_named_as_records_name_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="failed and timed out, not timeout"):
+        run(tmp_path, Fake(), retry={"timeout"})
 
 
 def test_a_run_does_not_burn_through_its_games_when_all_fail_alike(tmp_path: Path) -> None:

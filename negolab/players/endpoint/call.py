@@ -40,6 +40,11 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     cached: int | None = None
     reasoning: int | None = None
 
+    @property
+    def total(self) -> int | None:
+        """Tokens of input and output together; None unless the endpoint counted both."""
+        return None if self.input is None or self.output is None else self.input + self.output
+
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What came back. `text` is as it was sent, reasoning apart; `finish` is the endpoint's reason to stop: "stop",
@@ -61,19 +66,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class Answers(Protocol):
-    """Whatever answers calls: an `Endpoint`, or a fake in a test."""
-
-    async def answer(self, call: Call) -> Answer:
-        """`GameFailed` if this game cannot go on, `RunFailed` if no game can."""
-        ...
-
-
 class Kept(Protocol):
     """Where answers are kept, so that none is paid twice."""
 
     def find(self, endpoint: str, call: Call) -> Answer | None:
-        """The answer that was kept for this repetition of the call, with `replayed` set."""
+        """The answer that was kept for this repetition of the call; `replayed` is set if another run paid for it."""
         ...
 
     async def keep(self, endpoint: str, call: Call, answer: Answer) -> None:

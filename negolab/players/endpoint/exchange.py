@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from negolab.players.endpoint.budget import Worth
 from negolab.players.endpoint.call import Answer, Call, Usage
 from negolab.players.endpoint.completion import Completion, read
+from negolab.players.endpoint.counted import uncounted
 from negolab.players.endpoint.dialect import Dialect, body, most_output
 from negolab.players.endpoint.failures import GameFailed, RunFailed
 from negolab.players.endpoint.lane import Lane, Pass
@@ -27,7 +29,7 @@ LONG = 30.0
 
 
 class Exchange:
-    """Sends a call, again where that helps, and returns its answer. `GameFailed` and `RunFailed` as `Answers` says."""
+    """Sends a call, again where that helps, and returns its answer. `GameFailed` and `RunFailed` as `Place` says."""
 
     def __init__(self, call: Call, dialect: Dialect, lane: Lane, client: Client, terms: Terms) -> None:
         self._call = call
@@ -76,17 +78,14 @@ class Exchange:
         await asyncio.sleep(wait)
 
     async def _attempt(self) -> Answer:
-        asked = self._loop.time()
-        await self._lane.enter(self._pass)
+        await self._in_line(self._lane.enter(self._pass))
         try:
             budget = self._terms.budget
             if budget is None:
-                self._queued += self._loop.time() - asked
                 return (await self._sent(Worth()))[0]
             # Until the endpoint has said what an attempt took, the worst is assumed.
             took = worst = self._terms.worst(self._price, self._params, len(self._body))
-            await budget.reserve(worst)
-            self._queued += self._loop.time() - asked
+            await self._in_line(budget.reserve(worst))
             try:
                 answer, took = await self._sent(worst)
                 return answer
@@ -101,6 +100,12 @@ class Exchange:
         finally:
             self._lane.leave(self._pass)
 
+    async def _in_line(self, turn: Awaitable[None]) -> None:
+        asked = self._loop.time()
+        with uncounted():
+            await turn
+        self._queued += self._loop.time() - asked
+
     async def _sent(self, worst: Worth) -> tuple[Answer, Worth]:
         """Send once; tell lane and sums how it went."""
         self._attempts += 1
@@ -113,10 +118,8 @@ class Exchange:
             self._lane.heard()
             raise
         latency = self._loop.time() - began
-        usage = completion.usage
-        known = usage.input is not None and usage.output is not None
-        self._lane.answered(self._pass, (usage.input or 0) + (usage.output or 0) if known else None)
-        return self._answer(completion, request_id, latency), worth(self._price, usage, worst)
+        self._lane.answered(self._pass, completion.usage.total)
+        return self._answer(completion, request_id, latency), worth(self._price, completion.usage, worst)
 
     async def _received(self) -> tuple[Completion, str | None]:
         came = await self._client.complete(self._body, self._lane.seconds(self._terms.limits.call_seconds))
@@ -151,7 +154,7 @@ class Exchange:
             cost = self._price.of(trouble.paid) if self._price else None
             self._lost += cost or 0
             self._terms.tally.failed(trouble.paid, cost)
-        self._terms.tally.lost += not trouble.free and not _counted(trouble.paid)
+        self._terms.tally.lost += not trouble.free and (trouble.paid is None or trouble.paid.total is None)
 
     def _taken(self, trouble: Trouble, worst: Worth) -> Worth:
         """What a lost attempt takes from the budget: what the endpoint counted, else the worst case, unless nothing
@@ -177,7 +180,3 @@ class Exchange:
         )
         self._terms.tally.answered(answer, cost)
         return answer
-
-
-def _counted(usage: Usage | None) -> bool:
-    return usage is not None and usage.input is not None and usage.output is not None

@@ -67,7 +67,8 @@ class Terms:
 
 def worth(price: Price | None, usage: Usage, worst: Worth) -> Worth:
     """What an answer took; where the endpoint did not count, the worst case."""
-    if usage.input is None or usage.output is None:
+    total = usage.total
+    if total is None:
         return worst
     cost = price.of(usage) if price else None
-    return Worth(cost or 0, usage.input + usage.output)
+    return Worth(cost or 0, total)
