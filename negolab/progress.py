@@ -22,11 +22,11 @@ Phase = Literal["playing", "paused", "stopping", "stopped", "done"]
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run is. `finished`, `failed` and `timed_out` count all that the folder holds, `new` of them those
+    """How far a run is. `finished`, `failed` and `timed_out` count all games of the plan, `new` of them those
     played since the run was started this time, in `seconds`. `playing`: games that have begun.
 
     `message`: what was last told of an endpoint; `failure`: why no game can go on. Of models (else None): `calls` that
-    are being answered, calls `waiting` to be sent, US dollars as far as prices are known.
+    are being answered, calls `waiting` to be sent, US dollars (None: not every price is known).
     """
 
     games: int
@@ -84,9 +84,11 @@ def of_models(models: Models | Places | None) -> dict[str, Any]:
     """What is known of a run's models, as fields of `Progress`."""
     if not isinstance(models, Models):
         return {}
-    budget, traffic = models.budget, models.traffic
-    usd = models.spent.cost if budget is None or budget.usd is None else budget.spent
+    budget, traffic, spent = models.budget, models.traffic, models.spent
     limit = None if budget is None else budget.usd
+    # A budget in money knows all prices.
+    known = None if spent.unpriced else spent.cost
+    usd = known if budget is None or limit is None else budget.spent
     return {"calls": traffic.calls, "waiting": traffic.waiting, "usd": usd, "usd_limit": limit}
 
 

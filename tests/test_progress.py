@@ -27,6 +27,10 @@ def test_what_is_over_what_it_costs_and_how_long_it_takes_are_shown() -> None:
     assert "data/runs/x" in shown and "failed" in shown
 
 
+def test_a_price_that_is_not_known_is_not_shown_as_nothing() -> None:
+    assert "unknown" in drawn(progress(calls=7, waiting=3), "x") and "$" not in drawn(progress(calls=7, waiting=3), "x")
+
+
 def test_what_models_take_is_not_shown_of_strategies() -> None:
     shown = drawn(progress(), "<b>x</b>")
     assert "in flight" not in shown and "cost" not in shown and "<b>" not in shown

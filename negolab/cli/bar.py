@@ -62,6 +62,8 @@ def postfix(now: Progress) -> str:
         parts.append(f"{now.calls} calls" + (f", {now.waiting} waiting" if now.waiting else ""))
     if now.usd is not None:
         parts.append(f"${now.usd:.2f}" + (f" of {now.usd_limit:.2f}" if now.usd_limit is not None else ""))
+    elif now.calls is not None:
+        parts.append("cost unknown")
     if now.failed or now.timed_out:
         parts.append(f"{now.failed + now.timed_out} failed")
     return ", ".join(parts)

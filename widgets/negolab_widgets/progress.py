@@ -111,6 +111,8 @@ def drawn(now: Progress, folder: str) -> Markup:
     if now.usd is not None:
         limit = "" if now.usd_limit is None else f" of ${now.usd_limit:.2f}"
         facts.append(("cost", f"${now.usd:.4f}{limit}"))
+    elif now.calls is not None:
+        facts.append(("cost", "unknown: not every price is"))
     if now.new:
         facts.append(("pace", f"{now.rate:.3g} games a second{_left(now)}"))
     facts.append(("folder", folder))
