@@ -193,6 +193,11 @@ class View(msgspec.Struct, frozen=True):
     seat: Seat
     entries: tuple[Observation[Any, Any] | Replied | Rejected | Forfeited | Closing, ...]
 
+    @property
+    def told(self) -> AnyGame:
+        """The game as its seat was told it; `ValueError` as for `Record.game`."""
+        return _game(self.game, None, json.dumps(self.params))
+
 
 def view(record: Record, seat: Seat) -> View:
     """`Record.seen_by`: an event of the other seat that leaves what `seat` sees unchanged is absent."""

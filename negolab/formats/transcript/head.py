@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Ended
 from negolab.game import SEATS, End, Observation, observe
@@ -83,7 +82,7 @@ def _of_record(record: Record) -> Head:
 
 
 def _of_view(view: View) -> Head:
-    game = catalog.convert(catalog.known_class(view.game), view.params)
+    game = view.told
     seen = next((entry for entry in view.entries if isinstance(entry, Observation)), None)
     closing = next((entry for entry in view.entries if isinstance(entry, Closing)), None)
     return Head(

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, observe
@@ -174,8 +173,7 @@ def _of_record(record: Record, prompt: Prompt | None, reason: Reason | None) -> 
 
 
 def _of_view(view: View, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
-    game = catalog.convert(catalog.known_class(view.game), view.params)
-    telling = _Telling({view.seat: game}, prompt, reason)
+    telling = _Telling({view.seat: view.told}, prompt, reason)
     seen: Seen | None = None
     for entry in view.entries:
         match entry:

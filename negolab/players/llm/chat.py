@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import Ask, Invalid, Observation, Reply
@@ -122,7 +121,7 @@ class Chat:
 
     def recall(self, view: View, own: Callable[[Reply], str]) -> None:
         """Become the chat of a player that sat in this seat all the time; `own` gives the model's words of a reply."""
-        told = catalog.convert(catalog.known_class(view.game), {**view.params, "preset": None})
+        told = view.told
         seen: Seen | None = None
         rejected: tuple[Invalid, ...] = ()
         before = rejected

@@ -26,7 +26,7 @@ from negolab_widgets.replay.comparison import Comparison
 from negolab_widgets.replay.plane import plane, stakes_told
 from negolab_widgets.replay.scrubber import Scrubber
 from negolab_widgets.replay.shelf import Shelf, short
-from negolab_widgets.replay.steps import Step, game_of, steps, steps_of
+from negolab_widgets.replay.steps import Step, steps, steps_of
 from negolab_widgets.tables.controls import column, row, shown_if, warning
 
 log = logging.getLogger("negolab.widgets")
@@ -129,7 +129,7 @@ class Replay(w.VBox):  # type: ignore[misc]
             shown_if(part, False)
         shown_if(self._match, True)
         self._facts.value = html.element("p", f"{view.game}, as seat {view.seat} saw it")
-        self._scrubber.put(steps_of(view), game_of(view))
+        self._scrubber.put(steps_of(view), view.told)
 
     def _look(self, told: list[Step] | None = None) -> None:
         """Show the match as the experimenter or as one seat, at the moment that is shown already."""
@@ -160,7 +160,7 @@ class Replay(w.VBox):  # type: ignore[misc]
             self._comparison.put({})
             view = record.seen_by(seat)
             seen = steps_of(view)
-            self._scrubber.put(seen, game_of(view), at=_moment(seen, before))
+            self._scrubber.put(seen, view.told, at=_moment(seen, before))
 
     def _draw_plane(self, record: Record) -> None:
         figure = plane({"": record})

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS, Observation, Seat, observe
@@ -54,11 +53,6 @@ def _of_view(view: View) -> Iterator[Step]:
             effect = after if isinstance(entry, Replied) and isinstance(after, Observation) else seen
             yield Step(entry, {view.seat: effect})
         before = entry
-
-
-def game_of(view: View) -> AnyGame:
-    """The game as the view's seat was told it."""
-    return catalog.convert(catalog.known_class(view.game), view.params)
 
 
 # In words.
