@@ -93,6 +93,11 @@ def test_usage_is_read_where_it_is_and_unknown_where_not() -> None:
     assert read(body(usage={"prompt_tokens": -1, "completion_tokens": True})).usage == Usage()
 
 
+def test_a_sum_of_tokens_is_known_only_where_both_were_counted() -> None:
+    assert (Usage(12, 5, 4, 3).total, Usage(0, 0).total) == (17, 0)
+    assert (Usage(9, None).total, Usage(None, 9).total, Usage().total) == (None, None, None)
+
+
 def test_an_error_inside_an_answer_is_that_error() -> None:
     with pytest.raises(Limited):
         read(b'{"error": {"code": 429, "message": "slow down"}}')

@@ -69,6 +69,14 @@ def test_a_seats_view_has_a_step_for_each_of_its_replies_and_none_of_the_others(
     assert all(set(step.seen) == {seat} for step in steps_of(record.seen_by(seat)))
 
 
+@pytest.mark.parametrize("game", names())
+@pytest.mark.parametrize("seat", SEATS)
+def test_a_seats_view_tells_the_game_as_the_seat_was_told_it(game: str, seat: Any) -> None:
+    record = golden(game)
+    assert record.seen_by(seat).told == record.game.told(seat)
+    assert record.seen_by(seat).told.preset is None
+
+
 def test_a_seats_view_keeps_the_others_secret_out_of_every_widget() -> None:
     game = nl.load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
     match = nl.play(Match(game, seed=1), {"A": nl.player("fixed", game, price=5601), "B": nl.player("linear", game)})

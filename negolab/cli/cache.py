@@ -39,8 +39,8 @@ def stats() -> None:
         print(f"{found.file}, {found.file.stat().st_size / 1e6:.1f} MB\n")
         for shelf in found.stats():
             first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (shelf.first, shelf.last))
-            cut = f" ({shelf.cut:,} cut or filtered)" if shelf.cut else ""
-            print(f"{shelf.model} at {shelf.endpoint}\n  {shelf.answers:,} answers{cut}, {first} to {last}")
+            own = f" ({shelf.own:,} kept for one run alone)" if shelf.own else ""
+            print(f"{shelf.model} at {shelf.endpoint}\n  {shelf.answers:,} answers{own}, {first} to {last}")
             print(f"  {shelf.tokens:,} tokens, ${shelf.usd:,.2f} where the price was known")
 
 

@@ -11,7 +11,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
 
 import platformdirs
 
@@ -93,8 +92,4 @@ def _unpack(wheel: Path, target: Path) -> None:
 
 def _digest(path: Path) -> str:
     with path.open("rb") as opened:
-        return _sha256(opened)
-
-
-def _sha256(opened: IO[bytes]) -> str:
-    return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]
+        return hashlib.file_digest(opened, "sha256").hexdigest()

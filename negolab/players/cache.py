@@ -74,13 +74,13 @@ class Paid(NamedTuple):
 
 
 class Shelf(NamedTuple):
-    """What is kept of one model at one endpoint. `cut`: answers that were cut or filtered; `usd` and `tokens` as they
-    were paid; times are seconds since the epoch."""
+    """What is kept of one model at one endpoint. `own`: answers that are kept for one run alone; `usd` and `tokens` as
+    they were paid; times are seconds since the epoch."""
 
     endpoint: str
     model: str
     answers: int
-    cut: int
+    own: int
     usd: float
     tokens: int
     first: float
@@ -168,11 +168,11 @@ class Cache:
     def stats(self) -> list[Shelf]:
         """What is kept, by endpoint and model."""
         of = ANSWERS.c
-        cut = sa.func.count().filter(of.only_for != "")
+        own = sa.func.count().filter(of.only_for != "")
         whose = (of.endpoint, of.model)
         sums = (sa.func.total(of.cost), sa.func.total(of.tokens), sa.func.min(of.at), sa.func.max(of.at))
         with self._engine.connect().execution_options(reads=True) as connection:
-            rows = connection.execute(sa.select(*whose, sa.func.count(), cut, *sums).group_by(*whose).order_by(*whose))
+            rows = connection.execute(sa.select(*whose, sa.func.count(), own, *sums).group_by(*whose).order_by(*whose))
             return [Shelf(e, m, n, c, usd, int(tokens), *times) for e, m, n, c, usd, tokens, *times in rows]
 
     def clear(self, older: float = 0) -> int:

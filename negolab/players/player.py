@@ -56,7 +56,9 @@ class Place(Protocol):
     @property
     def url(self) -> str: ...
 
-    async def answer(self, call: Call) -> Answer: ...
+    async def answer(self, call: Call) -> Answer:
+        """`GameFailed` if this game cannot go on, `RunFailed` if no game can."""
+        ...
 
 
 class Places(Protocol):

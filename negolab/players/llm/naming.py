@@ -16,13 +16,12 @@ def model_player(
     *,
     models: Places | None = None,
     match: str = "",
-    began: float | None = None,
     draws: int | None = None,
 ) -> LLM:
     """A model for one seat of one match; `draws` seeds the strategy that decides for it, if there is one."""
     found = settings(given)
     strategy = None if found.strategy is None else _strategy(found.strategy, game, draws)
-    made = LLM(found, models=models, match=match, began=began, strategy=strategy)
+    made = LLM(found, models=models, match=match, strategy=strategy)
     shown = ",".join(f"{name}={value}" for name, value in given.items() if name != "model")
     made.name = ",".join(filter(None, (f"llm:{found.model}", shown)))
     return made

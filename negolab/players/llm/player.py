@@ -30,8 +30,8 @@ class LLM:
     """One player for all games, for one seat of one match.
 
     `match` is the match's id: with seat, turn and attempt it names each answer, so that a match that goes on after a
-    crash finds its answers again. Without one no answer is ever found again. `began` orders calls: the oldest match
-    goes first. `strategy` decides in its place, and it finds the words.
+    crash finds its answers again. Without one no answer is ever found again. Calls are ordered by when their player
+    was made: the oldest match goes first. `strategy` decides in its place, and it finds the words.
     """
 
     def __init__(
@@ -40,12 +40,11 @@ class LLM:
         *,
         models: Places | None = None,
         match: str = "",
-        began: float | None = None,
         strategy: Scripted | None = None,
     ) -> None:
         self.settings = settings
         self.match = match or new_id()
-        self.began = time.monotonic() if began is None else began
+        self.began = time.monotonic()
         self.name = f"llm:{settings.model}"
         self.seats: tuple[Seat, ...] = SEATS if strategy is None else strategy.seats
         self.persona = None if settings.persona is None else persona(settings.persona)
