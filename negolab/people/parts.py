@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from math import exp, isfinite, log
 from typing import Any, Literal, get_args
 
-import msgspec
-
 from negolab.game import SEATS, Seat, other
+from negolab.tomlfile import Part
 
 Ending = Literal["complete", "timeout", "partner", "unpaired", "withdrawn", "declined", "ended", "error"]
 """How it ended for a participant. complete: played to the end; timeout: did not answer in time; partner: the other
@@ -51,10 +50,6 @@ def distinct(values: Sequence[str], what: str) -> None:
     for i, value in enumerate(values):
         if value in values[:i]:
             raise ValueError(f"{what} {value!r} stands there twice: each must be of its own")
-
-
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of a study file."""
 
 
 class Delay(Part, frozen=True):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
-import msgspec
-
-from negolab import catalog
+from negolab import catalog, tomlfile
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.people.parts import (
@@ -20,7 +16,6 @@ from negolab.people.parts import (
     Ending,
     Limits,
     Pairing,
-    Part,
     Practice,
     Question,
     Treatment,
@@ -31,22 +26,9 @@ from negolab.people.parts import (
     worded,
 )
 from negolab.play import made
+from negolab.tomlfile import Part
 
 __all__ = ["ENDINGS", "Delay", "Ending", "Limits", "Pairing", "Practice", "Question", "Study", "Treatment", "read"]
-
-_PARTS: dict[str, type[Part]] = {
-    "treatments": Treatment,
-    "delay": Delay,
-    "limits": Limits,
-    "pairing": Pairing,
-    "practice": Practice,
-    "questions": Question,
-}
-"""Key of a study file -> what its table is."""
-_MANY = ("treatments", "questions")
-"""Keys that hold a list of tables."""
-_OURS = ("text",)
-"""Fields of a `Study` that are no keys of its file."""
 
 
 class Study(Part, frozen=True):
@@ -127,32 +109,20 @@ def read(path: str | Path, at: Path | None = None) -> Study:
     """Read a study file and check that it can be run; `ValueError` names the file, the place and what to do. `at` is
     the file that `path` is a copy of: its name counts, and a game's path goes from there."""
     file, path = Path(path), at or Path(path)
+    words = tomlfile.text(file)
     try:
-        text = file.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: is no text in UTF-8") from None
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
-    try:
-        return parse(text, path)
+        return parse(words, path)
     except ValueError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 
 
 def parse(text: str, path: Path) -> Study:
     """A study from the text of the file at `path`; `ValueError` says where in it the mistake is."""
-    try:
-        table: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(_brackets(text) or str(error)) from None
-    _known(table, Study, "")
+    table = tomlfile.table(text, Study, own=("text",))
     game = table.get("game")
     if isinstance(game, str) and game.endswith(".py"):
         table["game"] = str((path.parent / game).resolve())
-    try:
-        study = msgspec.convert({"name": path.stem, **table, "text": text}, type=Study)
-    except msgspec.ValidationError as error:
-        raise ValueError(_said(str(error), table)) from None
+    study = tomlfile.converted({"name": path.stem, **table, "text": text}, Study)
     for where, check in _checks(study, table):
         try:
             check()
@@ -207,82 +177,3 @@ def _practised(study: Study) -> None:
 def _pairs(study: Study, written: bool) -> None:
     if written and not study.paired:
         raise ValueError("every treatment has an opponent, nobody waits: leave [pairing] out, or an opponent")
-
-
-# Saying where a mistake is.
-
-
-def _known(table: dict[str, Any], cls: type[Part], where: str) -> None:
-    """`ValueError` for a key that the table `cls` does not have, with the near ones."""
-    known = [field for field in cls.__struct_fields__ if field not in _OURS]
-    for key, value in table.items():
-        if key not in known:
-            raise ValueError(f"{where}unknown key {key!r}: {catalog.near(key, known)}")
-        if key in _PARTS:
-            if key in _MANY and isinstance(value, dict):
-                raise ValueError(f"{key}: each one begins with [[{key}]], in two brackets")
-            for i, inner in enumerate(value if isinstance(value, list) else [value]):
-                if isinstance(inner, dict):
-                    _known(inner, _PARTS[key], where + _place(key, i, inner))
-        elif key in ("endings", "codes") and isinstance(value, dict):
-            for ending in value:
-                if ending not in ENDINGS:
-                    raise ValueError(f"{key}: unknown way of ending {ending!r}: {catalog.near(ending, ENDINGS)}")
-
-
-def _brackets(text: str) -> str:
-    """What is wrong where [treatments] stands beside [[treatments]]; "" if that is not the mistake."""
-    for key in _MANY:
-        if re.search(rf"^\s*\[\s*{key}\s*\]", text, re.MULTILINE):
-            return f"{key}: each one begins with [[{key}]], in two brackets"
-    return ""
-
-
-def _place(key: str, number: int, table: Any) -> str:
-    """A table of the file, as one would name it."""
-    if key not in _MANY:
-        return f"{key}: "
-    name = table.get("name") if isinstance(table, dict) else None
-    return f"{key[:-1]} {name!r}: " if isinstance(name, str) else f"{key[:-1]} {number + 1}: "
-
-
-_WORDS = {
-    "str": 'a text in quotes, "..."',
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list, [...]",
-    "object": "a table",
-}
-_CHOICES: dict[str, tuple[str, ...]] = {
-    field.name: get_args(field.type)
-    for part in (Treatment, Question)
-    for field in msgspec.structs.fields(part)
-    if get_origin(field.type) is Literal
-}
-"""Keys whose value is one of a few words."""
-_GOT = {"str": "a text", "float": "a number with a point"}
-
-
-def _said(error: str, table: dict[str, Any]) -> str:
-    """An error of `msgspec.convert`, with the place as one would name it and types in plain words."""
-    said, _, path = error.partition(" - at `$")
-    where = ""
-    here: Any = table
-    for key, index in re.findall(r"\.(\w+)(?:\[(\d+)\])?", path):
-        here = here.get(key, {}) if isinstance(here, dict) else {}
-        if index and isinstance(here, list):
-            here = here[int(index)]
-        where += _place(key, int(index or 0), here)
-    missing = re.fullmatch(r"Object missing required field `(\w+)`", said)
-    if missing:
-        return f"{where}{missing[1]} is missing: write {missing[1]} = ..."
-    wrong = re.fullmatch(r"Expected `([^`]+)`, got `(\w+)`", said)
-    if wrong:
-        wanted = [_WORDS.get(kind, kind) for kind in wrong[1].split(" | ") if kind != "null"]
-        return f"{where}expected {' or '.join(wanted)}, not {_GOT.get(wrong[2], _WORDS.get(wrong[2], wrong[2]))}"
-    choice = re.fullmatch(r"Invalid enum value '?(.*?)'?", said)
-    if choice:
-        words = _CHOICES[where.split(": ")[-2]]
-        return f"{where}unknown word {choice[1]!r}: {catalog.near(choice[1], words)}"
-    return where + said
