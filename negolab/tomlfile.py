@@ -68,11 +68,11 @@ def _plain(shape: kinds.Type) -> kinds.Type:
     return shape
 
 
-def _listed(shape: kinds.Type) -> kinds.StructType | None:
+def _listed(shape: kinds.Type) -> kinds.Type | None:
     """The tables of a list of tables."""
     shape = _plain(shape)
     inner = shape.item_type if isinstance(shape, kinds.VarTupleType) else None
-    return inner if isinstance(inner, kinds.StructType) else None
+    return inner if isinstance(inner, kinds.StructType | kinds.DictType) else None
 
 
 def _check(found: dict[str, Any], shape: kinds.Type, where: str, own: tuple[str, ...] = ()) -> None:
@@ -85,7 +85,7 @@ def _check(found: dict[str, Any], shape: kinds.Type, where: str, own: tuple[str,
             if isinstance(value, dict):
                 raise ValueError(_twice(key))
             for i, one in enumerate(value if isinstance(value, list) else []):
-                if isinstance(one, dict):
+                if isinstance(one, dict) and isinstance(inner, kinds.StructType):
                     _check(one, inner, where + _place(key, i, one, many=True))
         elif isinstance(kind, kinds.StructType) and isinstance(value, dict):
             _check(value, kind, where + _place(key, 0, value, many=False))
@@ -146,16 +146,15 @@ _GOT = {"str": "a text", "float": "a number with a point"}
 def _said(error: str, found: dict[str, Any], shape: kinds.Type) -> str:
     """An error of `msgspec.convert`, with the place as one would name it and types in plain words."""
     said, _, path = error.partition(" - at `$")
-    where, last = "", shape
-    for step, last in _steps(path, found, shape):
-        where += step
+    steps = list(_steps(path, found, shape))
+    where = "".join(step for step, _ in steps)
     if missing := re.fullmatch(r"Object missing required field `(\w+)`", said):
         return f"{where}{missing[1]} is missing: write {missing[1]} = ..."
     if wrong := re.fullmatch(r"Expected `([^`]+)`, got `(\w+)`", said):
         wanted = [_TYPES.get(kind, kind) for kind in wrong[1].split(" | ") if kind != "null"]
         return f"{where}expected {' or '.join(wanted)}, not {_GOT.get(wrong[2], _TYPES.get(wrong[2], wrong[2]))}"
     if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", said):
-        return f"{where}unknown word {choice[1]!r}: {catalog.near(choice[1], _words(last))}"
+        return f"{where}unknown word {choice[1]!r}: {catalog.near(choice[1], _words(steps[-1][1]))}"
     return where + said
 
 

@@ -6,24 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
+from negolab import environment
 from negolab_widgets.places import OUT
 
 HERE = Path(__file__).parent
 
-# What a kernel may inherit: no key or token of the person who serves the page.
-_KEEP = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "VIRTUAL_ENV",
-    "PYTHONPATH",
-    "SYSTEMROOT",
-)
 _LONGEST = 24
 
 
@@ -39,11 +26,8 @@ def dashboard(name: str) -> Path:
 
 
 def scrubbed(**more: str) -> dict[str, str]:
-    """An environment without anybody's keys."""
-    kept = {name: os.environ[name] for name in _KEEP if name in os.environ}
-    if "PYTHONPATH" in kept:  # the page runs in a folder of its own
-        kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).resolve()) for path in kept["PYTHONPATH"].split(os.pathsep))
-    return {**kept, "JUPYTER_PATH": str(HERE / "share"), "PYDEVD_DISABLE_FILE_VALIDATION": "1", **more}
+    """An environment without anybody's keys, in which Voila finds our templates."""
+    return environment.scrubbed(JUPYTER_PATH=str(HERE / "share"), **more)
 
 
 def of_participants(seats: str, folder: Path) -> dict[str, str]:

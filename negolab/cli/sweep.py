@@ -1,0 +1,115 @@
+"""One notebook over a grid of parameters: `negolab sweep check | run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Never
+
+import typer
+from tqdm import tqdm
+
+from negolab.cli.table import RUNS
+from negolab.sweep import notebook
+from negolab.sweep.folder import Folder
+from negolab.sweep.plan import Plan, notebook_of, read
+from negolab.sweep.run import Progress, Sweep
+from negolab.sweep.status import BROKEN, State, Status
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters.")
+
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep's plan.")]
+Out = Annotated[Path | None, typer.Option(help="The sweep's folder (default: data/runs/ and the plan's name).")]
+Tiny = Annotated[bool, typer.Option("--tiny", help="A trial: the ends of each axis, once.")]
+Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes on this machine.")]
+_WORDS: Mapping[State, str] = {
+    "done": "done",
+    "failed": "failed",
+    "timeout": "timed out",
+    "died": "died",
+    "refused": "refused",
+}
+
+
+@app.command()
+def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2) -> None:
+    """Say what a plan would run, and how long it would take, without running anything."""
+    plan, folder = _read(file, tiny), _folder(file, out, tiny)
+    notebook.check(notebook_of(plan, file), plan.names)
+    cells = [cell.id for cell in plan.cells()]
+    done = Folder(folder).done()
+    left = [id for id in cells if id not in done]
+    for axis in plan.axes():
+        names = " and ".join(axis[0])
+        print(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}")
+    print(f"{len(cells):,} cells ({plan.repeats} repeats), {len(left):,} to be run in {folder}")
+    print(_estimate([*done.values()], len(left), plan, workers))
+
+
+def _estimate(done: list[Status], left: int, plan: Plan, workers: int) -> str:
+    """How long the rest will take, by the cells that are there."""
+    if not left:
+        return "nothing is left to do"
+    most = plan.limits.cell_seconds
+    if done:
+        each = fmean(cell.seconds for cell in done)
+        return f"about {_lasting(left * each / workers)} on {workers} workers, by {len(done)} cells of {each:.1f} s"
+    bound = f", at most {_lasting(left * most / workers)} on {workers} workers" if most else ""
+    return f"how long is known once a cell has run: try --tiny{bound}"
+
+
+def _lasting(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+@app.command()
+def run(
+    file: PlanFile,
+    workers: Workers = 2,
+    scheduler: Annotated[str | None, typer.Option(metavar="URL", help="A Dask scheduler, tcp:// or tls://.")] = None,
+    out: Out = None,
+    tiny: Tiny = False,
+    retry: Annotated[str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout or died.")] = "",
+) -> None:
+    """Run what is missing of a plan. Run it again to go on where it stopped."""
+    plan, folder = _read(file, tiny), _folder(file, out, tiny)
+    kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
+    sweep = Sweep(plan, notebook_of(plan, file), folder, retry=kinds)
+    with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
+        end = sweep.run(workers=workers, scheduler=scheduler, told=lambda now: _told(bar, now))
+    print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
+    broken = {state: end.states[state] for state in BROKEN if end.states.get(state)}
+    if broken:
+        said = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
+        raise RuntimeError(f"{said}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
+
+
+def _told(bar: tqdm[Never], now: Progress) -> None:
+    """One cell more."""
+    if bar.total is None:
+        bar.total = now.cells
+        bar.initial = bar.n = now.over - 1
+    bar.update(now.over - bar.n)
+    last = now.last
+    if last is not None and last.error is not None:
+        where = f" in cell {last.error.cell} of the notebook" if last.error.cell else ""
+        why = f"{last.error.kind}: {' '.join(last.error.text.split())[:300]}"
+        tqdm.write(f"negolab: {last.id} {_WORDS[last.state]}{where}: {why}", file=sys.stderr)
+
+
+def _read(file: Path, tiny: bool) -> Plan:
+    plan = read(file)
+    return plan.cut() if tiny else plan
+
+
+def _folder(file: Path, out: Path | None, tiny: bool) -> Path:
+    return out or RUNS / (f"{file.stem}-tiny" if tiny else file.stem)
+
+
+def add_to(app_: typer.Typer) -> None:
+    app_.add_typer(app, name="sweep")

@@ -1,0 +1,1 @@
+"""Sweeps: one notebook, run over a grid of parameters."""

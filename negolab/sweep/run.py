@@ -1,0 +1,164 @@
+"""A sweep is run: its missing cells go to workers, and what comes back is counted."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+
+from negolab import environment
+from negolab.disk import written
+from negolab.sweep import execution, notebook, status
+from negolab.sweep.cluster import connected, share
+from negolab.sweep.execution import Job
+from negolab.sweep.folder import NOTEBOOK, Claim, Folder, missing
+from negolab.sweep.kernels import imports_of
+from negolab.sweep.plan import Cell, Plan
+from negolab.sweep.status import BROKEN, Fault, State, Status
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+AHEAD = 4
+"""Cells at the scheduler for each worker: enough that none waits, few enough that a stop is short."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a sweep is: `cells` in all; `done` and the broken by state, of which `new` were run this time, in
+    `seconds`; `running` are with workers. `last`: the newest."""
+
+    cells: int
+    states: dict[State, int]
+    new: int
+    running: int
+    seconds: float
+    last: Status | None = None
+
+    @property
+    def over(self) -> int:
+        """Cells that came to an end, good or bad."""
+        return sum(self.states.values())
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the rest will take at this rate; None as long as that is not known."""
+        rest = self.cells - self.over
+        return rest * self.seconds / self.new if self.new else None
+
+
+class Sweep:
+    """Runs what a folder lacks of a plan. What is finished is in the folder at every moment."""
+
+    def __init__(
+        self, plan: Plan, notebook_file: Path, out: Path | str, *, retry: frozenset[str] = frozenset()
+    ) -> None:
+        """`ValueError` if the notebook lacks a parameter that the plan sets."""
+        notebook.check(notebook_file, plan.names)
+        if strange := retry - set(BROKEN):
+            raise ValueError(f"what is tried again is of {', '.join(BROKEN)}, not {', '.join(sorted(strange))}")
+        self.plan, self.folder, self._file = plan, Folder(out), notebook_file
+        self._retry = retry
+
+    def run(
+        self, *, workers: int = 2, scheduler: str | None = None, told: Callable[[Progress], None] = lambda now: None
+    ) -> Progress:
+        """Run what is missing; `told` hears of every cell that ends. KeyboardInterrupt drops the cells that run."""
+        with Claim(self.folder, self.plan, notebook.sha256(self._file)):
+            job = self._prepared()
+            before = {**self.folder.broken(), **self.folder.done()}
+            todo = list(missing(self.plan, self.folder, self._retry))
+            wanted = {cell.id for cell in todo}
+            states = Counter(found.state for id, found in before.items() if id not in wanted)
+            counted = _Counted(sum(1 for _ in self.plan.cells()), states, told)
+            if todo:
+                with connected(workers, scheduler) as client:
+                    share(client, self.folder.path)
+                    for cell, future in _ended(client, job, todo, counted):
+                        counted.add(self._status(cell, future))
+            return counted.now()
+
+    def _status(self, cell: Cell, future: Any) -> Status:
+        """What came back; of a cell that ended its workers again and again, that is what is known."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            found: Status = future.result()
+        except KilledWorker as killed:
+            attempt, number = self.folder.attempt(cell.id)
+            fault = Fault(kind="KilledWorker", text="each worker that ran it ended under it")
+            now = time.time()
+            found = status.of(cell, "died", number, now, now, worker=killed.last_worker.address, error=fault)
+            status.write(attempt, found)
+        return found
+
+    def _prepared(self) -> Job:
+        """The notebook as all cells run it, and what they have in common."""
+        import nbformat
+
+        nb = notebook.loaded(self._file)
+        text: str = nbformat.writes(nb)
+        written(self.folder.path / NOTEBOOK, text.encode())
+        beside = self._file.parent
+        return Job(
+            folder=str(self.folder.path),
+            cwd=str(beside),
+            environment=environment.scrubbed(),
+            imports=imports_of([cell.source for cell in nb.cells if cell.cell_type == "code"]),
+            known=tuple(notebook.parameters(self._file)),
+            cell_seconds=self.plan.limits.cell_seconds,
+        )
+
+
+class _Counted:
+    """What has come back so far."""
+
+    def __init__(self, cells: int, states: Counter[State], told: Callable[[Progress], None]) -> None:
+        self._cells, self._states, self._told = cells, states, told
+        self._began = time.monotonic()
+        self._last: Status | None = None
+        self.new = self.running = 0
+
+    def now(self) -> Progress:
+        return Progress(
+            cells=self._cells,
+            states=dict(self._states),
+            new=self.new,
+            running=self.running,
+            seconds=time.monotonic() - self._began,
+            last=self._last,
+        )
+
+    def add(self, found: Status) -> None:
+        self._states[found.state] += 1
+        self._last = found
+        self.new += 1
+        self._told(self.now())
+
+
+def _ended(client: Client, job: Job, todo: list[Cell], counted: _Counted) -> Iterator[tuple[Cell, Any]]:
+    """The cells as they end, with what came back; a few at a time are at the scheduler."""
+    from distributed import as_completed
+
+    sweep, waiting = uuid4().hex[:8], iter(todo)
+    cells: dict[str, Cell] = {}
+
+    def submitted(cell: Cell) -> Any:
+        # A cell may end its worker: the scheduler gives it to another, a few times.
+        key = f"{cell.id}-{sweep}"
+        cells[key] = cell
+        return client.submit(execution.run, job, cell, key=key, pure=False)
+
+    ahead = AHEAD * max(1, sum(client.nthreads().values()))
+    running = as_completed([submitted(cell) for cell in itertools.islice(waiting, ahead)], loop=client.loop)
+    for future in running:
+        if (following := next(waiting, None)) is not None:
+            running.add(submitted(following))
+        ended = cells.pop(future.key)
+        counted.running = len(cells)
+        yield ended, future

@@ -1,0 +1,66 @@
+"""What became of a cell: its status record, the one thing that says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from negolab.disk import written
+from negolab.sweep.plan import Cell
+
+FILE = "cell.json"
+State = Literal["done", "failed", "timeout", "died", "refused"]
+"""done: the notebook ran to its end; failed: it raised; timeout: it took longer than a cell may; died: its kernel, or
+the worker, ended under it; refused: the notebook has no such parameter."""
+BROKEN: tuple[State, ...] = tuple(state for state in get_args(State) if state != "done")
+"""States that can be tried again."""
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong: the kind of error, its words, and in which cell of the notebook (from 1; None: in none)."""
+
+    kind: str
+    text: str
+    cell: int | None = None
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt at a cell, numbered from 1. `began` and `ended` are Unix times, `seconds` what the notebook took,
+    `usd` what its models cost (None: unknown, or none was asked)."""
+
+    id: str
+    state: State
+    params: dict[str, Any]
+    repeat: int
+    seed: int
+    attempts: int
+    began: float
+    ended: float
+    seconds: float
+    worker: str
+    error: Fault | None = None
+    usd: float | None = None
+
+
+def of(cell: Cell, state: State, attempt: int, began: float, ended: float, **more: Any) -> Status:
+    """The status of a cell."""
+    own: dict[str, Any] = {"id": cell.id, "params": cell.params, "repeat": cell.repeat, "seed": cell.seed}
+    return Status(state=state, attempts=attempt, began=began, ended=ended, **own, **{"seconds": ended - began, **more})
+
+
+def write(folder: Path, status: Status) -> None:
+    """Into the cell's folder, whole or not at all."""
+    written(folder / FILE, msgspec.json.format(msgspec.json.encode(status)) + b"\n")
+
+
+def read(folder: Path) -> Status | None:
+    """The status in a cell's folder; None where it never came to one. `ValueError` for a file that is none."""
+    file = folder / FILE
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Status)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{file} is no status of a cell: {error}") from None

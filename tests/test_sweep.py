@@ -1,0 +1,165 @@
+"""A sweep from its plan to its cells: what is finished stays, what goes wrong is called what it is."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import msgspec
+import nbformat
+import pytest
+
+from negolab.sweep import status
+from negolab.sweep.folder import Folder
+from negolab.sweep.plan import notebook_of, read
+from negolab.sweep.run import Progress, Sweep
+from tests.sweeping import plan, played
+from tests.test_cli import NEGOLAB
+
+GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 6]\n"
+COMMAND = [*NEGOLAB, "sweep"]
+
+
+def swept(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> Progress:
+    found = read(file)
+    return Sweep(found, notebook_of(found, file), out, retry=retry).run(workers=2)
+
+
+def negolab(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A plan, and the folder of its sweep."""
+    folder = tmp_path_factory.mktemp("sweep")
+    file, out = plan(folder, GRID), folder / "out"
+    os.environ["A_PROVIDERS_KEY"] = "sk-canary-sweep"
+    try:
+        end = swept(file, out)
+    finally:
+        del os.environ["A_PROVIDERS_KEY"]
+    assert end.states == {"done": 12} and end.new == 12
+    return file, out
+
+
+def test_each_cell_leaves_its_notebook_its_records_and_its_status(undisturbed: tuple[Path, Path]) -> None:
+    file, out = undisturbed
+    done = Folder(out).done()
+    assert set(done) == {cell.id for cell in read(file).cells()}
+    for id, found in done.items():
+        nb = nbformat.read(out / "cells" / id / "notebook.ipynb", 4)
+        injected = next(cell.source for cell in nb.cells if "injected-parameters" in cell.metadata.get("tags", []))
+        assert f"beta = {found.params['beta']}" in injected and f"seed = {found.seed}" in injected
+        assert all(cell.get("execution_count") for cell in nb.cells if cell.cell_type == "code")
+        assert found.state == "done" and found.attempts == 1 and found.seconds > 0
+    assert all(len(records) == 3 for records in played(out).values())
+
+
+def test_cells_of_one_repeat_have_the_same_deals(undisturbed: tuple[Path, Path]) -> None:
+    _, out = undisturbed
+    deals: dict[int, set[tuple[int, ...]]] = {}
+    for id, records in played(out).items():
+        seeds = tuple(record["header"]["seed"] for record in records)
+        deals.setdefault(Folder(out).done()[id].repeat, set()).add(tuple(sorted(seeds)))
+    assert all(len(found) == 1 for found in deals.values()) and deals[0] != deals[1]
+
+
+def test_no_key_is_in_a_kernel_or_in_anything_that_is_kept(undisturbed: tuple[Path, Path]) -> None:
+    _, out = undisturbed
+    for file in out.rglob("*"):
+        assert not file.is_file() or b"sk-canary-sweep" not in file.read_bytes(), file
+    for notebook in out.glob("cells/*/notebook.ipynb"):
+        printed = [o.text for c in nbformat.read(notebook, 4).cells for o in c.get("outputs", []) if "text" in o]
+        assert printed[0] == "[]\n", "names of keys in the environment"
+
+
+def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    file, out = undisturbed
+    before = {id: found.ended for id, found in Folder(out).done().items()}
+    assert swept(file, out).new == 0
+    grown = plan(tmp_path, GRID.replace("5.0]", "5.0, 2.0]"))
+    end = swept(grown, out)
+    assert (end.new, end.states) == (4, {"done": 16})
+    after = Folder(out).done()
+    assert {id: after[id].ended for id in before} == before
+    with pytest.raises(ValueError, match="holds 4 cells that this plan does not have"):
+        swept(file, out)
+    for id in set(after) - set(before):
+        (out / "cells" / id).rename(tmp_path / id)
+
+
+def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    _, out = undisturbed
+    other = plan(tmp_path, GRID)
+    notebook = tmp_path / "game.ipynb"
+    notebook.write_text(notebook.read_text("utf-8").replace("import nego", "import math\\nimport nego"), "utf-8")
+    with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
+        swept(other, out)
+
+
+def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -> None:
+    file = plan(tmp_path, "[limits]\ncell_seconds = 5\n[grid]\nhow = ['well', 'raises', 'loops', 'dies']\n")
+    out = tmp_path / "out"
+    ran = negolab("run", str(file), "--out", str(out))
+    assert ran.returncode == 2 and "1 of 4 cells are done" in ran.stdout
+    assert "1 failed, 1 timed out, 1 died" in ran.stderr and "--retry failed,timeout,died" in ran.stderr
+    found = {one.params["how"]: one for one in Folder(out).broken().values()}
+    assert {how: one.state for how, one in found.items()} == {"raises": "failed", "loops": "timeout", "dies": "died"}
+    said = {how: one.error for how, one in found.items()}
+    assert said["raises"] == status.Fault(kind="KeyError", text="'no such thing'", cell=3)
+    assert said["loops"] and said["loops"].text == "not over after 5 s"
+    assert [one.params["how"] for one in Folder(out).done().values()] == ["well"]
+    assert negolab("run", str(file), "--out", str(out)).returncode == 2, "they are not run again by themselves"
+    assert len(list((out / "attempts").iterdir())) == 3
+    again = negolab("run", str(file), "--out", str(out), "--retry", "failed")
+    assert again.returncode == 2 and len(list((out / "attempts").iterdir())) == 4
+
+
+def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Path) -> None:
+    file = plan(tmp_path, "[grid]\nbta = [1.0]\n")
+    for command in ("check", "run"):
+        ran = negolab(command, str(file), "--out", str(tmp_path / "out"))
+        assert ran.returncode == 2 and "game.ipynb has no parameter 'bta': did you mean beta?" in ran.stderr
+        assert ran.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
+    undisturbed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    file, out = undisturbed
+    rng, there = random.Random(4), tmp_path / "out"
+    for _ in range(3):
+        driver = subprocess.Popen(
+            [*COMMAND, "run", str(file), "--out", str(there)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(rng.uniform(3, 7))
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+    assert swept(file, there).states == {"done": 12}
+    assert played(there) == played(out)
+    ended = [msgspec.json.decode(line) for line in (there / "attempts.ndjson").read_bytes().splitlines()]
+    published = [line["cell"] for line in ended if line["state"] == "done"]
+    assert set(published) == set(Folder(there).done())
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["check", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
+        (["run", "PLAN", "--workers", "0"], "--workers"),
+        (["run", "PLAN", "--retry", "lost"], "what is tried again is of failed, timeout, died, refused, not lost"),
+        (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "begins with tcp:// or tls://"),
+        (["run", "PLAN", "--out", "PLAN"], "is a file"),
+        (["run"], "Missing argument"),
+        (["rn"], "no such command 'rn'"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
+    file = plan(tmp_path, GRID)
+    ran = negolab(*(str(file) if arg == "PLAN" else arg for arg in args))
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
