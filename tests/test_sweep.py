@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -17,6 +21,7 @@ from negolab.sweep import status
 from negolab.sweep.folder import Folder
 from negolab.sweep.plan import notebook_of, read
 from negolab.sweep.run import Progress, Sweep
+from tests.processes import below, kill
 from tests.sweeping import plan, played
 from tests.test_cli import NEGOLAB
 
@@ -31,6 +36,14 @@ def swept(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> Prog
 
 def negolab(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=timeout)
+
+
+def until(true: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for it."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +158,62 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
     ended = [msgspec.json.decode(line) for line in (there / "attempts.ndjson").read_bytes().splitlines()]
     published = [line["cell"] for line in ended if line["state"] == "done"]
     assert set(published) == set(Folder(there).done())
+
+
+# Elsewhere.
+
+
+@contextmanager
+def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and workers, started as commands of their own: its address, and the workers."""
+    dask, quiet = [sys.executable, "-m", "dask"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    said = folder / "scheduler.json"
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        where = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(said)]
+        started.append(subprocess.Popen([*dask, "scheduler", *where], **quiet))  # type: ignore[call-overload]
+        until(lambda: said.is_file() and said.read_text("utf-8").strip().endswith("}"))
+        address = json.loads(said.read_text("utf-8"))["address"]
+        for number in range(workers):
+            own = [
+                "--nthreads",
+                "1",
+                "--host",
+                "127.0.0.1",
+                "--no-dashboard",
+                "--local-directory",
+                f"{folder}/{number}",
+            ]
+            started.append(subprocess.Popen([*dask, "worker", address, *own], **quiet))  # type: ignore[call-overload]
+        yield address, started[1:]
+    finally:
+        for process in started:
+            for pid in [*below(process.pid), process.pid]:
+                kill(pid)
+            process.wait()
+
+
+def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
+    undisturbed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    file, out = undisturbed
+    there = tmp_path / "out"
+    with scheduler(tmp_path, 2) as (address, workers):
+        driver = subprocess.Popen([*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)])
+        until(lambda: len(Folder(there).done()) >= 3, seconds=60)
+        for pid in [*below(workers[0].pid), workers[0].pid]:
+            kill(pid)
+        assert driver.wait(120) == 0
+        # The other worker still serves; nothing is left to do.
+        assert negolab("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
+    assert played(there) == played(out)
+
+
+def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    file, _ = undisturbed
+    ran = negolab("run", str(file), "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "out"))
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "no scheduler answers at tcp://127.0.0.1:9: start one with dask scheduler" in ran.stderr
 
 
 @pytest.mark.parametrize(

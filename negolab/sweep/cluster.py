@@ -11,7 +11,7 @@ from uuid import uuid4
 if TYPE_CHECKING:
     from distributed import Client
 
-WAIT_SECONDS = 30.0
+ANSWER_SECONDS, WORKER_SECONDS = 10.0, 30.0
 """Time in which a scheduler must answer, and have a worker."""
 _SETTINGS = {
     # What a worker holds is small, and a notebook's memory is its kernel's.
@@ -21,7 +21,7 @@ _SETTINGS = {
     "distributed.worker.memory.terminate": False,
     # One cell at a time: what waits, waits at the scheduler, where any free worker finds it.
     "distributed.scheduler.worker-saturation": 1.0,
-    "distributed.comm.timeouts.connect": "10s",
+    "distributed.comm.timeouts.connect": f"{ANSWER_SECONDS:g}s",
 }
 
 
@@ -63,12 +63,12 @@ def _remote(scheduler: str) -> Iterator[Client]:
     if not scheduler.startswith(("tcp://", "tls://")):
         raise ValueError(f"a scheduler's address begins with tcp:// or tls://, not {scheduler!r}")
     try:
-        client = Client(scheduler, timeout=WAIT_SECONDS, set_as_default=False)
+        client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
     except OSError:
         raise ValueError(f"no scheduler answers at {scheduler}: start one with dask scheduler") from None
     with client:
         try:
-            client.wait_for_workers(1, timeout=WAIT_SECONDS)
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
         except TimeoutError:
             raise ValueError(f"the scheduler at {scheduler} has no worker: start one with dask worker") from None
         yield client
