@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack, ExitStack
@@ -20,29 +19,14 @@ from negolab.game import Seat
 from negolab.match import Match
 from negolab.plan import Pairing, Plan, plan_of
 from negolab.play import made, play, seated
-from negolab.players.endpoint.limits import Limits
 from negolab.players.endpoint.models import Models
-from negolab.players.endpoint.prices import Prices
 from negolab.players.player import MODEL, Places
 from negolab.progress import Stopped
 from negolab.record import Record
 from negolab.run import AT_ONCE, Run
 from negolab.store import Store
 from negolab.version import __version__
-
-_ADDRESS = "NEGOLAB_BASE_URL"
-
-
-class Wiring(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run reaches its models, what they may cost it, and where their answers are kept: for all runs together, or
-    (`private`) in the run's own folder."""
-
-    base_url: str | None = None
-    limits: Limits = Limits()
-    usd: float | None = None
-    tokens: int | None = None
-    prices: Prices | None = None
-    private: bool = False
+from negolab.wiring import Wiring, wired
 
 
 def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
@@ -124,7 +108,7 @@ def opened(
         held.callback(store.close)
         models: Models | Places | None = None if isinstance(wiring, Wiring) else wiring
         if isinstance(wiring, Wiring) and _asks_models(plan):
-            models = _wired(wiring, store, heard, held)
+            models = wired(wiring, store.folder, store.run, heard, held)
             at_once = 2 * wiring.limits.at_once if at_once is None else at_once
         players = _lineup(game, plan, models)
         store.claim(plan, players, **_about(wiring, models, players))
@@ -148,35 +132,6 @@ def opened(
 
 def _asks_models(plan: Plan) -> bool:
     return any(name.startswith(MODEL) for name in (plan.a, plan.b))
-
-
-def _wired(wiring: Wiring, store: Store, heard: list[Callable[[str], None]], held: ExitStack) -> Models:
-    """The models of a run: what it paid for before it was stopped counts towards its budget."""
-    from negolab.players.cache import Cache, place  # a quarter of a second to import
-    from negolab.players.endpoint.account import Account
-    from negolab.players.endpoint.budget import Budget
-
-    kept = Cache(store.folder / "answers.db" if wiring.private else place(), run=store.run)
-    held.callback(kept.close)
-    budget = None
-    if wiring.usd is not None or wiring.tokens is not None:
-        paid, account = kept.spent(), Account(store.folder)
-        budget = Budget(usd=wiring.usd, tokens=wiring.tokens, spent=paid.usd, spent_tokens=paid.tokens, account=account)
-        held.callback(budget.close)
-    named = {} if wiring.base_url is None else {_ADDRESS: wiring.base_url}
-
-    def tell(line: str) -> None:
-        for hear in heard:
-            hear(line)
-
-    return Models(
-        kept=kept,
-        budget=budget,
-        limits=wiring.limits,
-        keys={**os.environ, **named},
-        tell=tell,
-        prices=wiring.prices,
-    )
 
 
 def _lineup(game: AnyGame, plan: Plan, models: Places | None) -> dict[str, dict[str, Any]]:

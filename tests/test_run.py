@@ -16,7 +16,7 @@ import pytest
 import negolab as nl
 from negolab import manifest
 from negolab.analysis import summary, tables
-from negolab.batch import Wiring, opened
+from negolab.batch import opened
 from negolab.events import Replied
 from negolab.match import differences
 from negolab.plan import plan_of
@@ -29,6 +29,7 @@ from negolab.progress import ALIKE
 from negolab.record import Record
 from negolab.run import Run
 from negolab.store import Store
+from negolab.wiring import Wiring
 from tests.endpoint_server import said
 
 GAME = nl.load("bargaining")

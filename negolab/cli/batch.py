@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from negolab.analysis import summary
-from negolab.batch import Wiring, opened
+from negolab.batch import opened
 from negolab.cli.bar import Bar
 from negolab.cli.options import GameName, Preset, Set, chosen
 from negolab.plan import plan_of
@@ -24,6 +24,7 @@ from negolab.players.endpoint.prices import Prices
 from negolab.players.player import MODEL
 from negolab.run import Run
 from negolab.store import iterate
+from negolab.wiring import Wiring
 
 _RETRY = {"failed": "failed", "timeout": "timed out"}
 """What is said on the command line, and how a record says it."""

@@ -22,8 +22,9 @@ def _there() -> Iterator[Cache | None]:
     """The user's cache; None, said in a line, if there is none."""
     from negolab.players.cache import Cache, place  # a quarter of a second to import
 
-    if not place().exists():
-        print(f"nothing is kept yet: there is no {place()}")
+    file = place()
+    if file is None or not file.exists():
+        print(f"nothing is kept yet: there is no {file}" if file else "nothing is kept: NEGOLAB_CACHE is off")
         yield None
         return
     with Cache() as found:

@@ -30,6 +30,8 @@ from negolab.players.writer import Row, Writer
 
 PLACE = "NEGOLAB_CACHE"
 """The environment variable that names the file."""
+OFF = "off"
+"""What it says where no answers are kept here."""
 
 SCHEMA = 1
 _APPLICATION = 0x6E65676F
@@ -87,9 +89,12 @@ class Shelf(NamedTuple):
     last: float
 
 
-def place(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's own file: `$NEGOLAB_CACHE`, else `negolab/answers.db` in the system's folder for caches."""
+def place(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's own file: `$NEGOLAB_CACHE`, else `negolab/answers.db` in the system's folder for caches. None where
+    the variable says "off": answers are kept elsewhere, as by a sweep's broker."""
     named = environment.get(PLACE)
+    if named == OFF:
+        return None
     return Path(named).expanduser() if named else platformdirs.user_cache_path("negolab") / "answers.db"
 
 
@@ -115,7 +120,9 @@ class Cache:
     """
 
     def __init__(self, file: Path | str | None = None, *, run: str | None = None) -> None:
-        self.file = place() if file is None else Path(file)
+        if (named := place() if file is None else Path(file)) is None:
+            raise ValueError(f"no answers are kept here: {PLACE} is {OFF}")
+        self.file = named
         self.run = run or new_id()
         self._engine = _opened(self.file)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -101,7 +102,7 @@ class Claim:
         except filelock.Timeout:
             raise ValueError(f"{folder.path} is in use: another process runs a sweep there") from None
         try:
-            _claimed(folder, plan, sha256)
+            self.run = _claimed(folder, plan, sha256)
             _swept(folder)
         except BaseException:
             self._lock.release()
@@ -114,7 +115,8 @@ class Claim:
         self._lock.release()
 
 
-def _claimed(folder: Folder, plan: Plan, sha256: str) -> None:
+def _claimed(folder: Folder, plan: Plan, sha256: str) -> str:
+    """Write the manifest; the sweep's own id, drawn when its folder is first used."""
     before = manifest.read(folder.path)
     if not before and any(folder.path.glob("*.jsonl")):
         raise ValueError(f"{folder.path} holds records of something else: choose another folder")
@@ -128,14 +130,17 @@ def _claimed(folder: Folder, plan: Plan, sha256: str) -> None:
         raise ValueError(
             f"{folder.path} holds {len(strange)} cells that this plan does not have ({few}): choose another folder"
         )
+    run = str(before.get("run") or uuid.uuid4().hex)
     versions = {name: version(name) for name in ("papermill", "distributed", "ipykernel")}
     about: dict[str, Any] = {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"negolab": __version__, **versions},
     }
+    plain = msgspec.to_builtins(plan)
     manifest.write(
-        folder.path, {"plan": msgspec.to_builtins(plan), "players": {}, "notebook": sha256, "cells": len(ids), **about}
+        folder.path, {"run": run, "plan": plain, "players": {}, "notebook": sha256, "cells": len(ids), **about}
     )
+    return run
 
 
 def _swept(folder: Folder) -> None:

@@ -13,6 +13,9 @@ import msgspec
 
 from negolab import tomlfile
 from negolab.plan import derived
+from negolab.players.endpoint.keys import base_url
+from negolab.players.endpoint.limits import Limits as Allowed
+from negolab.players.endpoint.prices import Prices
 from negolab.sweep.grid import MOST, Axis, Point, Range, axes, checked, points
 from negolab.tomlfile import Part
 
@@ -21,14 +24,43 @@ OURS = ("out", "seed")
 
 
 class Limits(Part, frozen=True):
-    """`cell_seconds`: time that a cell may take."""
+    """`cell_seconds`: time that a cell may take; `usd` and `tokens`: what the models of all cells together may."""
 
     cell_seconds: float | None = None
+    usd: float | None = None
+    tokens: int | None = None
 
     def __post_init__(self) -> None:
-        seconds = self.cell_seconds
-        if seconds is not None and not (isfinite(seconds) and seconds > 0):
-            raise ValueError(f"cell_seconds must be a number above 0, not {seconds:g}")
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and not (isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a number above 0, not {value:g}")
+
+
+class Reach(Part, frozen=True):
+    """How the models of a sweep are reached, by all cells together: the address, the environment variable that holds
+    the key, what the provider allows, prices by model as `INPUT,OUTPUT` in US dollars per million tokens."""
+
+    base_url: str | None = None
+    key: str | None = None
+    concurrency: int = 200
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    prices: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        self.limits()
+        Prices(self.prices)
+        if self.base_url is not None:
+            base_url(self.base_url, {})
+
+    def limits(self) -> Allowed:
+        """What holds for each model."""
+        return Allowed(
+            at_once=self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+        )
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +84,7 @@ class Plan(Part, frozen=True, kw_only=True):
     repeats: int = 1
     seed: int = 0
     limits: Limits = Limits()
+    models: Reach | None = None
     tiny: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
@@ -65,6 +98,8 @@ class Plan(Part, frozen=True, kw_only=True):
                 raise ValueError(f"{name} is set by the sweep: leave it out")
         if both := next((name for name in names if name in self.fixed), None):
             raise ValueError(f"{both} is on an axis and fixed: leave one out")
+        if self.models is None and (self.limits.usd or self.limits.tokens):
+            raise ValueError("limits: usd and tokens are of models: say in [models] how they are reached")
         if prod(map(len, found)) * self.repeats > MOST:
             raise ValueError(f"more than {MOST:,} cells")
         if next(self.points(), None) is None:

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -14,6 +15,7 @@ import msgspec
 
 from negolab import environment
 from negolab.disk import written
+from negolab.players.endpoint.prices import Prices
 from negolab.sweep import execution, notebook, status
 from negolab.sweep.cluster import connected, share
 from negolab.sweep.execution import Job
@@ -21,9 +23,12 @@ from negolab.sweep.folder import NOTEBOOK, Claim, Folder, missing
 from negolab.sweep.kernels import imports_of
 from negolab.sweep.plan import Cell, Plan
 from negolab.sweep.status import BROKEN, Fault, State, Status
+from negolab.wiring import Wiring, wired
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from negolab.sweep.broker import Broker
 
 AHEAD = 4
 """Cells at the scheduler for each worker: enough that none waits, few enough that a stop is short."""
@@ -64,13 +69,19 @@ class Sweep:
             raise ValueError(f"what is tried again is of {', '.join(BROKEN)}, not {', '.join(sorted(strange))}")
         self.plan, self.folder, self._file = plan, Folder(out), notebook_file
         self._retry = retry
+        self.heard: Callable[[str], None] = lambda line: None
+        """Called with what is to be said of models, such as that they do not answer."""
+
+    def _heard(self, line: str) -> None:
+        self.heard(line)
 
     def run(
         self, *, workers: int = 2, scheduler: str | None = None, told: Callable[[Progress], None] = lambda now: None
     ) -> Progress:
         """Run what is missing; `told` hears of every cell that ends. KeyboardInterrupt drops the cells that run."""
-        with Claim(self.folder, self.plan, notebook.sha256(self._file)):
-            job = self._prepared()
+        with Claim(self.folder, self.plan, notebook.sha256(self._file)) as claim, ExitStack() as held:
+            broker = self._broker(claim.run, held)
+            job = self._prepared(broker)
             before = {**self.folder.broken(), **self.folder.done()}
             todo = list(missing(self.plan, self.folder, self._retry))
             wanted = {cell.id for cell in todo}
@@ -79,8 +90,10 @@ class Sweep:
             if todo:
                 with connected(workers, scheduler) as client:
                     share(client, self.folder.path)
-                    for cell, future in _ended(client, job, todo, counted):
+                    for cell, future in _ended(client, job, todo, counted, broker):
                         counted.add(self._status(cell, future))
+            if broker is not None and broker.failure is not None:
+                raise broker.failure
             return counted.now()
 
     def _status(self, cell: Cell, future: Any) -> Status:
@@ -97,7 +110,22 @@ class Sweep:
             status.write(attempt, found)
         return found
 
-    def _prepared(self) -> Job:
+    def _broker(self, run: str, held: ExitStack) -> Broker | None:
+        """Who calls the models, if the plan has any; it listens until `held` is closed."""
+        reach, limits = self.plan.models, self.plan.limits
+        if reach is None:
+            return None
+        from negolab.sweep.broker import Broker, serving  # a quarter of a second to import
+
+        prices = Prices(reach.prices) if reach.prices else None
+        wiring = Wiring(
+            base_url=reach.base_url, limits=reach.limits(), usd=limits.usd, tokens=limits.tokens, prices=prices
+        )
+        broker = Broker(wired(wiring, self.folder.path, run, [self._heard], held), reach.key)
+        held.enter_context(serving(broker))
+        return broker
+
+    def _prepared(self, broker: Broker | None) -> Job:
         """The notebook as all cells run it, and what they have in common."""
         import nbformat
 
@@ -108,7 +136,7 @@ class Sweep:
         return Job(
             folder=str(self.folder.path),
             cwd=str(beside),
-            environment=environment.scrubbed(),
+            environment=environment.scrubbed(**({} if broker is None else broker.told())),
             imports=imports_of([cell.source for cell in nb.cells if cell.cell_type == "code"]),
             known=tuple(notebook.parameters(self._file)),
             cell_seconds=self.plan.limits.cell_seconds,
@@ -141,7 +169,9 @@ class _Counted:
         self._told(self.now())
 
 
-def _ended(client: Client, job: Job, todo: list[Cell], counted: _Counted) -> Iterator[tuple[Cell, Any]]:
+def _ended(
+    client: Client, job: Job, todo: list[Cell], counted: _Counted, broker: Broker | None
+) -> Iterator[tuple[Cell, Any]]:
     """The cells as they end, with what came back; a few at a time are at the scheduler."""
     from distributed import as_completed
 
@@ -157,7 +187,8 @@ def _ended(client: Client, job: Job, todo: list[Cell], counted: _Counted) -> Ite
     ahead = AHEAD * max(1, sum(client.nthreads().values()))
     running = as_completed([submitted(cell) for cell in itertools.islice(waiting, ahead)], loop=client.loop)
     for future in running:
-        if (following := next(waiting, None)) is not None:
+        stopped = broker is not None and broker.failure is not None
+        if not stopped and (following := next(waiting, None)) is not None:
             running.add(submitted(following))
         ended = cells.pop(future.key)
         counted.running = len(cells)

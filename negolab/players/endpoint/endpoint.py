@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from typing_extensions import override
 
 from negolab.players.endpoint.call import Answer, Call, Kept
 from negolab.players.endpoint.dialect import Dialect
 from negolab.players.endpoint.exchange import Exchange
 from negolab.players.endpoint.failures import GameFailed, RunFailed
-from negolab.players.endpoint.keys import Key
+from negolab.players.endpoint.keys import BROKER, Key
 from negolab.players.endpoint.lane import Lane
 from negolab.players.endpoint.outage import Outage
 from negolab.players.endpoint.terms import Terms
 
 if TYPE_CHECKING:
     from negolab.players.endpoint.client import Client
+
+
+REPETITION = "negolab_repetition"
+"""What a sweep's broker is told besides the request: to it, equal questions of different games are different calls."""
 
 
 class _Here:
@@ -57,7 +62,8 @@ class Endpoint:
     def __init__(self, url: str, key: Key, terms: Terms, kept: Kept | None) -> None:
         self.url = url
         self._key = key
-        self._terms = terms
+        self._brokered = url.endswith(BROKER)
+        self._terms = terms.patient() if self._brokered else terms
         self._kept = kept
         self._dialects: dict[str, Dialect] = {}
         self._places: dict[asyncio.AbstractEventLoop, _Here] = {}
@@ -107,6 +113,8 @@ class Endpoint:
 
     def _exchange(self, call: Call, here: _Here) -> Exchange:
         """`RunFailed` for a call that cannot be sent at all."""
+        if self._brokered:
+            call = msgspec.structs.replace(call, params={**call.params, REPETITION: call.repetition})
         try:
             self._terms.check(call.model, call.params)
             return Exchange(call, self._dialect(call.model), here.lane(call.model), here.client, self._terms)

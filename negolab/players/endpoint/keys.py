@@ -13,6 +13,8 @@ NO_KEY = "none"
 """What is sent where no key is set: servers on one's own machine want something."""
 DEFAULT_URL = "https://api.openai.com/v1"
 URL_NAMES = ("NEGOLAB_BASE_URL", "OPENAI_BASE_URL")
+BROKER = "/negolab/v1"
+"""How the address of a sweep's broker ends."""
 HIDDEN = "[key]"
 _LOOKS_LIKE_ONE = re.compile(r"\b(?:sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s\"']+", re.IGNORECASE)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import random
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from negolab.players.endpoint.budget import Budget, Worth
 from negolab.players.endpoint.call import Usage
@@ -16,6 +19,7 @@ from negolab.players.endpoint.spent import Tally
 
 log = logging.getLogger("negolab.models")
 
+WEEK = 7 * 86_400.0
 TEMPLATE = 64
 """Tokens that a server may add of its own, such as a system prompt of the model's."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
@@ -35,6 +39,12 @@ class Terms:
         self.tally = Tally()
         self._tell = tell
         self._chance = random.Random()
+
+    def patient(self) -> Terms:
+        """The same terms with a week for each call: a broker waits in line itself, for as long as it takes."""
+        found = copy.copy(self)
+        found.limits = msgspec.structs.replace(self.limits, call_seconds=WEEK)
+        return found
 
     def told(self, line: str) -> None:
         """One line for whoever watches the run."""

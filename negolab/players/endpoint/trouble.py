@@ -61,8 +61,14 @@ class Unsuited(Trouble):
         self.parameter = parameter
 
 
-GAME_CODES = {"context_length_exceeded", "content_policy_violation", "content_filter", "string_above_max_length"}
-RUN_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "invalid_api_key"}
+GAME_CODES = {
+    "game_failed",  # a sweep's broker says so
+    "context_length_exceeded",
+    "content_policy_violation",
+    "content_filter",
+    "string_above_max_length",
+}
+RUN_CODES = {"run_failed", "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "invalid_api_key"}
 UNSUITED_CODES = {"unsupported_parameter", "unsupported_value"}
 TRANSIENT = {408, 409, 425, 499}
 GAME_STATUS = {400, 413, 422}

@@ -1,0 +1,153 @@
+"""Models in a sweep: one broker for all cells, so that limits, budget and kept answers hold for the whole of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import msgspec
+import nbformat
+import pytest
+
+import negolab as nl
+from negolab.events import Replied
+from negolab.players.endpoint.models import Models
+from negolab.sweep.broker import Broker, serving
+from negolab.sweep.folder import Folder
+from negolab.sweep.plan import notebook_of, read
+from negolab.sweep.run import Sweep
+from tests.endpoints import Server, hostile
+from tests.sweeping import plan
+from tests.test_sweep import negolab
+
+CANARY = "sk-canary-broker-1"
+GRID = """
+repeats = 2
+[grid]
+buyer = ["llm:fake,max_tokens=20"]
+rounds = [3, 4]
+[fixed]
+games = 4
+[models]
+base_url = "{url}"
+key = "A_PROVIDERS_KEY"
+prices = {{fake = "10,40"}}
+"""
+PARAMETERS = "buyer = 'time'\nrounds = 6\ngames = 3\nout = None\nseed = 0"
+BODY = """
+import os
+import negolab as nl
+print(dict(os.environ))
+await nl.run(nl.load("bargaining", rounds=rounds), buyer, "linear", n=games, seed=seed, out=out)
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Server]:
+    with hostile(key=CANARY) as server:
+        yield server
+
+
+@pytest.fixture
+def server(endpoint: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """As new, with a cache of the test's own."""
+    monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "cache" / "answers.db"))
+    monkeypatch.setenv("A_PROVIDERS_KEY", CANARY)
+    endpoint.reset(key=CANARY, latency=0.01)
+    return endpoint
+
+
+def models_plan(folder: Path, server: Server, more: str = "") -> Path:
+    file = plan(folder, GRID.format(url=server.url) + more)
+    cells = [
+        nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}, id="a"),
+        nbformat.v4.new_code_cell(BODY, id="b"),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "game.ipynb")
+    return file
+
+
+def ends(out: Path) -> dict[str, tuple[str | None, ...]]:
+    """How the games of each cell ended."""
+    return {cell.name: tuple(record.end for record in nl.read(cell)) for cell in (out / "cells").iterdir()}
+
+
+def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, tmp_path: Path) -> None:
+    file, out = models_plan(tmp_path, server), tmp_path / "out"
+    ran = negolab("run", str(file), "--out", str(out))
+    assert ran.returncode == 0, ran.stderr
+    counts = server.counts()
+    events = [event for record in nl.read(out) for event in record.events]
+    replies = [e.reply for e in events if isinstance(e, Replied) and e.reply.via == "model"]
+    assert len(replies) == counts["answered"] > 20
+    for kept in [*out.rglob("*"), *(tmp_path / "cache").rglob("*")]:
+        assert not kept.is_file() or CANARY.encode() not in kept.read_bytes(), kept
+    # Run again from nothing: the broker has kept every answer, by its game.
+    again = negolab("run", str(file), "--out", str(tmp_path / "again"))
+    assert again.returncode == 0 and server.counts()["answered"] == counts["answered"]
+    assert ends(tmp_path / "again") == ends(out)
+
+
+def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    low = models_plan(tmp_path / "low", server, "[limits]\nusd = 0.05\n")
+    ran = negolab("run", str(low), "--out", str(out))
+    assert ran.returncode == 2 and "budget" in ran.stderr
+    counts = server.counts()
+    assert 0.01 < (10 * counts["input"] + 40 * counts["output"]) / 1e6 <= 0.05
+    assert len(Folder(out).done()) < 4
+    high = models_plan(tmp_path / "high", server, "[limits]\nusd = 100.0\n")
+    ran = negolab("run", str(high), "--out", str(out), "--retry", "failed")
+    assert ran.returncode == 0, ran.stderr
+    assert len(Folder(out).done()) == 4
+    assert server.counts()["answered"] == 40, "nothing was paid twice"
+
+
+def test_a_declared_rate_holds_for_all_cells_together(server: Server, tmp_path: Path) -> None:
+    server.set(rate=20, burst=5)
+    file = models_plan(tmp_path, server).read_text("utf-8").replace("games = 4", "games = 12")
+    (tmp_path / "plan.toml").write_text(file + "requests_per_minute = 1200\n", "utf-8")
+    found = read(tmp_path / "plan.toml")
+    end = Sweep(found, notebook_of(found, tmp_path / "plan.toml"), tmp_path / "out").run(workers=2)
+    counts = server.counts()
+    assert end.states == {"done": 4}
+    assert counts["faults"].get("bucket", 0) <= 0.02 * counts["requests"]
+    assert counts["requests"] > 100
+    assert (counts["requests"] - 1) / counts["window"] <= 20 * 1.02
+
+
+def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Server) -> None:
+    broker = Broker(Models(keys={"NEGOLAB_BASE_URL": server.url, "OPENAI_API_KEY": CANARY}), None)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "x"}]}
+    with serving(broker), httpx.Client(base_url=broker.url) as client:
+        own = {"Authorization": f"Bearer {broker.token}"}
+        assert client.post("/chat/completions", json=body).status_code == 401
+        assert client.get("/models", headers={"Authorization": f"Bearer {CANARY}"}).status_code == 401
+        assert server.counts()["requests"] == 0
+        answered = client.post("/chat/completions", json=body, headers=own).json()
+        assert answered["choices"][0]["message"]["role"] == "assistant" and answered["usage"]["total_tokens"] > 0
+        assert [model["id"] for model in client.get("/models", headers=own).json()["data"]] == ["fake", "fake-2"]
+        for wrong in (b"", b"[]", b'{"model": 1}', b"\xff", msgspec.json.encode({**body, "stream": True})):
+            refused = client.post("/chat/completions", content=wrong, headers=own)
+            assert refused.status_code == 422 and refused.json()["error"]["code"] == "game_failed"
+        server.set(faults={"forbidden": 1.0})
+        refused = client.post("/chat/completions", json={**body, "seed": 3}, headers=own)
+        assert refused.status_code == 403 and "Not in your country" in refused.json()["error"]["message"]
+        assert CANARY not in refused.text
+
+
+def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"say in \[models\] how they are reached"):
+        read(plan(tmp_path, "[limits]\nusd = 1.0\n"))
+
+
+def test_the_games_of_a_sweep_are_those_of_a_batch(server: Server, tmp_path: Path) -> None:
+    file, out = models_plan(tmp_path, server), tmp_path / "out"
+    assert negolab("run", str(file), "--out", str(out)).returncode == 0
+    cell = next(cell for cell in read(file).cells() if cell.params["rounds"] == 3)
+    models = Models(keys={"NEGOLAB_BASE_URL": server.url, "OPENAI_API_KEY": CANARY})
+    game, alone = nl.load("bargaining", rounds=3), tmp_path / "alone"
+    nl.run(game, cell.params["buyer"], "linear", n=4, seed=cell.seed, out=alone, models=models)
+    there = {record.id: record.end for record in nl.read(out / "cells" / cell.id)}
+    assert there == {record.id: record.end for record in nl.read(alone)}
