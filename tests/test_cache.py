@@ -320,3 +320,11 @@ def test_many_answers_wait_for_one_write(tmp_path: Path) -> None:
         sa.event.listen(cache._engine, "commit", count)
         keep(cache, *((call(turn), answer()) for turn in range(300)))
     assert commits < 30
+
+
+def test_answers_are_kept_nowhere_where_the_variable_says_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEGOLAB_CACHE", "off")
+    assert place() is None
+    with pytest.raises(ValueError, match="NEGOLAB_CACHE is off"):
+        Cache()
+    assert negolab("cache", "stats").stdout == "nothing is kept: NEGOLAB_CACHE is off\n"
