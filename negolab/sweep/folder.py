@@ -39,6 +39,10 @@ class Folder:
         """Where a finished cell is."""
         return self.path / CELLS / id
 
+    def tried(self, id: str, number: int) -> Path:
+        """Where an attempt is that did not become a finished cell."""
+        return self.path / ATTEMPTS / f"{id}.{number}"
+
     def done(self) -> dict[str, Status]:
         """The finished cells."""
         return {found.id: found for folder in _folders(self.path / CELLS) if (found := status.read(folder))}
@@ -59,7 +63,7 @@ class Folder:
         number = 1 + max((int(name.name.rpartition(".")[2]) for name in folder.glob(f"{_globbed(id)}.*")), default=0)
         while True:
             try:
-                (mine := folder / f"{id}.{number}").mkdir()
+                (mine := self.tried(id, number)).mkdir()
             except FileExistsError:
                 number += 1
             else:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from negolab_widgets import showing
 
 if TYPE_CHECKING:
+    from negolab_widgets.board import SweepBoard
     from negolab_widgets.lobby import Lobby
     from negolab_widgets.monitor import Monitor
     from negolab_widgets.progress import RunProgress
     from negolab_widgets.replay import Replay
     from negolab_widgets.seat import HumanSeat
 
-__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress"]
+__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard"]
 
 _HOMES = {
     "HumanSeat": "seat",
@@ -22,6 +23,7 @@ _HOMES = {
     "Monitor": "monitor",
     "Replay": "replay",
     "RunProgress": "progress",
+    "SweepBoard": "board",
 }
 
 

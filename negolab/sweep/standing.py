@@ -1,0 +1,59 @@
+"""Where a sweep stands: its plan and what became of each cell so far, read from its folder while it runs or later."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from negolab import manifest
+from negolab.sweep.folder import ATTEMPTS, Folder
+from negolab.sweep.plan import Cell, Plan
+from negolab.sweep.status import FILE, State, Status
+
+Stand = Literal["waiting", "running"] | State
+"""What a cell is doing, or how it ended."""
+STANDS: tuple[Stand, ...] = ("done", "running", "waiting", "failed", "timeout", "died", "refused")
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """The cells of a plan in its order, and for each that came to an end the newest status."""
+
+    plan: Plan
+    cells: tuple[Cell, ...]
+    ended: dict[str, Status]
+    running: frozenset[str]
+
+    def of(self, cell: Cell) -> Stand:
+        """Where one cell stands; one that is tried again is running."""
+        status = self.ended.get(cell.id)
+        if status is not None and (status.state == "done" or cell.id not in self.running):
+            return status.state
+        return "running" if cell.id in self.running else "waiting"
+
+    def counts(self) -> Counter[Stand]:
+        """How many cells stand where."""
+        return Counter(map(self.of, self.cells))
+
+
+def read(path: str | Path) -> Standing:
+    """`ValueError` for a folder that holds no sweep. An attempt without a status counts as running, also if a crash
+    left it; the next run of the sweep clears it away."""
+    folder = Folder(path)
+    found = manifest.read(folder.path)
+    if "notebook" not in found:
+        raise ValueError(f"{path} holds no sweep: name the folder that negolab sweep run wrote")
+    try:
+        plan = msgspec.convert(found["plan"], type=Plan)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{folder.path / manifest.FILE} holds no plan of a sweep: {error}") from None
+    attempts = folder.path / ATTEMPTS
+    running = {
+        one.name.rpartition(".")[0]
+        for one in (attempts.iterdir() if attempts.is_dir() else ())
+        if one.is_dir() and not (one / FILE).exists()
+    }
+    ended = {**folder.broken(), **folder.done()}
+    return Standing(plan=plan, cells=tuple(plan.cells()), ended=ended, running=frozenset(running))

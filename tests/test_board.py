@@ -1,0 +1,151 @@
+"""The board of a sweep: what it shows of cells in every state, and what can be opened from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ipywidgets as w
+import nbformat
+import pytest
+from negolab_widgets import Replay, SweepBoard
+from negolab_widgets.board import executed
+
+import negolab as nl
+from negolab import manifest
+from negolab.sweep import notebook, status
+from negolab.sweep.folder import NOTEBOOK, Claim, Folder
+from negolab.sweep.plan import notebook_of, read
+from negolab.sweep.status import Fault
+from tests.sweeping import plan
+from tests.test_widgets import below, press
+
+GRID = "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'raises', 'loops']\n"
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Folder:
+    """A sweep of twelve cells in its middle: four done, one failed, one timed out, one running."""
+    file = plan(tmp_path, GRID)
+    found, folder = read(file), Folder(tmp_path / "out")
+    with Claim(folder, found, notebook.sha256(notebook_of(found, file))):
+        pass
+    for cell in found.cells():
+        how, beta = cell.params["how"], cell.params["beta"]
+        attempt, number = folder.attempt(cell.id)
+        if how == "well":
+            nl.run("bargaining", f"time:beta={beta}", "linear", n=2, seed=cell.seed, out=attempt)
+            nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), attempt / NOTEBOOK)
+            status.write(attempt, status.of(cell, "done", number, 10.0, 12.5, worker="here"))
+            assert folder.publish(attempt, cell.id)
+        elif cell.repeat or (how, beta) == ("loops", 5.0):
+            attempt.rmdir()
+        elif how == "raises" and beta == 0.2:
+            fault = Fault(kind="KeyError", text="<b>no such thing</b>", cell=3)
+            status.write(attempt, status.of(cell, "failed", number, 10.0, 11.0, worker="here", error=fault))
+        elif how == "loops":
+            fault = Fault(kind="TimeoutError", text="not over after 5 s")
+            status.write(attempt, status.of(cell, "timeout", number, 10.0, 15.0, worker="here", error=fault))
+    return folder
+
+
+def state(board: SweepBoard) -> str:
+    return " ".join(str(part.value) for part in below(board) if isinstance(getattr(part, "value", None), str))
+
+
+def chosen(board: SweepBoard, where: str, find: str = "") -> SweepBoard:
+    board._state.value, board._find.value = where, find
+    return board
+
+
+def test_the_grid_shows_each_cell_by_what_became_of_it(swept: Folder) -> None:
+    shown = state(SweepBoard(swept.path))
+    for words in (
+        "6 of 12 cells",
+        "2 done",
+        "1 failed",
+        "1 timed out",
+        "1 running",
+        "1 waiting",
+        "2.5 s (median, n = 4)",
+    ):
+        assert words in shown
+    assert "Across: how. Each field has 2 repeats." in shown
+
+
+def test_what_changes_in_the_folder_is_shown_at_the_next_look(swept: Folder) -> None:
+    board = SweepBoard(swept.path)
+    waiting = next(cell for cell in board._now.cells if board._now.of(cell) == "waiting")  # type: ignore[union-attr]
+    attempt, number = swept.attempt(waiting.id)
+    board.refresh()
+    assert "2 running" in state(board) or board._now.of(waiting) == "running"  # type: ignore[union-attr]
+    status.write(attempt, status.of(waiting, "died", number, 1.0, 2.0, worker="here"))
+    board.refresh()
+    assert "7 of 12 cells" in state(board) and "1 died" in state(board)
+
+
+def test_cells_are_found_by_state_and_words(swept: Folder) -> None:
+    board = chosen(SweepBoard(swept.path), "done")
+    assert len(board._list.options) == 4
+    assert len(chosen(board, "done", "beta=5, repeat=1")._list.options) == 1
+    assert len(chosen(board, "all", "beta=5")._list.options) == 6
+    assert chosen(board, "refused")._list.value is None and board._note.disabled and board._play.disabled
+
+
+def test_a_cell_that_failed_says_why_and_nothing_of_it_is_markup(swept: Folder) -> None:
+    board = chosen(SweepBoard(swept.path), "failed")
+    assert "KeyError, cell 3 of the notebook: &lt;b&gt;no such thing" in state(board)
+    assert board._play.disabled and board._note.disabled, "this attempt left neither"
+
+
+def test_a_finished_cell_opens_its_notebook_and_its_records(swept: Folder) -> None:
+    board = chosen(SweepBoard(swept.path), "done")
+    press(board, "Show its notebook")
+    assert "1 + 1" in state(board)
+    press(board, "Replay its records")
+    (replay,) = (part for part in below(board) if isinstance(part, Replay))
+    assert "bargaining" in state(replay)
+
+
+def test_a_folder_without_a_sweep_is_said(tmp_path: Path) -> None:
+    assert "holds no sweep" in state(SweepBoard(tmp_path))
+    manifest.write(tmp_path, {"notebook": "x", "plan": {"repeats": "x"}, "players": {}})
+    assert "holds no plan of a sweep" in state(SweepBoard(tmp_path))
+
+
+def test_nothing_in_an_executed_notebook_is_run(tmp_path: Path) -> None:
+    trick = "<img src=x onerror=alert(1)>"
+    cell = nbformat.v4.new_code_cell(f"'{trick}'")
+    bundle = {"text/html": trick, "text/plain": trick, "image/png": 'x" onerror="alert(1)'}
+    cell.outputs = [
+        nbformat.v4.new_output("stream", text=trick),
+        nbformat.v4.new_output("error", ename="E", evalue=trick, traceback=[f"\x1b[31m{trick}\x1b[0m"]),
+        nbformat.v4.new_output("display_data", bundle),
+    ]
+    file = tmp_path / "n.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell, nbformat.v4.new_markdown_cell(trick)]), file)
+    shown = str(executed.drawn(file))
+    assert "<img" not in shown and shown.count("&lt;img") >= 5
+    file.write_text("{", "utf-8")
+    with pytest.raises(ValueError, match="cannot be shown"):
+        executed.drawn(file)
+
+
+def test_a_picture_is_shown_as_a_picture(tmp_path: Path) -> None:
+    cell, dot = (
+        nbformat.v4.new_code_cell("figure"),
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    )
+    cell.outputs = [nbformat.v4.new_output("display_data", {"image/png": dot + "\n", "text/plain": "<Figure>"})]
+    file = tmp_path / "n.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
+    shown = str(executed.drawn(file))
+    assert 'src="data:image/png;base64,iVBOR' in shown and "alt=" in shown
+
+
+def test_pages_without_a_board_do_not_load_it() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, negolab_widgets; print('negolab_widgets.board' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+    assert issubclass(SweepBoard, w.VBox)
