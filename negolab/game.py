@@ -222,6 +222,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         known. See `divisible`, and `theory.solutions` for points on it."""
         return ()
 
+    def possible(self, state: State[Public, Private]) -> float | None:
+        """For the experimenter: the most that both together can come to from a start, counted as `frontier` is; None
+        where it is not known."""
+        return max((a + b for a, b in self.frontier(state)), default=None)
+
     def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
         """A seat's own facts for its table: label -> number, text, or a mapping of rows."""
         plain: dict[str, Any] = msgspec.to_builtins(seen.private, enc_hook=sorted)

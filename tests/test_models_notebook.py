@@ -15,7 +15,7 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import bargaining, models, stats
-from negolab.analysis.models import surplus
+from negolab.analysis.measures import surplus
 from negolab.events import Rejected, Replied
 from negolab.record import Record, start
 from tests.conftest import ROOT

@@ -1,6 +1,6 @@
-"""One row of data per bargaining match, derived from its events alone. Money in cents.
+"""One row of data per bargaining match, derived from its events alone, and its price against theory. Money in cents.
 
-Column names follow the data of johnjosephhorton/interview (2026) where it has them.
+Column names of `row` follow the data of johnjosephhorton/interview (2026) where it has them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from negolab.game import Seat, State
 from negolab.games.bargaining.money import dollars
 from negolab.games.bargaining.rules import Bargaining, fair_price
 from negolab.games.bargaining.state import Private, Public
-from negolab.record import Record, final
+from negolab.record import Record, final, start
+from negolab.theory import equilibrium, solutions
 
 MONEY = frozenset(
     (
@@ -130,6 +131,62 @@ def _shape(state: State[Public, Private]) -> dict[str, bool | None]:
         "fifty_fifty": 2 * public.price == sum(_numbers(state)),
         "last_round_deal": public.last_response,
     }
+
+
+# Against theory.
+
+
+def measures(record: Record) -> dict[str, Any]:
+    """What `measures.of` says of bargaining besides: price and its distances in cents, `rounds` (offers made),
+    `midpoint_deal` (exactly half way between cost and value) and `last_round_deal`, and per seat how often an offer was
+    worse for its author than the one just refused."""
+    state: State[Public, Private] = final(record)
+    price, conduct, shape = state.public.price, _conduct(state), _shape(state)
+    return {
+        "price": price,
+        "rounds": len(state.public.offers),
+        "price_less_spe": _less(price, spe_price(record)),
+        "price_less_nash": _less(price, nash_price(record)),
+        "midpoint_deal": shape["fifty_fifty"],
+        "last_round_deal": shape["last_round_deal"],
+        "disadvantageous_a": conduct["disadvantageous_ai"],
+        "disadvantageous_b": conduct["disadvantageous_human"],
+    }
+
+
+def spe_price(record: Record) -> float | None:
+    """The price, in cents, at which the subgame-perfect equilibrium under complete information ends in round 1 (Stahl
+    1972; `theory.equilibrium.spe_path`), also where the seats did not know each other's numbers. None with outside
+    options, for which the path is not defined, and where no price gains both."""
+    game: Any = record.game
+    value, cost = _numbers(start(record))
+    if game.outside_seller or game.outside_buyer or value <= cost:
+        return None
+    discounts = game.discount_seller, game.discount_buyer
+    return equilibrium.spe_path(game.rounds, value, cost, *discounts, game.opener)[0]
+
+
+def nash_price(record: Record) -> float | None:
+    """The price, in cents, of the Nash bargaining solution with equal power, undiscounted (Nash 1950;
+    `theory.solutions.nash`). None if no price in range pays both at least their outside option."""
+    game: Any = record.game
+    value, cost = _numbers(start(record))
+    outside = game.outside_seller, game.outside_buyer
+    return solutions.nash(value, cost, *outside, 0.5, game.price_lo, game.price_hi)
+
+
+def price_less_spe(record: Record) -> float | None:
+    """The deal's price less `spe_price`, in cents: positive is to the seller's favour. None without a deal too."""
+    return _less(final(record).public.price, spe_price(record))
+
+
+def price_less_nash(record: Record) -> float | None:
+    """The deal's price less `nash_price`, in cents: positive is to the seller's favour. None without a deal too."""
+    return _less(final(record).public.price, nash_price(record))
+
+
+def _less(price: int | None, benchmark: float | None) -> float | None:
+    return None if price is None or benchmark is None else price - benchmark
 
 
 # As text.

@@ -11,16 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from negolab.analysis import stats
+from negolab.analysis import measures as measured
+from negolab.analysis import stats, tables
+from negolab.analysis.said import said
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
-from negolab.analysis.tables import said
-from negolab.catalog import AnyGame
+from negolab.analysis.tables import Source
 from negolab.events import Forfeited
-from negolab.game import SEATS, Kind, Reply, Seat, State, other
-from negolab.games.split.measures import best_joint
-from negolab.games.split.position import Schedule
-from negolab.record import Record, final, start
+from negolab.game import SEATS, Reply, Seat, other
+from negolab.record import Record
 from negolab.store import STOPPED
 
 COUNTED = ("input", "output", "reasoning")
@@ -30,8 +29,9 @@ GROUP = ["setting", "player", "opponent"]
 """Who played what against whom."""
 
 
-def seats(records: Iterable[Record]) -> pd.DataFrame:
-    """One row per match and seat. `deal` is the seed, `setting` game and preset, `agreed` whether they came to terms.
+def seats(source: Source) -> pd.DataFrame:
+    """One row per match and seat, in a sweep with the `cell` after the `match`. `deal` is the seed, `setting` game and
+    preset, `agreed` whether they came to terms.
 
     `payoff` is the seat's own, `joint` and `possible` are of both together, above what they have without a deal: gains
     in own worth in trading, else in the game's unit. All are None where a run stopped the match (`stopped`).
@@ -41,15 +41,16 @@ def seats(records: Iterable[Record]) -> pd.DataFrame:
     `answers`, `tokens_*`, `cost` (US dollars, also of kept answers) and `seconds` at the endpoint; None where one
     answer does not say.
     """
-    return pd.DataFrame([row for record in records for row in _seats(record)])
+    return pd.DataFrame([row for cell, record in tables.records(source) for row in _seats(record, cell)])
 
 
-def _seats(record: Record) -> Iterator[dict[str, Any]]:
+def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
     header = record.header
     whole = _whole(record)
     for seat in SEATS:
         yield {
             "match": record.id,
+            **({} if cell is None else {"cell": cell}),
             "setting": " ".join(filter(None, (header.game, header.preset))),
             "deal": header.seed,
             "seat": seat,
@@ -67,25 +68,18 @@ def _whole(record: Record) -> dict[str, Any]:
     stopped = record.header.notes.get(STOPPED)
     if stopped is None and record.end in (None, "ABORTED"):
         stopped = "unfinished"
-    joint, possible = (None, None) if stopped else surplus(record)
+    joint, possible = (None, None) if stopped else measured.surplus(record)
     agreed = None if stopped else record.end == "AGREED"
     return {"end": record.end, "stopped": stopped, "agreed": agreed, "joint": joint, "possible": possible}
 
 
 def _faults(record: Record, seat: Seat) -> dict[str, Any]:
-    kinds: Counter[Kind] = Counter()
-    last: Kind | None = None
-    replies = 0
-    for event, _, invalid in said(record):
-        if event.seat == seat:
-            replies += 1
-            if invalid is not None:
-                last = invalid.kind
-                kinds[last] += 1
-    forfeited = [event.seat for event in record.events if isinstance(event, Forfeited)]
-    lost = last if record.end == "FORFEIT" and forfeited[-1:] == [seat] else None
-    counts: dict[str, int] = {kind: kinds[kind] for kind in KINDS}
-    return {"replies": replies, **counts, "forfeits": forfeited.count(seat), "lost_by": lost}
+    replies = sum(event.seat == seat for event, _, _ in said(record))
+    forfeits = sum(isinstance(event, Forfeited) and event.seat == seat for event in record.events)
+    lost = measured.lost_by(record)
+    kind = lost[1] if lost and lost[0] == seat else None
+    counts: dict[str, int] = {str(of): n for of, n in measured.faults(record)[seat].items()}
+    return {"replies": replies, **counts, "forfeits": forfeits, "lost_by": kind}
 
 
 def _taken(record: Record, seat: Seat) -> dict[str, Any]:
@@ -109,34 +103,6 @@ def _sum(numbers: Sequence[float | None]) -> float | None:
     """None if there are none, or one of them is not known."""
     known = [number for number in numbers if number is not None]
     return float(sum(known)) if numbers and len(known) == len(numbers) else None
-
-
-# What could have been reached.
-
-
-def surplus(record: Record) -> tuple[float | None, float | None]:
-    """What a finished match brought both together above no deal, and the most that this deal allowed from its start;
-    None where that is not known."""
-    game, begun = record.game, start(record)
-    if isinstance(begun.hidden, Schedule):
-        rounds = begun.hidden.rounds
-        return _paid(record), float(sum(best_joint(r.stock, r.values["A"], r.values["B"]) for r in rounds))
-    frontier = game.frontier(begun)
-    possible = max((a + b for a, b in frontier), default=None)
-    if game.stake_unit is not None:
-        joint: float | None = game.details(final(record)).get("joint")
-        return joint, possible
-    nothing = _disagreement(game, begun)
-    paid = _paid(record)
-    return None if paid is None else paid - nothing, None if possible is None else possible - nothing
-
-
-def _paid(record: Record) -> float | None:
-    return _sum([record.payoffs[seat] for seat in SEATS])
-
-
-def _disagreement(game: AnyGame, begun: State[Any, Any]) -> float:
-    return float(sum(game.disagreement(begun).values()))
 
 
 # Names.
@@ -170,10 +136,7 @@ def by_deal(frame: pd.DataFrame, column: str) -> list[float]:
 def lead(frame: pd.DataFrame, player: str, baseline: str) -> list[float]:
     """Per deal, what `player` was paid against `baseline` more than `baseline` itself in the same seat of the same
     deal; both seats count alike."""
-    across = frame[frame.opponent == baseline].dropna(subset=["payoff"])
-    own, base = (across[across.player == name].groupby(["deal", "seat"]).payoff.mean() for name in (player, baseline))
-    more = (own.astype(float) - base.astype(float)).dropna()
-    return [float(value) for value in more.groupby("deal").mean()]
+    return [float(more) for more in stats.differences(frame[frame.opponent == baseline], player, baseline)]
 
 
 def efficiency(frame: pd.DataFrame) -> list[float]:

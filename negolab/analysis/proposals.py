@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from negolab.events import Rejected, Replied
-from negolab.game import SEATS, Invalid, Seat, observe
-from negolab.record import Record, start, states
+from negolab.analysis.said import accepted
+from negolab.game import Seat
+from negolab.record import Record
 
 
 class Proposal(NamedTuple):
@@ -23,18 +23,7 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
     """Every proposal of the accepted replies, in order, by `Game.stakes`; () for games that have none. `ValueError`
     names the event that cannot be replayed."""
     game = record.game
-    told = {seat: game.told(seat) for seat in SEATS}
-    before = start(record)
     found: list[Proposal] = []
-    for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
-        if isinstance(event, Replied) and not _rejected(record, at):
-            action = told[event.seat].parse(event.reply.text, observe(before, event.seat))
-            if not isinstance(action, Invalid):
-                stakes = game.stakes(before, event.seat, action)
-                found += (Proposal(at, event.seat, event.reply.text, pay["A"], pay["B"]) for pay in stakes)
-        before = after
+    for at, seat, text, action, before in accepted(record):
+        found += (Proposal(at, seat, text, pay["A"], pay["B"]) for pay in game.stakes(before, seat, action))
     return tuple(found)
-
-
-def _rejected(record: Record, at: int) -> bool:
-    return at + 1 < len(record.events) and isinstance(record.events[at + 1], Rejected)

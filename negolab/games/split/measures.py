@@ -68,6 +68,12 @@ def best_joint(stock: Units, values_a: Units, values_b: Units) -> int:
     return sum(units * max(a, b) for units, a, b in zip(stock, values_a, values_b, strict=True))
 
 
+def best_of(state: Position) -> float:
+    """The largest sum of points over all rounds of the schedule, those never played included."""
+    assert isinstance(state.hidden, Schedule)
+    return float(sum(best_joint(drawn.stock, drawn.values["A"], drawn.values["B"]) for drawn in state.hidden.rounds))
+
+
 def _units(settled: Settled) -> Row:
     """Units asked for beyond the stock, and units that nobody received."""
     none = (0,) * len(settled.stock)

@@ -283,6 +283,10 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         return stakes.frontier(state)
 
     @override
+    def possible(self, state: Position) -> float:
+        return measures.best_of(state)
+
+    @override
     def details(self, state: Position) -> dict[str, Any]:
         return measures.details(self, state)
 
