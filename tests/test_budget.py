@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from negolab.players.endpoint.account import Account
+from negolab.players.endpoint.account import Account, Noted
 from negolab.players.endpoint.budget import STEPS, Budget, Worth
 from negolab.players.endpoint.call import Usage
 from negolab.players.endpoint.failures import BudgetReached, RunFailed
@@ -170,10 +170,44 @@ def test_what_was_spent_outlives_a_kill_and_is_never_less_than_the_truth(tmp_pat
 
     asyncio.run(spend())  # and no word at its end, as after a kill
     after = Budget(usd=1, account=Account(tmp_path))
-    assert 0.15 <= after.spent <= 0.15 + 0.01 + 2 / STEPS
+    assert 0.15 <= after.spent <= 0.15 + 0.01 + 1 / STEPS
     assert after.spent_tokens >= 3000
     after.close()
     assert Budget(usd=1, account=Account(tmp_path)).spent == after.spent
+
+
+def test_a_kill_counts_calls_in_flight_as_the_dearest_that_came_and_not_as_the_worst_case(tmp_path: Path) -> None:
+    worst, took = Worth(PICO // 100, 5000), Worth(PICO // 10_000, 50)
+
+    async def spend(calls: int) -> Budget:
+        budget = Budget(usd=5, account=Account(tmp_path))
+        for _ in range(100):
+            await budget.reserve(worst)
+        for _ in range(calls):
+            budget.settle(worst, took)
+            await budget.reserve(worst)
+        return budget  # killed with a hundred calls in flight
+
+    for kill in range(1, 4):
+        before = Budget(usd=5, account=Account(tmp_path)).spent
+        budget = asyncio.run(spend(200))
+        after = Budget(usd=5, account=Account(tmp_path)).spent
+        truth = before + 200 * 0.0001
+        assert truth < after <= truth + 1.3 * 115 * 0.0001 + 5 / STEPS, kill
+        assert budget.spent == pytest.approx(truth)
+    dropped = asyncio.run(spend(200))
+    dropped.close()
+    assert Budget(usd=5, account=Account(tmp_path)).spent == pytest.approx(dropped.spent + 100 * 0.0001)
+
+
+def test_a_kill_before_the_first_answer_counts_the_worst_case(tmp_path: Path) -> None:
+    async def spend() -> None:
+        budget = Budget(usd=5, account=Account(tmp_path))
+        for _ in range(10):
+            await budget.reserve(Worth(PICO // 100, 5000))
+
+    asyncio.run(spend())
+    assert 0.1 <= Budget(usd=5, account=Account(tmp_path)).spent <= 0.2
 
 
 @pytest.mark.parametrize("cap", [{"usd": 1000.0}, {"tokens": 10**9}, {"usd": 1000.0, "tokens": 10**9}])
@@ -182,9 +216,9 @@ def test_the_disk_is_not_asked_for_each_call_whatever_the_cap_is_in(tmp_path: Pa
 
     class Counting(Account):
         @override
-        def write(self, pico: int, tokens: int) -> None:
-            writes.append(tokens)
-            super().write(pico, tokens)
+        def write(self, noted: Noted) -> None:
+            writes.append(noted.tokens)
+            super().write(noted)
 
     async def spend() -> Budget:
         budget = Budget(**cap, account=Counting(tmp_path))
@@ -195,7 +229,7 @@ def test_the_disk_is_not_asked_for_each_call_whatever_the_cap_is_in(tmp_path: Pa
 
     spent = asyncio.run(spend())
     assert len(writes) <= 100
-    after = Account(tmp_path)
+    after = Account(tmp_path).noted
     assert spent.spent * PICO <= after.pico <= 1.1 * spent.spent * PICO + 1000 * PICO / STEPS
     assert spent.spent_tokens <= after.tokens <= 1.1 * spent.spent_tokens + 10**9 / STEPS
 

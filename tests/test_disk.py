@@ -11,7 +11,7 @@ import pytest
 from negolab import manifest
 from negolab.batch import batch
 from negolab.disk import written
-from negolab.players.endpoint.account import Account
+from negolab.players.endpoint.account import Account, Noted
 from negolab.store import Store, read
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")
@@ -53,10 +53,10 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkey
 
 def test_a_manifest_and_an_account_outlive_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:
     manifest.write(tmp_path, {"plan": {}, "players": {}})
-    Account(tmp_path).write(5, 7)
+    Account(tmp_path).write(Noted(5, 7))
     assert forced == [{"manifest.json"}, {"manifest.json", "spent.json"}]
     assert manifest.read(tmp_path) == {"plan": {}, "players": {}}
-    assert (Account(tmp_path).pico, Account(tmp_path).tokens) == (5, 7)
+    assert Account(tmp_path).noted == Noted(5, 7)
 
 
 def test_games_that_were_set_aside_stay_so_after_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:

@@ -8,7 +8,7 @@ from collections import deque
 from math import isfinite
 from typing import NamedTuple
 
-from negolab.players.endpoint.account import Account
+from negolab.players.endpoint.account import Account, Noted
 from negolab.players.endpoint.failures import BudgetReached
 from negolab.players.endpoint.prices import PICO, dollars
 
@@ -16,6 +16,8 @@ STEPS = 100
 """Into so many parts a cap is divided: what is spent is announced a part at a time."""
 GROWTH = 10
 """Where there is no cap, what is announced grows by such a part of itself."""
+STEP_OF_CALLS = 8
+"""By such a part more calls are announced than are in flight."""
 
 
 class Worth(NamedTuple):
@@ -27,8 +29,18 @@ class Worth(NamedTuple):
     def plus(self, other: Worth) -> Worth:
         return Worth(self.pico + other.pico, self.tokens + other.tokens)
 
+    def most(self, other: Worth) -> Worth:
+        """The larger of each."""
+        return Worth(max(self.pico, other.pico), max(self.tokens, other.tokens))
+
     def minus(self, other: Worth) -> Worth:
         return Worth(self.pico - other.pico, self.tokens - other.tokens)
+
+
+def _before(known: Worth, noted: Noted) -> Worth:
+    """What an earlier part of the run took: what is known of it, and what was in flight when it ended."""
+    lost = Worth(noted.flying * noted.dear_pico, noted.flying * noted.dear_tokens)
+    return known.most(Worth(noted.pico, noted.tokens)).plus(lost)
 
 
 class _Waiting:
@@ -54,7 +66,7 @@ class _Waiting:
 
 class Budget:
     """What may be spent, in US dollars, in tokens, or both; `spent` and `spent_tokens` were before, in an earlier
-    part of the run. With an `account`, what that holds was spent before, and what will be is announced there first.
+    part of the run. With an `account`, what that holds was spent before, and is noted there before the next call.
 
     Before each call its worst case is reserved, after it what it took is counted. A call for which the worst cases in
     flight leave no room waits for them; `BudgetReached` when it would have no room even if they took nothing.
@@ -78,16 +90,17 @@ class Budget:
         self.tokens = tokens
         # Rounded to the cap's own disadvantage.
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
-        before = (0, 0) if account is None else (account.pico, account.tokens)
-        self._spent = Worth(max(-int(-spent * PICO // 1), before[0]), max(int(spent_tokens), before[1]))
+        known = Worth(-int(-spent * PICO // 1), int(spent_tokens))
+        self._spent = known if account is None else _before(known, account.noted)
         self._account = account
-        self._held = Worth()
+        self._held, self._calls = Worth(), 0
+        self._dearest: Worth | None = None
         self._waiting: deque[_Waiting] = deque()
         self._lock = threading.Lock()
 
     @property
     def spent(self) -> float:
-        """US dollars counted so far; lost answers at their worst case."""
+        """US dollars counted so far; lost answers at their worst case, those of a kill as the dearest that came."""
         return dollars(self._spent.pico)
 
     @property
@@ -113,8 +126,11 @@ class Budget:
     def settle(self, worst: Worth, took: Worth) -> None:
         """A call that had reserved `worst` took so much; those who wait look again."""
         with self._lock:
-            self._held = self._held.minus(worst)
+            self._held, self._calls = self._held.minus(worst), self._calls - 1
             self._spent = self._spent.plus(took)
+            # What took the worst case is not known to have taken it.
+            if took != worst and took != Worth():
+                self._dearest = took if self._dearest is None else self._dearest.most(took)
             while self._waiting and self._next(self._waiting[0]):
                 self._waiting.popleft()
 
@@ -140,24 +156,40 @@ class Budget:
         with self._lock:
             if one in self._waiting:
                 self._waiting.remove(one)
-        self.settle(Worth(), Worth())
+            while self._waiting and self._next(self._waiting[0]):
+                self._waiting.popleft()
 
     def close(self) -> None:
-        """Note in the account what was really spent; calls still in flight count at their worst."""
+        """Note in the account what was really spent; calls still in flight count as after a kill."""
         if self._account is not None:
-            self._account.write(*self._spent.plus(self._held))
+            self._account.write(self._now(self._spent, self._calls, self._dearest or Worth()))
 
     def _hold(self, worst: Worth) -> None:
-        held = self._held.plus(worst)
-        announced = self._spent.plus(held)
-        if self._account is not None and not self._account.covers(*announced):
-            # Further than needed, so that the disk is not asked for each call.
-            self._account.write(*announced.plus(self._ahead(announced)))
-        self._held = held
+        if self._account is not None:
+            self._note(self._account, self._calls + 1, self._dearest or worst)
+        self._held, self._calls = self._held.plus(worst), self._calls + 1
 
-    def _ahead(self, announced: Worth) -> Worth:
-        """How much more is announced: a part of the cap, and of what has none a part of what there is already."""
-        kinds = zip(self._cap, announced, strict=True)
+    def _note(self, account: Account, calls: int, dearest: Worth) -> None:
+        """See that the account covers what was spent and what will be in flight; further than needed, so that the disk
+        is not asked for each call."""
+        there, spent = account.noted, self._spent
+        covered = spent.pico <= there.pico and spent.tokens <= there.tokens and calls <= there.flying
+        dear = Worth(there.dear_pico, there.dear_tokens)
+        if not (covered and dearest.most(dear) == dear and not self._doubled(dear)):
+            ahead = Worth(*(value + value // GROWTH for value in dearest))
+            account.write(self._now(spent.plus(self._ahead(spent)), calls + calls // STEP_OF_CALLS + 1, ahead))
+
+    def _doubled(self, dear: Worth) -> bool:
+        """Whether the account still holds a worst case where an answer has shown what calls really take."""
+        return self._dearest is not None and any(d > 2 * now + 2 for d, now in zip(dear, self._dearest, strict=True))
+
+    @staticmethod
+    def _now(spent: Worth, calls: int, dearest: Worth) -> Noted:
+        return Noted(*spent, calls, *dearest)
+
+    def _ahead(self, spent: Worth) -> Worth:
+        """How much more is noted: a part of the cap, and of what has none a part of what there is already."""
+        kinds = zip(self._cap, spent, strict=True)
         return Worth(*(total // GROWTH if cap is None else cap // STEPS for cap, total in kinds))
 
     def _fits(self, worst: Worth) -> bool:
