@@ -152,11 +152,14 @@ def made(name: str, game: AnyGame, seed: int, seat: Seat, *, models: Places | No
     return found
 
 
-def seated(match: Match, models: Places | None = None, people: Container[Seat] = ()) -> dict[Seat, Player]:
+def seated(
+    match: Match, models: Places | None = None, people: Container[Seat] = (), draw: int = 0
+) -> dict[Seat, Player]:
     """The players of a match by the names it gives its seats, but for those where `people` sit. What is worth knowing
-    of them is noted in the match."""
+    of them is noted in the match. Each `draw` has answers of its own where answers are kept."""
+    asked = f"{match.id}/{draw}" if draw else match.id
     players = {
-        seat: made(name, match.game, match.seed or 0, seat, models=models, match=match.id)
+        seat: made(name, match.game, match.seed or 0, seat, models=models, match=asked)
         for seat, name in match.players.items()
         if seat not in people
     }
@@ -173,6 +176,8 @@ def _seat(match: Match, players: Mapping[Seat, Player], time_limit: float | None
         match.players.setdefault(seat, getattr(players[seat], "name", None) or type(players[seat]).__name__)
     if set(players) != set(SEATS):
         raise ValueError(f"players sit at A and B, not {sorted(players)}")
+    if "models" not in match.notes and (notes := noted(players)):
+        match.notes["models"] = notes
     if time_limit is not None and not 0 < time_limit < inf:
         raise ValueError(f"time_limit must be seconds above 0 or None, not {time_limit!r}")
 

@@ -17,12 +17,12 @@ from negolab.game import Ask, Seat
 from negolab.match import Match
 from negolab.plan import Pairing, Plan
 from negolab.play import aplay, play, seated
-from negolab.players.endpoint.failures import BudgetReached, GameFailed, GameTimedOut, RunFailed
+from negolab.players.endpoint.failures import BudgetReached, GameFailed, GameTimedOut, NoMove, RunFailed
 from negolab.players.endpoint.models import Models
 from negolab.players.player import Places, Player
 from negolab.progress import Count, Phase, Progress, Stopped, of_models, silent
 from negolab.record import Record
-from negolab.store import STOPPED, Store, iterate
+from negolab.store import REDRAW, STOPPED, Store, iterate
 
 AT_ONCE = 400
 """Games at play at the same time, where nothing else is said: more than calls in flight, so that none of those waits
@@ -68,6 +68,7 @@ class Run:
         found = store.stopped()
         # The folder may hold more games than this plan has by now.
         self._there = {pairing.id: found[pairing.id] for pairing in plan.pairings() if pairing.id in found}
+        self._redrawn = store.redrawn()
         self._count = Count(self._there.values())
         self._phase: Phase = "playing"
         self._dropped = False
@@ -262,6 +263,8 @@ class Run:
         except GameTimedOut as error:
             _stop(match, "timed out", str(error))
         except GameFailed as error:
+            if isinstance(error, NoMove):
+                match.notes[REDRAW] = True
             _stop(match, "failed", str(error))
         except Exception as error:  # of a player: this game's fault, kept with its reason
             _stop(match, "failed", f"{type(error).__name__}: {error}")
@@ -271,7 +274,7 @@ class Run:
 
     def _dealt(self, pairing: Pairing) -> tuple[Match, dict[Seat, Player]]:
         match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
-        return match, seated(match, self.models)
+        return match, seated(match, self.models, draw=self._redrawn[pairing.id])
 
     def _keep(self, match: Match) -> None:
         """A game is over: keep it, count it, and stop if too many have gone wrong in the same way."""

@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Container, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,8 @@ RETRIED = "retried.ndjson"
 """Records of games that were played again; not among the records that are read."""
 STOPPED = "stopped"
 """In the notes of a record: why its game has no end of its own. Absent where the rules ended it."""
+REDRAW = "redraw"
+"""In the notes of a record that was stopped: played again, its models are asked for other answers than those kept."""
 _SYNC_EVERY = 1.0
 """Seconds after which an append is also forced to the disk. A killed process loses nothing that it has written."""
 
@@ -137,6 +140,15 @@ class Store:
         self._out = _appending(self.file)
         return gone
 
+    def redrawn(self) -> Counter[str]:
+        """Ids of games that were set aside because of what models answered, and how often."""
+        aside = self.folder / RETRIED
+        if not aside.exists():
+            return Counter()
+        with aside.open("rb") as lines:
+            heads = [_heads.decode(line).header for line in lines if line.endswith(b"\n")]
+        return Counter(head.id for head in heads if head.notes.redraw)
+
     def claim(self, plan: Any, players: dict[str, Any] | None = None, **about: Any) -> None:
         """Write the manifest before the first game: the plan, what its players are, and what is worth knowing besides.
         `ValueError` says what differs if the folder holds another run's games. The number of games may change, so that
@@ -190,6 +202,7 @@ def _appending(file: Path) -> int:
 
 class _Notes(msgspec.Struct, frozen=True):
     stopped: str | None = None
+    redraw: bool = False
 
 
 class _Header(msgspec.Struct):

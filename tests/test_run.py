@@ -20,6 +20,7 @@ from negolab.batch import opened
 from negolab.events import Replied
 from negolab.match import differences
 from negolab.plan import plan_of
+from negolab.play import aplay
 from negolab.players.cache import Cache
 from negolab.players.endpoint.call import Answer, Call, Usage
 from negolab.players.endpoint.counted import uncounted
@@ -66,7 +67,7 @@ def said_to(call: Call) -> Answer:
 
 def game_of(call: Call) -> int:
     """Which game of the plan asks."""
-    return int(str(call.repetition[0]).rpartition("-")[2])
+    return int(str(call.repetition[0]).partition("/")[0].rpartition("-")[2])
 
 
 def only(numbers: set[int], does: Callable[[Call], Awaitable[None]]) -> Callable[[Call], Awaitable[None]]:
@@ -266,6 +267,37 @@ def test_what_was_stopped_is_played_again_on_demand_only(tmp_path: Path) -> None
     assert summary.tally(after).stopped == 0 and {r.id for r in after} == {r.id for r in before} and len(after) == 8
     aside = (tmp_path / "retried.ndjson").read_bytes().splitlines()
     assert [msgspec.json.decode(line)["header"]["notes"]["stopped"] for line in aside] == ["failed", "timed out"]
+
+
+def test_a_game_that_failed_by_its_answers_is_asked_for_others_when_it_is_played_again(tmp_path: Path) -> None:
+    asked: list[tuple[int, str]] = []
+
+    class Stubborn(Fake):
+        silly = True
+
+        async def answer(self, call: Call) -> Answer:
+            asked.append((game_of(call), str(call.repetition[0])))
+            found = await super().answer(call)
+            return msgspec.structs.replace(found, text="well") if self.silly and game_of(call) == 1 else found
+
+    fake = Stubborn()
+    (failed,) = (r for r in played(tmp_path, fake, n=3) if "stopped" in r.header.notes)
+    assert failed.header.notes["redraw"] and failed.id.endswith("1")
+    fake.silly, asked[:] = False, []
+    after = played(tmp_path, fake, n=3, retry={"failed"})
+    assert summary.tally(after).stopped == 0
+    assert {match for _, match in asked} == {f"{failed.id}/1"}, "the second draw, and that game only"
+
+
+def test_who_a_model_was_stands_in_the_record_of_a_single_match_too(tmp_path: Path) -> None:
+    persona = tmp_path / "persona.txt"
+    persona.write_text("You are brief.")
+    fake = Fake()
+    seats = {seat: nl.player(f"{LLM},persona={persona}", GAME, models=fake) for seat in ("A", "B")}
+    match = nl.Match(GAME, seed=1)
+    asyncio.run(aplay(match, seats))
+    notes = match.record().header.notes["models"]
+    assert set(notes) == {"A", "B"} and len(notes["A"]["persona"]["sha256"]) == 64
 
 
 # What goes wrong with a run.

@@ -11,6 +11,10 @@ class GameTimedOut(GameFailed):
     """The game's own time limit came."""
 
 
+class NoMove(GameFailed):
+    """The model makes no move of this game. Its answers are kept: only other ones can end otherwise."""
+
+
 class RunFailed(Exception):
     """No game can go on until the user has changed something; the text says what, in one line, without keys."""
 

@@ -10,7 +10,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.match import clean, new_id
 from negolab.players.endpoint.call import Answer, Call
-from negolab.players.endpoint.failures import GameFailed
+from negolab.players.endpoint.failures import NoMove
 from negolab.players.llm.chat import Chat
 from negolab.players.llm.filling import Filling
 from negolab.players.llm.manner import Free
@@ -85,7 +85,7 @@ class LLM:
     async def reply(self, told: AnyGame, ask: Ask) -> Reply | Malformed:
         """The answer, `Malformed` if it never became words of the game. `GameFailed` and `RunFailed` pass through."""
         if len(ask.rejected) >= MOST_REFUSED:
-            raise GameFailed(f"{MOST_REFUSED} answers in a row were no move of the game: {ask.rejected[-1].reason}")
+            raise NoMove(f"{MOST_REFUSED} answers in a row were no move of the game: {ask.rejected[-1].reason}")
         asked_at = time.time()
         answer = await self.place.answer(self._call(told, ask))
         heard = self._heard(told, ask, answer, asked_at)
