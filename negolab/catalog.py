@@ -29,9 +29,10 @@ def near(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}."
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """The ids of our own games."""
-    return sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")]))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")])))
 
 
 def games() -> dict[str, tuple[str, ...]]:
