@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,7 +19,9 @@ from negolab.game import Seat
 from negolab.match import Match
 from negolab.plan import Pairing, Plan, plan_of
 from negolab.play import made, play, seated
+from negolab.players.endpoint.limits import Limits
 from negolab.players.endpoint.models import Models
+from negolab.players.endpoint.prices import Prices
 from negolab.players.player import MODEL, Places
 from negolab.progress import Stopped
 from negolab.record import Record
@@ -61,22 +63,35 @@ def run(
     models: Models | Places | None = None,
     base_url: str | None = None,
     budget: float | None = None,
+    budget_tokens: int | None = None,
+    prices: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
     at_once: int | None = None,
     game_seconds: float | None = None,
-    retry: Collection[str] = (),
+    retry: Collection[str] | str = (),
 ) -> Run:
     """Play `n` games, also of models (`llm:MODEL`), into the folder `out`; the same call goes on where it stopped.
 
     In a notebook it returns at once and the games go on behind it: look at `run.progress` or `RunProgress(run)`,
     `run.pause()`, `resume()`, `finish()`, `cancel()`, and `await run` for the end. In a script it returns at the end.
-    `budget` is in US dollars, for the run as a whole; `retry` names what is played again, of "failed" and "timed out".
-    `models` are reached as they say, else at `base_url` with answers kept in the user's cache.
+    `budget` is in US dollars, for the run as a whole; `prices` are by model, as `{"mine": "0.15,0.60"}` for input and
+    output in US dollars per million tokens; `limits` are what each model allows. `retry` names what is played again, of
+    "failed" and "timed out". `models` are reached as they say, else at `base_url`, with answers kept in the user's
+    cache.
     """
-    if models is not None and (base_url is not None or budget is not None):
-        raise ValueError("base_url and budget are said to Models(...) where models is given")
+    retry = {retry} if isinstance(retry, str) else retry
+    said = (base_url, budget, budget_tokens, prices, limits)
+    if models is not None and any(value is not None for value in said):
+        raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
     game = catalog.load(game)
     plan = plan_of(game, a, b, n=n, seed=seed, swap=swap)
-    wiring = Wiring(base_url=base_url, usd=budget)
+    wiring = Wiring(
+        base_url=base_url,
+        usd=budget,
+        tokens=budget_tokens,
+        prices=Prices(prices) if prices else None,
+        limits=limits or Limits(),
+    )
     made = opened(game, plan, out, models or wiring, at_once=at_once, game_seconds=game_seconds, retry=retry)
     try:
         asyncio.get_running_loop()

@@ -289,6 +289,17 @@ def test_a_game_that_failed_by_its_answers_is_asked_for_others_when_it_is_played
     assert {match for _, match in asked} == {f"{failed.id}/1"}, "the second draw, and that game only"
 
 
+def test_prices_and_limits_are_said_in_python_too(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a budget in money needs the price of fake"):
+        nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0)
+    with pytest.raises(ValueError, match=r"are said to Models\(\.\.\.\)"):
+        nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "b", models=Fake(), prices={"fake": "1,2"})
+    with pytest.raises(ValueError, match="a price is INPUT,OUTPUT"):
+        nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "c", prices={"fake": "cheap"})
+    with pytest.raises(ValueError, match="retry names failed and timed out, not timeout"):
+        nl.run(GAME, "time", "linear", n=2, out=tmp_path / "d", retry="timeout")
+
+
 def test_who_a_model_was_stands_in_the_record_of_a_single_match_too(tmp_path: Path) -> None:
     persona = tmp_path / "persona.txt"
     persona.write_text("You are brief.")

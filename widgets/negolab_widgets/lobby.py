@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
             catalog.load(self._game.value, preset=preset)  # says what is wrong with it
             self._preset.value = preset
 
-    def _built(self, names: list[str]) -> w.VBox:
+    def _built(self, names: Sequence[str]) -> w.VBox:
         """Make the widgets; the form."""
         self._game = w.Dropdown(description="Game", options=[(title(name), name) for name in names])
         self._preset = w.Dropdown(description="Preset")
