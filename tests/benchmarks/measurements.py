@@ -12,7 +12,7 @@ from negolab.game import SEATS, Invalid
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.players.player import player
-from tests.benchmarks import models, people, runs, screens, tables
+from tests.benchmarks import models, people, runs, screens, sweep, tables
 from tests.test_bargaining import after, answer, bargaining
 from tests.test_bargaining_reading import LONG
 
@@ -44,6 +44,7 @@ def measurements() -> dict[str, Callable[[], float]]:
         "people: 30 at once, admission to first control, s": people.first_control,
         **models.MEASUREMENTS,
         **runs.MEASUREMENTS,
+        **sweep.MEASUREMENTS,
         **tables.MEASUREMENTS,
     }
 

@@ -1,0 +1,41 @@
+"""What a cell of a sweep costs beyond its notebook's own computing: kernel, papermill, scheduler, status and folder."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from negolab.sweep.plan import notebook_of, read
+from negolab.sweep.run import Sweep
+from tests.sweeping import notebook
+
+CELLS, WORKERS = 60, 2
+LIGHT = "import negolab as nl"
+HEAVY = "import pandas, plotly.graph_objects, negolab, negolab_widgets"
+
+
+def overhead(body: str) -> Callable[[], float]:
+    """Seconds for each cell of a notebook that only imports, cluster and all, on two workers."""
+
+    def measured() -> float:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            notebook(folder, "cell = 0\nout = None\nseed = 0", body)
+            file = folder / "plan.toml"
+            axis = f"[grid]\ncell = {{first = 1, last = {CELLS}, step = 1}}\n"
+            file.write_text(f'notebook = "game.ipynb"\n{axis}', "utf-8")
+            plan = read(file)
+            end = Sweep(plan, notebook_of(plan, file), folder / "out").run(workers=WORKERS)
+            assert end.states == {"done": CELLS}, end
+            print(end.seconds, file=sys.stderr)
+            return end.seconds / CELLS
+
+    return measured
+
+
+MEASUREMENTS: dict[str, Callable[[], float]] = {
+    "sweep: a cell of a light notebook, s": overhead(LIGHT),
+    "sweep: a cell of a notebook with plots, s": overhead(HEAVY),
+}
