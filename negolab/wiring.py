@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from negolab.players.endpoint.keys import URL_NAMES
+from negolab.players.endpoint.keys import URL_NAMES, base_url
 from negolab.players.endpoint.limits import Limits
 from negolab.players.endpoint.models import Models
 from negolab.players.endpoint.prices import Prices
@@ -43,7 +43,7 @@ def wired(wiring: Wiring, folder: Path, run: str, heard: Sequence[Callable[[str]
         paid, account = kept.spent() if kept else Paid(0.0, 0, 0), Account(folder)
         budget = Budget(usd=wiring.usd, tokens=wiring.tokens, spent=paid.usd, spent_tokens=paid.tokens, account=account)
         held.callback(budget.close)
-    named = {} if wiring.base_url is None else {URL_NAMES[0]: wiring.base_url}
+    named = {} if wiring.base_url is None else {URL_NAMES[0]: base_url(wiring.base_url, {})}
 
     def tell(line: str) -> None:
         for hear in heard:

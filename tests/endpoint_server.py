@@ -57,7 +57,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     `first` how many attempts of a body it can befall; `rate` answers a second out of a bucket of `burst` (0: no limit),
     and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields` of the
     message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; whether what is huge is
-    `packed`."""
+    `packed`; the answer of the fault "raw": bytes as Latin-1, status and headers."""
 
     latency: float = 0.05
     sigma: float = 0.0
@@ -73,6 +73,9 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     refuses: list[str] = []
     key: str | None = None
     packed: bool = False
+    raw: str = ""
+    status: int = 200
+    headers: dict[str, str] = {}
 
 
 class Hostile:
@@ -125,6 +128,8 @@ class Hostile:
     async def models(self, request: web.Request) -> web.Response:
         if self._stranger(request):
             return self._unknown(request)
+        if self.settings.raw:
+            return web.Response(body=self.settings.raw.encode("latin-1"), status=self.settings.status)
         return web.json_response({"data": [{"id": "fake"}, {"id": "fake-2"}]})
 
     # What goes.
@@ -202,6 +207,9 @@ class Hostile:
         """Faults that come before any thought."""
         if fault in ERRORS:
             return _error(*ERRORS[fault])
+        if fault == "raw":
+            settings = self.settings
+            return web.Response(body=settings.raw.encode("latin-1"), status=settings.status, headers=settings.headers)
         if fault == "429":
             return self._too_many(0.05)
         if fault == "drop":

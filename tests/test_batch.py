@@ -246,6 +246,8 @@ def test_a_key_that_is_refused_stops_the_run_in_one_line(server: Server, tmp_pat
         (["--a", "llm:x", "--b", "time", "--price", "x"], "MODEL=INPUT,OUTPUT"),
         (["--a", "llm:x", "--b", "time", "--concurrency", "0"], "--concurrency"),
         (["--a", "llm:x", "--b", "time", "--base-url", "nowhere"], "nowhere"),
+        (["--a", "llm:x", "--b", "time", "--base-url", ""], "a base URL looks like"),
+        (["--a", "llm:x,model=y", "--b", "time"], "model is given twice"),
         (["--a", "llm:x", "--b", "time", "--budget", "5"], "a budget in money needs the price of x"),
         (["--a", "time", "--b", "time", "--retry", "lost"], "--retry names failed, timeout or both"),
         (["--a", "time", "--b", "time", "--game-seconds", "0"], "seconds above 0"),

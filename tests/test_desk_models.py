@@ -11,7 +11,7 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import Lobby, Replay
-from negolab_widgets.models import MODEL
+from negolab_widgets.models import MODEL, ModelChoice
 from negolab_widgets.replay.branching import YOU
 
 import negolab as nl
@@ -19,7 +19,9 @@ from negolab.events import Ended, Rejected, Replied
 from negolab.match import differences
 from negolab.people.briefing import Briefing, briefed, read
 from negolab.people.client import Host
+from negolab.people.endpoints import At, Endpoints
 from negolab.people.room import Unheard
+from negolab.players.endpoint.models import Models
 from negolab.store import read as records
 from tests.endpoints import Server, hostile
 from tests.hosting import Hosted, alone, hosting, press, study, text, visible
@@ -92,6 +94,71 @@ def test_the_lobby_lists_the_models_of_the_endpoint_and_names_the_player(desk: H
     lobby._models._form.value = "schema"
     lobby._models._more.value = "temperature=0.5,"
     assert lobby._models.name() == "llm:fake,form=schema,temperature=0.5"
+
+
+def choice(*each: list[dict[str, Any]]) -> ModelChoice:
+    """The fields of a model, before endpoints that list these things one time after the other."""
+    lists = iter(each)
+    return ModelChoice(lambda: next(lists))
+
+
+def listing(url: str, *names: str) -> dict[str, Any]:
+    return {"url": url, "names": list(names), "why": "" if names else "connection refused"}
+
+
+def test_an_endpoint_that_did_not_answer_is_asked_again_when_the_fields_appear_again() -> None:
+    found = choice(
+        [listing("a", "m"), listing("b")], [listing("a", "m"), listing("b")], [listing("a", "m"), listing("b", "n")]
+    )
+    found.show(True)
+    found._url.value = "b"
+    assert "connection refused" in found._notice.value
+    found.show(True)  # they are there already: nobody is asked
+    found.show(False)
+    found.show(True)
+    assert "connection refused" in found._notice.value
+    found.show(False)
+    found.show(True)
+    assert "connection refused" not in found._notice.value
+    assert found.name() == "llm:n,base_url=b"
+    found.show(False)
+    found.show(True)  # all have names: nobody is asked
+    assert found.name() == "llm:n,base_url=b"
+
+
+def test_a_name_that_was_typed_stays_when_the_endpoint_is_asked_again() -> None:
+    found = choice([listing("a")], [listing("a", "m")])
+    found.show(True)
+    found._model.value = "my-own"
+    found.show(False)
+    found.show(True)
+    assert found._model.options == ("m",)
+    assert found.name() == "llm:my-own"
+
+
+def test_a_models_name_does_not_stay_at_an_endpoint_that_does_not_list_it() -> None:
+    found = choice([listing("a", "m"), listing("b"), listing("c", "n", "o"), listing("d", "p", "o")])
+    found.show(True)
+    assert found.name() == "llm:m"
+    found._url.value = "b"
+    with pytest.raises(ValueError, match="Choose a model"):
+        found.name()
+    found._url.value = "c"
+    assert found.name() == "llm:n,base_url=c"
+    found._model.value = "o"
+    found._url.value = "d"
+    assert found.name() == "llm:o,base_url=d"
+
+
+def test_a_key_that_is_not_known_here_is_named() -> None:
+    models = Models(keys={"A_KEY": "a", "B_KEY": "b"})
+    known = Endpoints([At("http://a/v1", "A_KEY"), At("http://a/v1", "B_KEY")], models)
+    assert known.at("http://a/v1", "B_KEY") is models.at("http://a/v1", "B_KEY")
+    assert known.at() is models.at("http://a/v1", "A_KEY")
+    with pytest.raises(ValueError, match=r"^the key C_KEY is not known here for the models at http://a/v1: add --base"):
+        known.at(key="C_KEY")
+    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are not known here, those at "):
+        known.at("http://b/v1", "A_KEY")
 
 
 def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: Hosted) -> None:
@@ -241,6 +308,8 @@ def widgets(root: w.Widget) -> list[w.Widget]:
     [
         ("http://127.0.0.1:9/v1,key=NO_SUCH_KEY", None, "NO_SUCH_KEY is not set"),
         ("http://127.0.0.1:9/v1,k=A", None, "key=NAME"),
+        ("", None, "a base URL looks like"),
+        (",key=A_KEY", None, "a base URL looks like"),
         ("http://127.0.0.1:9/v1", -1.0, "--budget"),
         ("http://127.0.0.1:9/v1", float("inf"), "--budget"),
     ],

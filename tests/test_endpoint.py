@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import tracemalloc
 import warnings
@@ -16,6 +17,7 @@ import pytest
 from negolab.players.endpoint import client, outage, terms
 from negolab.players.endpoint.budget import Budget
 from negolab.players.endpoint.call import Answer, Call, Usage
+from negolab.players.endpoint.counted import CLOCK
 from negolab.players.endpoint.endpoint import Endpoint
 from negolab.players.endpoint.failures import BudgetReached, GameFailed, RunFailed
 from negolab.players.endpoint.limits import Limits
@@ -466,3 +468,173 @@ def test_a_key_that_the_server_repeats_is_in_no_error_even_where_its_words_are_c
         with pytest.raises(RunFailed, match=r"Incorrect API key provided: \[key\]\.") as refused:
             asking(server, work, keys={"OPENAI_API_KEY": key})
         assert key[:20] not in str(refused.value)
+
+
+SLASHED = "azz/TOPSECRET/0123456"
+
+
+def completion(said: str, **more: Any) -> str:
+    """A body of an answer, as text, with `said` as JSON writes it."""
+    message = f'{{"message": {{"content": "{said}"}}, "finish_reason": "{more.pop("finish", "stop")}"}}'
+    rest = "".join(f', "{name}": {json.dumps(value)}' for name, value in more.items())
+    return f'{{"choices": [{message}]{rest}}}'
+
+
+def escapes(key: str) -> list[str]:
+    """Ways in which JSON may write a key."""
+    return [
+        key,
+        key.replace("/", "\\/"),
+        "".join(f"\\u{ord(char):04x}" for char in key),
+        "".join(f"\\u{ord(char):04X}" if at % 2 else char for at, char in enumerate(key)),
+    ]
+
+
+@pytest.mark.parametrize("said", escapes(SLASHED))
+def test_a_key_that_comes_back_escaped_or_in_a_header_is_in_no_answer(server: Server, said: str) -> None:
+    raw = completion(f"is it {said}?", finish=said, model=SLASHED, id=SLASHED)
+    server.set(faults={"raw": 1}, raw=raw, headers={"x-request-id": SLASHED})
+    answer = ask(server, keys={"OPENAI_API_KEY": SLASHED})
+    assert (answer.text, answer.request_id) == ("is it [key]?", "[key]")
+    assert SLASHED not in repr(answer)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32-le"])
+def test_a_key_that_comes_back_in_another_encoding_is_in_no_answer_and_no_error(server: Server, encoding: str) -> None:
+    given: dict[str, Any] = {"keys": {"OPENAI_API_KEY": SLASHED}}
+    server.set(faults={"raw": 1}, raw=completion(SLASHED).encode(encoding).decode("latin-1"))
+    assert ask(server, **given).text == "[key]"
+    server.set(status=401)
+    with pytest.raises(RunFailed, match="HTTP 401") as refused:
+        ask(server, **given)
+    assert "TOPSECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("said", escapes("azz/" + 100 * "0123456789"))
+def test_a_key_that_comes_back_escaped_is_in_no_error_even_where_its_words_are_cut(server: Server, said: str) -> None:
+    raw = f'{{"error": {{"message": "No such key: {said}."}}}}'
+    server.set(faults={"raw": 1}, raw=raw, status=401)
+    with pytest.raises(RunFailed, match=r"No such key: \[key\]\.") as refused:
+        ask(server, keys={"OPENAI_API_KEY": "azz/" + 100 * "0123456789"})
+    assert "0123456789" not in str(refused.value)
+
+
+def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:
+    server.set(raw='{"data": [{"id": "' + SLASHED.replace("/", "\\/") + '"}]}')
+    assert asking(server, Endpoint.names, keys={"OPENAI_API_KEY": SLASHED}) == ["[key]"]
+
+
+# What is read although it is wrong.
+
+
+def test_a_bad_name_in_the_list_of_models_hides_no_other(server: Server) -> None:
+    server.set(raw='{"data": [{"id": "a"}, {}, 5, null, {"id": 7}, {"id": ""}, {"id": "b\xff"}, {"id": "c\\ud800"}]}')
+    assert asking(server, Endpoint.names) == ["a", "b\ufffd", "c\ufffd"]
+
+
+@pytest.mark.parametrize("raw", ["\xff\xfe\xfa", "[]", '{"data": 5}', '{"data": {"id": "a"}}', "[" * 100_000])
+def test_what_is_no_list_of_models_is_said_to_be_none(server: Server, raw: str) -> None:
+    server.set(raw=raw)
+    with pytest.raises(RunFailed, match="its answer is no list of them"):
+        asking(server, Endpoint.names)
+
+
+def test_a_byte_that_is_no_utf_8_loses_no_answer(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw=completion("5.00 \xff"))
+    answer = ask(server)
+    assert (answer.text, answer.attempts) == ("5.00 \ufffd", 1)
+
+
+LATIN = '{"error": {"message": "Trop de requ\xeates"}}'
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_an_error_in_latin_1_is_waited_for_and_tried_again(server: Server, status: int) -> None:
+    server.set(faults={"raw": 1}, first=1, raw=LATIN, status=status, headers={"Retry-After": "0.05"})
+    answer = ask(server)
+    assert (answer.text, answer.attempts) == ("93.00", 2)
+    assert answer.queued >= 0.05
+
+
+def test_a_refused_key_ends_the_run_whatever_the_letters_it_is_said_in(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw=LATIN, status=401)
+    with pytest.raises(RunFailed, match="HTTP 401: Trop de requ\ufffdtes: set the environment variable"):
+        ask(server)
+
+
+def test_an_id_in_a_header_is_no_longer_than_an_id(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw=completion("5.00"), headers={"x-request-id": "x" * 5000})
+    assert ask(server).request_id == "x" * 200
+
+
+# A refusal of one request.
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_403_fails_its_game_once_the_model_has_answered_and_the_run_before(server: Server, inside: bool) -> None:
+    raw = '{"error": {"code": 403, "message": "Not this input."}}'
+    server.set(raw=raw, status=200 if inside else 403)
+
+    async def two(endpoint: Endpoint) -> None:
+        await endpoint.answer(call())
+        server.set(faults={"raw": 1})
+        with pytest.raises(GameFailed, match=r"^HTTP 403: Not this input\.$"):
+            await endpoint.answer(call(n=1))
+        with pytest.raises(RunFailed, match=r"HTTP 403: Not this input\.: the key may not do this$"):
+            await endpoint.answer(call(n=1, model="fake-2"))
+
+    asking(server, two)
+
+
+def test_a_403_that_is_about_the_input_fails_its_game_at_once(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw='{"error": {"message": "No.", "code": "content_policy_violation"}}', status=403)
+    with pytest.raises(GameFailed, match=r"^HTTP 403: No\.$"):
+        ask(server)
+
+
+# Time and money that are asked for.
+
+
+class Clock:
+    """Knows whether it stands."""
+
+    def __init__(self) -> None:
+        self.stopped = 0
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+    def go(self) -> None:
+        self.stopped -= 1
+
+
+def test_what_the_endpoint_asks_to_wait_takes_no_time_of_the_game_and_our_own_pause_does(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slept = Clock(), list[tuple[float, bool]]()
+    sleep = asyncio.sleep
+
+    async def noted(seconds: float, result: object = None) -> None:
+        if seconds:
+            slept.append((seconds, bool(clock.stopped)))
+        await sleep(0)
+
+    async def one(endpoint: Endpoint) -> Answer:
+        CLOCK.set(clock)
+        monkeypatch.setattr(asyncio, "sleep", noted)
+        return await endpoint.answer(call())
+
+    monkeypatch.setattr(terms.Terms, "pause", lambda self, broken: 8.0)
+    server.set(faults={"raw": 1}, first=1, raw="{}", status=503, headers={"Retry-After": "7"})
+    assert asking(server, one).text == "93.00"
+    assert slept == [(7.0, True), (1.0, False)]
+
+
+def test_a_count_of_tokens_that_cannot_be_spends_no_budget(server: Server) -> None:
+    for put in (2**52, 9_000_000):
+        usage = {"prompt_tokens": put, "completion_tokens": 2}
+        server.set(faults={"raw": 1}, raw=completion("5.00", usage=usage))
+        budget = Budget(usd=1.0, tokens=100_000)
+        assert ask(server, prices=PRICES, budget=budget).text == "5.00"
+        assert 0 < budget.spent < 0.02
+        assert 0 < budget.spent_tokens < 1000

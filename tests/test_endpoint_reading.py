@@ -10,14 +10,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from negolab.players.endpoint.budget import Worth
 from negolab.players.endpoint.call import Call, Usage
 from negolab.players.endpoint.completion import read
 from negolab.players.endpoint.dialect import Dialect, most_output
 from negolab.players.endpoint.failures import GameFailed, RunFailed
 from negolab.players.endpoint.keys import DEFAULT_URL, HIDDEN, Key, base_url, key
+from negolab.players.endpoint.prices import Price
+from negolab.players.endpoint.terms import worth
 from negolab.players.endpoint.trouble import Broken, Limited, Trouble, Unsuited, raise_for, wait
 
 JSON = st.recursive(
@@ -71,6 +74,21 @@ def test_a_reason_to_stop_is_one_short_word_that_can_be_kept() -> None:
         assert len(finish.encode()) <= 50 and finish.isprintable()
 
 
+@pytest.mark.parametrize("reason", [7, ["stop"], {"stop": True}, True, None, ""])
+def test_a_reason_to_stop_that_is_no_word_loses_no_answer(reason: object) -> None:
+    found = read(json.dumps({"choices": [{"message": {"content": "5"}, "finish_reason": reason}]}).encode())
+    assert (found.text, found.finish) == ("5", "unknown")
+
+
+def test_an_id_is_no_longer_than_an_id() -> None:
+    found = read(body(id="x" * 5000, model="m" * 5000, system_fingerprint="f" * 5000))
+    assert (found.id, found.model, found.fingerprint) == ("x" * 200, "m" * 200, "f" * 200)
+
+
+def test_a_byte_that_is_no_utf_8_loses_no_answer() -> None:
+    assert read(b'{"choices": [{"message": {"content": "a\xffb"}}]}').text == "a\ufffdb"
+
+
 def test_half_a_surrogate_pair_loses_no_answer() -> None:
     assert read(b'{"choices": [{"message": {"content": "a\\ud800b"}}]}').text == "a\ufffdb"
 
@@ -91,6 +109,7 @@ def test_usage_is_read_where_it_is_and_unknown_where_not() -> None:
     assert read(body(usage=usage)).usage == Usage(12, 5, 4, None)
     assert read(body(usage={"prompt_tokens": 9, "prompt_cache_hit_tokens": 3})).usage == Usage(9, None, 3, None)
     assert read(body(usage={"prompt_tokens": -1, "completion_tokens": True})).usage == Usage()
+    assert read(body(usage={"prompt_tokens": 10_000_000, "completion_tokens": 2**52})).usage == Usage(10_000_000)
 
 
 def test_a_sum_of_tokens_is_known_only_where_both_were_counted() -> None:
@@ -149,6 +168,29 @@ def test_a_context_that_is_too_long_fails_the_game_even_where_it_names_a_paramet
         raise_for(400, {}, json.dumps({"error": error}).encode(), {"messages": 1})
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429])
+def test_a_code_that_is_about_one_input_fails_one_game_whatever_the_status(status: int) -> None:
+    with pytest.raises(GameFailed, match=f"^HTTP {status}: No.$"):
+        raise_for(status, {}, b'{"error": {"message": "No.", "code": "content_filter"}}', ())
+
+
+@pytest.mark.parametrize(
+    ("status", "means"), [(400, GameFailed), (401, RunFailed), (403, RunFailed), (429, Limited), (500, Broken)]
+)
+def test_an_error_in_other_letters_means_what_its_status_means(status: int, means: type[Exception]) -> None:
+    for said in (b'{"error": {"message": "Trop de requ\xeates"}}', b"Trop de requ\xeates"):
+        with pytest.raises(means):
+            raise_for(status, {}, said, ())
+
+
+def test_a_count_beyond_ten_times_the_worst_case_is_not_believed() -> None:
+    worst, price = Worth(1_000, 100), Price(1.0, 1.0, 1.0)
+    assert worth(None, Usage(990, 10), worst) == Worth(0, 1000)
+    assert worth(None, Usage(990, 11), worst) == worst
+    assert worth(price, Usage(500, 10), worst) == worst, "tokens that can be, at a price that cannot"
+    assert worth(price, Usage(), worst) == worst
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -203,6 +245,33 @@ def test_an_address_comes_from_the_caller_then_the_environment_then_the_package(
     assert base_url(None, both) == "http://a/v1"
     assert base_url(None, {"OPENAI_BASE_URL": "http://b/v1"}) == "http://b/v1"
     assert base_url(None, {}) == DEFAULT_URL
+
+
+@pytest.mark.parametrize("given", ["", "  ", 5, b"http://a/v1", ["http://a/v1"]])
+def test_an_address_that_was_given_and_is_empty_or_no_text_is_refused_in_one_line(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"^a base URL looks like .*, not .*$"):
+        base_url(given, {"OPENAI_BASE_URL": "http://b/v1"})
+
+
+@given(chars=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=6, max_size=40), data=st.data())
+def test_a_key_is_hidden_however_json_writes_it(chars: str, data: st.DataObject) -> None:
+    assume("\\u" not in chars)  # of a key that itself looks like an escape, digits of the escape may stay
+
+    def written(char: str) -> str:
+        plain = json.dumps(char)[1:-1]
+        ways = [plain, f"\\u{ord(char):04x}", f"\\u{ord(char):04X}", *(["\\/"] if char == "/" else [])]
+        return data.draw(st.sampled_from(ways))
+
+    sent = '{"said": "<' + "".join(map(written, chars)) + '>"}'
+    assert json.loads(sent) == {"said": f"<{chars}>"}
+    assert json.loads(Key(chars).hidden_in_bytes(sent.encode())) == {"said": f"<{HIDDEN}>"}
+
+
+def test_what_only_looks_like_a_key_is_left_in_what_a_model_says() -> None:
+    secret = Key("abcdef123456")
+    assert secret.hidden_exactly("sk-abcdefgh abcdef123456") == f"sk-abcdefgh {HIDDEN}"
+    assert secret.hidden_in_bytes(b"sk-abcdefgh \\u0041") == b"sk-abcdefgh \\u0041"
+    assert Key("none").hidden_in_bytes(b"none") == b"none"
 
 
 def test_a_key_is_found_by_the_name_of_its_variable() -> None:

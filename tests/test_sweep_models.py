@@ -133,6 +133,10 @@ def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Se
             assert refused.status_code == 422 and refused.json()["error"]["code"] == "game_failed"
         server.set(faults={"forbidden": 1.0})
         refused = client.post("/chat/completions", json={**body, "seed": 3}, headers=own)
+        assert refused.status_code == 422 and "Not in your country" in refused.json()["error"]["message"]
+        assert CANARY not in refused.text
+        # A model that never answered: it may be the key, and no game can go on.
+        refused = client.post("/chat/completions", json={**body, "model": "fake-2"}, headers=own)
         assert refused.status_code == 403 and "Not in your country" in refused.json()["error"]["message"]
         assert CANARY not in refused.text
 

@@ -52,7 +52,7 @@ def briefed(db: str, base_urls: Sequence[str], budget: float | None, environment
     """A briefing with the addresses in `base_urls` and their keys in the environment. Without an address that of the
     environment counts, and without that one a key for the usual endpoint. `ValueError` for an address that is none, a
     key that is not there, and a budget below 0: whoever starts the host hears of it, not who first plays a model."""
-    named = base_urls or [""] * any(environment.get(name) for name in (*URL_NAMES, DEFAULT_KEY))
+    named: Sequence[str | None] = base_urls or [None] * any(environment.get(name) for name in (*URL_NAMES, DEFAULT_KEY))
     endpoints = tuple(at(text, environment) for text in named)
     for known in endpoints:
         key(known.key, environment)

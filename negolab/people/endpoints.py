@@ -26,8 +26,11 @@ class At(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
-def at(text: str, environment: Mapping[str, str]) -> At:
-    """`http://127.0.0.1:8080/v1` or `https://api.example/v1,key=EXAMPLE_KEY`; `ValueError` says what is wrong."""
+def at(text: str | None, environment: Mapping[str, str]) -> At:
+    """`http://127.0.0.1:8080/v1` or `https://api.example/v1,key=EXAMPLE_KEY`; None: the environment's. `ValueError`
+    says what is wrong."""
+    if text is None:
+        return At(base_url(None, environment))
     url, sign, rest = text.partition(",")
     name, _, value = rest.partition("=")
     if sign and (name.strip() != "key" or not value.strip()):
@@ -45,10 +48,14 @@ class Endpoints:
         """`ValueError` for an address that was not named when the host was started."""
         if self._models is None or not self._known:
             raise ValueError("no language model is known here: start with negolab serve --base-url URL")
-        found = next((known for known in self._known if base_url is None or known.url == base_url.rstrip("/")), None)
-        if found is None or key not in (None, found.key):
+        there = [known for known in self._known if base_url is None or known.url == base_url.rstrip("/")]
+        if not there:
             listed = ", ".join(known.url for known in self._known)
             raise ValueError(f"the models at {base_url} are not known here, those at {listed} are: add --base-url URL")
+        found = next((known for known in there if key in (None, known.key)), None)
+        if found is None:
+            url = there[0].url
+            raise ValueError(f"the key {key} is not known here for the models at {url}: add --base-url {url},key={key}")
         return self._models.at(found.url, found.key)
 
     async def listed(self) -> list[dict[str, Any]]:

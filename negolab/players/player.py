@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_type_hints, runtime_checkable
 
 import msgspec
@@ -129,6 +129,8 @@ def player(
     if name.startswith(MODEL):
         from negolab.players.llm.naming import model_player
 
+        if "model" in params:
+            raise ValueError(f"model is given twice: {name!r} names the model already")
         return model_player({**_model_settings(name), **params}, game, models=models, match=match, draws=draws)
     name, _, tail = name.partition(":")
     params = {**settings(tail), **params}
@@ -169,7 +171,7 @@ def _model_settings(name: str) -> dict[str, Any]:
     if "=" in model:
         begin, _, first = model.rpartition(":")
         raise ValueError(f"settings of a model follow a comma: {MODEL}{begin or 'MODEL'},{first}")
-    return {"model": model, **dict(_pairs(tail))}
+    return {"model": model, **dict(_pairs(tail, {"model"}))}
 
 
 def settings(text: str) -> dict[str, Any]:
@@ -177,12 +179,18 @@ def settings(text: str) -> dict[str, Any]:
     return {key: setting(value) for key, value in _pairs(text)}
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Names and values; `ValueError` for a name that comes twice or is `given` already."""
+    seen = set(given)
     for part in filter(None, text.split(",")):
         key, sign, value = part.partition("=")
         if not sign or not key:
             raise ValueError(f"{part!r} is not of the form name=value")
-        yield key.strip(), value.strip()
+        key = key.strip()
+        if key in seen:
+            raise ValueError(f"{key} is given twice: give it once")  # its value may be a secret
+        seen.add(key)
+        yield key, value.strip()
 
 
 def setting(value: str) -> Any:

@@ -27,23 +27,30 @@ class ModelChoice:
         self._form = w.Dropdown(description="It answers in", options=FORMS)
         self._more = w.Text(description="More settings", placeholder="temperature=0.7,max_tokens=300")
         self._notice = w.HTML(warning(""))
-        self._url.observe(lambda _: self._offer(), "value")
+        self._visible = False
+        self._url.observe(lambda _: self._other(), "value")
         fields = w.Box([self._url, self._model, self._form, self._more])
         fields.add_class("nl-form")
         self.widget = column(fields, self._notice)
         shown_if(self.widget, False)
 
     def show(self, visible: bool) -> None:
-        """Put the fields on the page; the endpoints are asked when they are shown first."""
+        """Put the fields on the page; the endpoints are asked when they are shown first, and again each time that they
+        appear while one of them has no names."""
+        appears, self._visible = visible and not self._visible, visible
         shown_if(self.widget, visible)
-        if visible and not self._found:
-            try:
-                self._found = {each["url"]: each for each in self._listed()}
-            except ValueError as error:  # an address in the environment that is none
-                self._nowhere = str(error)
-            self._url.options = list(self._found)
+        if appears and not (self._found and all(each["names"] for each in self._found.values())):
+            self._ask()
+
+    def _ask(self) -> None:
+        try:
+            self._found = {each["url"]: each for each in self._listed()}
+        except ValueError as error:  # an address in the environment that is none
+            self._nowhere = str(error)
+        if self._url.options != tuple(self._found):
+            self._url.options = tuple(self._found)
             self._url.value = next(iter(self._found), None)
-            self._offer()
+        self._offer()
 
     def name(self) -> str:
         """The player's name, such as `llm:smollm2,form=schema`; `ValueError` if a model is missing."""
@@ -57,9 +64,16 @@ class ModelChoice:
         parts = [f"llm:{model}", *(["form=schema"] if form == "schema" else []), *([more] if more else [])]
         return ",".join([*parts, *([] if first else [f"base_url={self._url.value}"])])
 
+    def _other(self) -> None:
+        """At another endpoint a model's name means nothing, or another model."""
+        found = self._found.get(self._url.value or "", {"names": []})
+        if self._model.value not in found["names"]:
+            self._model.value = ""
+        self._offer()
+
     def _offer(self) -> None:
         found = self._found.get(self._url.value or "", {"names": [], "why": self._nowhere})
         self._model.options = tuple(found["names"])
-        if found["names"] and self._model.value not in found["names"]:
+        if found["names"] and not self._model.value:
             self._model.value = found["names"][0]
         self._notice.value = warning(found["why"])

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import httpx2
-import msgspec
 import openai
 
+from negolab.match import clean
 from negolab.players.endpoint.failures import RunFailed
 from negolab.players.endpoint.keys import Key
-from negolab.players.endpoint.trouble import Broken, Silent, Trouble, raise_for
+from negolab.players.endpoint.trouble import Broken, Silent, Trouble, parsed, raise_for, words
 
 CONNECT_SECONDS = 30.0
 IDLE_SECONDS = 4.0
@@ -86,10 +86,10 @@ class Client:
             )
             if came.status != 200:
                 raise_for(came.status, came.headers, came.body, ())
-            return [str(model["id"]) for model in msgspec.json.decode(came.body)["data"]]
+            return _ids(parsed(came.body))
         except Trouble as trouble:
             raise RunFailed(f"{self.url} lists no models: {trouble}") from None
-        except (msgspec.DecodeError, LookupError, TypeError):
+        except (ValueError, RecursionError, LookupError, TypeError):
             raise RunFailed(f"{self.url} lists no models: its answer is no list of them") from None
 
     async def _sent(self, request: httpx2.Request, seconds: float) -> Came:
@@ -102,6 +102,8 @@ class Client:
                 finally:
                     await response.aclose()
             # A server may repeat the key that it was sent, in an error or an answer: it stops here.
+            if b"\0" in body:  # another UTF, in which the key would not be found
+                body = words(body).encode()
             return Came(response.status_code, response.headers, self._key.hidden_in_bytes(body))
         except TimeoutError:
             raise Silent(f"no answer within {seconds:g} s", free=False) from None
@@ -122,6 +124,15 @@ async def _read(response: httpx2.Response) -> bytes:
             raise Broken(f"the answer is longer than {LONGEST // 2**20} MB")
         parts.append(part)
     return b"".join(parts)
+
+
+def _ids(found: Any) -> list[str]:
+    """The names in a list of models; what has none is passed over."""
+    listed = found["data"]
+    if not isinstance(listed, list):
+        raise TypeError("no list")
+    ids = (model.get("id") for model in listed if isinstance(model, dict))
+    return [clean(name) for name in ids if isinstance(name, str) and name]
 
 
 def _headers(url: str, key: Key) -> dict[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 
 from negolab.match import clean
 from negolab.players.endpoint.call import Usage
-from negolab.players.endpoint.trouble import Broken, raise_for, short
+from negolab.players.endpoint.trouble import Broken, parsed, raise_for, short, words
 
 ENDS = ("length", "content_filter")
 """Reasons to stop after which an answer may well have no text."""
+MOST_TOKENS = 10_000_000
+"""No request or answer has more: who counts more has not counted."""
+LONGEST_WORD = 200
+"""Characters of a model's name, a fingerprint or an id."""
 
 
 class _Message(msgspec.Struct):
@@ -24,7 +27,7 @@ class _Message(msgspec.Struct):
 
 class _Choice(msgspec.Struct):
     message: _Message | None = None
-    finish_reason: str | None = None
+    finish_reason: Any = None
 
 
 class _Body(msgspec.Struct):
@@ -55,7 +58,7 @@ def read(body: bytes) -> Completion:
     """The answer in a response of status 200; `Broken` if it holds none."""
     try:
         found = _decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         found = _by_another_reader(body, error)
     usage = usage_of(found.usage)
     if found.error and not found.choices:
@@ -64,7 +67,7 @@ def read(body: bytes) -> Completion:
     if choice is None or choice.message is None:
         raise Broken("the answer holds no choice", paid=usage)
     text, reasoning = _words(choice.message)
-    finish = short(clean(choice.finish_reason or "unknown"), 40)
+    finish = short(word(choice.finish_reason) or "unknown", 40)
     if text is None:
         refusal = choice.message.refusal
         if not (refusal or reasoning or finish in ENDS):
@@ -75,18 +78,18 @@ def read(body: bytes) -> Completion:
         finish,
         usage,
         clean(reasoning) if reasoning else None,
-        _word(found.model),
-        _word(found.system_fingerprint),
-        _word(found.id),
+        word(found.model),
+        word(found.system_fingerprint),
+        word(found.id),
     )
 
 
 def _by_another_reader(body: bytes, error: Exception) -> _Body:
-    """Half a surrogate pair is wrong, but it is no reason to lose an answer that was paid."""
+    """Half a surrogate pair or a byte that is no UTF-8 is wrong, but no reason to lose an answer that was paid."""
     try:
-        return msgspec.convert(json.loads(body), type=_Body)
+        return msgspec.convert(parsed(body), type=_Body)
     except (ValueError, RecursionError):
-        said = short(body[:400].decode("utf-8", "replace"))
+        said = short(words(body[:400]))
         raise Broken(f"the answer is not a chat completion ({error}): {said:.120}") from None
 
 
@@ -134,10 +137,11 @@ def usage_of(usage: Any) -> Usage:
 
 def _count(found: Any, name: str) -> int | None:
     value = found.get(name) if isinstance(found, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
         return None
     return int(value)
 
 
-def _word(value: Any) -> str | None:
-    return clean(value)[:200] if isinstance(value, str) and value else None
+def word(value: Any) -> str | None:
+    """A name that the endpoint gives, no longer than a name is."""
+    return clean(value[:LONGEST_WORD]) if isinstance(value, str) and value else None

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from negolab.players.endpoint.client import Client
 
 
+WORDS = ("text", "finish", "reasoning", "model", "fingerprint", "request_id")
+"""What an endpoint writes in an answer."""
 REPETITION = "negolab_repetition"
 """What a sweep's broker is told besides the request: to it, equal questions of different games are different calls."""
 
@@ -92,7 +94,7 @@ class Endpoint:
     async def names(self) -> list[str]:
         """The models that the endpoint lists; `RunFailed` if it lists none."""
         try:
-            return await (await self._here()).client.names()
+            return list(map(self._key.hidden_exactly, await (await self._here()).client.names()))
         except RunFailed as failed:
             raise RunFailed(self._key.hidden_in(str(failed))) from None
 
@@ -107,9 +109,15 @@ class Endpoint:
     async def _asked(self, call: Call) -> Answer:
         here = self._places.get(asyncio.get_running_loop()) or await self._here()
         try:
-            return await self._exchange(call, here).answer()
+            return self._without_key(await self._exchange(call, here).answer())
         except (GameFailed, RunFailed) as failed:
             raise type(failed)(self._key.hidden_in(str(failed))) from None
+
+    def _without_key(self, answer: Answer) -> Answer:
+        """A server may repeat the key that it was sent, in a header too: no answer that is kept may hold it."""
+        said = {name: getattr(answer, name) or "" for name in WORDS}
+        hidden = {name: less for name in WORDS if (less := self._key.hidden_exactly(said[name])) != said[name]}
+        return msgspec.structs.replace(answer, **hidden) if hidden else answer
 
     def _exchange(self, call: Call, here: _Here) -> Exchange:
         """`RunFailed` for a call that cannot be sent at all."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from negolab.players.endpoint.budget import Worth
 from negolab.players.endpoint.call import Answer, Call, Usage
-from negolab.players.endpoint.completion import Completion, read
+from negolab.players.endpoint.completion import Completion, read, word
 from negolab.players.endpoint.counted import uncounted
 from negolab.players.endpoint.dialect import Dialect, body, most_output
 from negolab.players.endpoint.failures import GameFailed, RunFailed
 from negolab.players.endpoint.lane import Lane, Pass
 from negolab.players.endpoint.prices import dollars
 from negolab.players.endpoint.terms import Terms, worth
-from negolab.players.endpoint.trouble import Broken, Limited, Silent, Trouble, Unsuited, raise_for
+from negolab.players.endpoint.trouble import Broken, Forbidden, Limited, Silent, Trouble, Unsuited, raise_for
 
 if TYPE_CHECKING:
     from negolab.players.endpoint.client import Client
@@ -72,10 +72,11 @@ class Exchange:
         if self._broken >= self._terms.limits.attempts:
             times = f"{self._broken} attempts" if self._broken > 1 else "one attempt"
             raise GameFailed(f"no answer in {times}; the last: {trouble}") from None
-        wait = max(trouble.wait, self._terms.pause(self._broken))
-        if wait >= LONG:
-            self._terms.told(f"{self._client.url} is busy: waiting {wait:.0f} s, as it asks")
-        await asyncio.sleep(wait)
+        if trouble.wait >= LONG:
+            self._terms.told(f"{self._client.url} is busy: waiting {trouble.wait:.0f} s, as it asks")
+        await self._in_line(asyncio.sleep(trouble.wait))
+        # What is waited beyond that is our own care, and the game's time.
+        await asyncio.sleep(max(0.0, self._terms.pause(self._broken) - trouble.wait))
 
     async def _attempt(self) -> Answer:
         await self._in_line(self._lane.enter(self._pass))
@@ -123,12 +124,16 @@ class Exchange:
 
     async def _received(self) -> tuple[Completion, str | None]:
         came = await self._client.complete(self._body, self._lane.seconds(self._terms.limits.call_seconds))
-        if not 200 <= came.status < 300:
-            try:
+        try:
+            if not 200 <= came.status < 300:
                 raise_for(came.status, came.headers, came.body, self._params)
-            except RunFailed as failed:
-                raise RunFailed(f"{self._client.url}: {failed}") from None
-        return read(came.body), came.headers.get("x-request-id")
+            return read(came.body), word(came.headers.get("x-request-id"))
+        except Forbidden as failed:
+            if self._lane.served:  # so it is not the key
+                raise GameFailed(failed.said) from None
+            raise RunFailed(f"{self._client.url}: {failed}") from None
+        except RunFailed as failed:
+            raise RunFailed(f"{self._client.url}: {failed}") from None
 
     def _noted(self, trouble: Trouble) -> Trouble:
         """Tell the lane; an answer that did not come in time while others came is one call's trouble, not silence."""

@@ -16,16 +16,22 @@ URL_NAMES = ("NEGOLAB_BASE_URL", "OPENAI_BASE_URL")
 BROKER = "/negolab/v1"
 """How the address of a sweep's broker ends."""
 HIDDEN = "[key]"
+ESCAPED = '/"\\'
+"""Characters that JSON may write after a backslash."""
+SHORTEST = 6
+"""Characters of a key that is hidden where it comes back."""
 _LOOKS_LIKE_ONE = re.compile(r"\b(?:sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s\"']+", re.IGNORECASE)
 
 
 class Key:
     """A key that does not show itself."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_escaped", "_escapes", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._escapes = [rb"\u00", *(b"\\" + char.encode() for char in ESCAPED if char in value)]
+        self._escaped = re.compile("".join(map(_in_json, value)).encode())
 
     @override
     def __repr__(self) -> str:
@@ -39,16 +45,33 @@ class Key:
         """The value of the header `Authorization`."""
         return f"Bearer {self._value}"
 
+    @property
+    def _short(self) -> bool:
+        """Whether it is no secret but a word that answers may well hold."""
+        return len(self._value) < SHORTEST
+
     def hidden_in_bytes(self, body: bytes) -> bytes:
-        """A body without this key."""
-        sent = self._value.encode()
-        return body.replace(sent, HIDDEN.encode()) if len(sent) >= 6 and sent in body else body
+        """A body in UTF-8 without this key, as it is and as JSON may write it."""
+        if self._short:
+            return body
+        if any(escape in body for escape in self._escapes):
+            body = self._escaped.sub(HIDDEN.encode(), body)
+        return body.replace(self._value.encode(), HIDDEN.encode())
+
+    def hidden_exactly(self, text: str) -> str:
+        """The text without this key; what else looks like one is left, as it may be a model's own words."""
+        return text if self._short else text.replace(self._value, HIDDEN)
 
     def hidden_in(self, text: str) -> str:
         """The text without this key and without anything else that looks like one."""
-        if len(self._value) >= 6:
-            text = text.replace(self._value, HIDDEN)
-        return _LOOKS_LIKE_ONE.sub(HIDDEN, text)
+        return _LOOKS_LIKE_ONE.sub(HIDDEN, self.hidden_exactly(text))
+
+
+def _in_json(char: str) -> str:
+    """The ways in which JSON, and JSON inside of JSON, may write a character."""
+    escaped = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(char):04x}")
+    plain = rf"\\{{0,4}}{re.escape(char)}" if char in ESCAPED else re.escape(char)
+    return rf"(?:\\{{1,4}}u{escaped}|{plain})"
 
 
 def key(name: str | None, environment: Mapping[str, str]) -> Key:
@@ -65,7 +88,8 @@ def key(name: str | None, environment: Mapping[str, str]) -> Key:
 
 def base_url(given: str | None, environment: Mapping[str, str]) -> str:
     """The endpoint's address without a slash at its end. `ValueError` for one that is none or that holds a secret."""
-    url = given or next(filter(None, map(environment.get, URL_NAMES)), DEFAULT_URL)
+    usual = next(filter(None, map(environment.get, URL_NAMES)), DEFAULT_URL)
+    url = usual if given is None else _given(given)
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
@@ -78,6 +102,17 @@ def base_url(given: str | None, environment: Mapping[str, str]) -> str:
             "a base URL must end with its path: put a key into an environment variable, not into the address"
         )
     if parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url.strip()):
-        raise ValueError(f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {url!r}")
+        raise ValueError(_none(url))
     del port  # read to have it checked
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _given(url: object) -> str:
+    """An empty address is a variable that is not set: calls must not go elsewhere than was meant."""
+    if not (isinstance(url, str) and url.strip()):
+        raise ValueError(_none(url))
+    return url
+
+
+def _none(url: object) -> str:
+    return f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {url!r}"

@@ -49,6 +49,8 @@ class Lane:
         self.running = 0
         self.adaptive = Adaptive(limits.at_once)
         self.not_before = -inf
+        self.served = False
+        """Whether it ever brought an answer: address, key and model are right."""
         self._outage = outage
         self._clock = clock
         self._requests = Pace.a_minute(limits.requests_per_minute)
@@ -111,6 +113,7 @@ class Lane:
     def answered(self, going: Pass, tokens: int | None) -> None:
         """An answer came; `tokens` are what it took, if the endpoint said so."""
         now = self._clock()
+        self.served = True
         self._refusals = 0
         self.adaptive.answered(now, now - going.sent_at)
         if tokens is not None:

@@ -22,6 +22,8 @@ log = logging.getLogger("negolab.models")
 WEEK = 7 * 86_400.0
 TEMPLATE = 64
 """Tokens that a server may add of its own, such as a system prompt of the model's."""
+DOUBTED = 10
+"""So many times the worst case is taken to be an error of the endpoint's."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
 """Seconds before a call is sent again after a broken answer: doubled from the first to the longest, half of it or half
 as much again by chance."""
@@ -76,9 +78,9 @@ class Terms:
 
 
 def worth(price: Price | None, usage: Usage, worst: Worth) -> Worth:
-    """What an answer took; where the endpoint did not count, the worst case."""
+    """What an answer took; where the endpoint did not count, or counted what cannot be, the worst case."""
     total = usage.total
     if total is None:
         return worst
-    cost = price.of(usage) if price else None
-    return Worth(cost or 0, total)
+    took = Worth((price.of(usage) if price else None) or 0, total)
+    return worst if took.tokens > DOUBTED * worst.tokens or took.pico > DOUBTED * worst.pico else took

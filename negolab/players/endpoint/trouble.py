@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Container, Mapping
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from typing import Any
 
 import msgspec
 
@@ -61,6 +63,15 @@ class Unsuited(Trouble):
         self.parameter = parameter
 
 
+class Forbidden(RunFailed):
+    """The key may not do this, or this one request is not wanted: the endpoint does not say which. `said` is what it
+    says, without advice."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"{said}: {ADVICE[403]}")
+        self.said = said
+
+
 GAME_CODES = {
     "game_failed",  # a sweep's broker says so
     "context_length_exceeded",
@@ -91,15 +102,19 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Cont
     code, parameter, said = _error(body)
     if code in RUN_CODES or (status == 429 and "quota" in code):
         raise RunFailed(f"HTTP {status}: {said}")
+    if code in GAME_CODES and 400 <= status < 500:
+        raise GameFailed(f"HTTP {status}: {said}")
     if status == 429:
         raise Limited(wait(headers))
     if status >= 500 or status in TRANSIENT:
         raise Broken(f"HTTP {status}: {said}", wait=wait(headers) or 0.0, free=status != 504)
     if status in GAME_STATUS:
         unsuited = _unsuited(code, parameter, said, params)
-        if unsuited is not None and code not in GAME_CODES:
+        if unsuited is not None:
             raise Unsuited(unsuited, f"HTTP {status}: {said}")
         raise GameFailed(f"HTTP {status}: {said}")
+    if status == 403:
+        raise Forbidden(f"HTTP {status}: {said}")
     advice = ADVICE.get(status, "the address is not that of an OpenAI-compatible endpoint")
     raise RunFailed(f"HTTP {status}: {said}: {advice}")
 
@@ -135,8 +150,8 @@ def _until(said: str) -> float | None:
 def _error(body: bytes) -> tuple[str, str | None, str]:
     """Code, parameter and words of an error as servers write it; the words are never empty."""
     try:
-        found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+        found = parsed(body)
+    except (ValueError, RecursionError):
         found = None
     found = found.get("error", found) if isinstance(found, dict) else found
     if isinstance(found, dict):
@@ -144,7 +159,20 @@ def _error(body: bytes) -> tuple[str, str | None, str]:
         code = str(found.get("code") or found.get("type") or "")
         parameter = found.get("param")
         return code, parameter if isinstance(parameter, str) else None, short(str(said))
-    return "", None, short(found if isinstance(found, str) else body.decode("utf-8", "replace"))
+    return "", None, short(found if isinstance(found, str) else words(body))
+
+
+def words(body: bytes) -> str:
+    """A body as text, in whichever UTF it is; what is none is replaced."""
+    return body.decode(json.detect_encoding(body), "replace")
+
+
+def parsed(body: bytes) -> Any:
+    """What a body in JSON holds, also where a letter of it is wrong. `ValueError` or `RecursionError` if it is none."""
+    try:
+        return msgspec.json.decode(body)
+    except ValueError:
+        return json.loads(words(body))
 
 
 def _unsuited(code: str, parameter: str | None, said: str, params: Container[str]) -> str | None:
