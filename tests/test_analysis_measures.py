@@ -56,7 +56,7 @@ def said(game: Any, start: Any, *texts: str) -> Record:
 
 
 def test_every_game_is_tested_here() -> None:
-    assert sorted(PAIRS) == names()
+    assert sorted(PAIRS) == list(names())
 
 
 def test_gains_add_up_and_shares_to_one(records: tuple[Record, ...]) -> None:

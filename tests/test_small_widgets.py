@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from negolab_widgets.countdown import Countdown
+from negolab_widgets.page import Shield
 from negolab_widgets.steady import Steady
 from negolab_widgets.study.choices import Choices
 from negolab_widgets.study.code import Code
@@ -29,6 +30,7 @@ _MODEL = """async ([source, state]) => {
     Object.assign(state, more);
     for (const name of Object.keys(more)) for (const work of heard[`change:${name}`] ?? []) work();
   };
+  window.tell = (message) => (heard["msg:custom"] ?? []).forEach((work) => work(message));
   const { default: widget } = await import(source);
   const el = document.body.appendChild(document.createElement("div"));
   widget.render({ model: window.model, el });
@@ -47,6 +49,48 @@ def show(page: Any, widget: Any, **state: Any) -> None:
     """Draw a widget with this state, without a kernel."""
     source = "data:text/javascript;base64," + base64.b64encode(str(widget._esm).encode()).decode()
     page.evaluate(_MODEL, [source, state])
+
+
+def typing(page: Any) -> None:
+    """A page with a field and two buttons, whose presses are noted."""
+    page.evaluate("""() => {
+      document.body.className = "nl-page";
+      document.body.innerHTML = "<h1>T</h1><input><button>Send</button><button>Leave</button>";
+      window.pressed = [];
+      for (const b of document.querySelectorAll("button")) b.onclick = () => window.pressed.push(b.innerText);
+    }""")
+    show(page, Shield)
+
+
+def test_a_press_after_typing_waits_until_what_was_typed_has_been_sent(page: Any) -> None:
+    typing(page)
+    page.get_by_role("textbox").press_sequentially("45.50")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Send").click()
+    assert page.evaluate("[window.pressed, window.sent]") == [[], [{"after": 1}]]
+    page.evaluate("window.tell({ after: 1 })")
+    assert page.evaluate("window.pressed") == ["Send"], "once"
+    page.evaluate("window.tell({ after: 1 })")
+    page.get_by_role("button", name="Leave").click()
+    assert page.evaluate("window.pressed") == ["Send", "Leave"], "without typing nothing waits"
+
+
+def test_a_press_after_typing_is_not_lost_when_nothing_answers(page: Any) -> None:
+    page.clock.install()
+    typing(page)
+    page.get_by_role("textbox").fill("45.50")
+    page.get_by_role("button", name="Send").press("Enter")
+    assert page.evaluate("window.pressed") == []
+    page.clock.run_for(10_000)
+    assert page.evaluate("window.pressed") == ["Send"]
+
+
+def test_the_kernel_answers_what_was_sent_before_and_nothing_else() -> None:
+    shield, said = Shield(), list[Any]()
+    shield.send = said.append
+    for message in ({"after": 3}, {"after": "3"}, {"after": True}, {}, [], None, {"focus": 1}):
+        shield._answer(shield, message, [])
+    assert said == [{"after": 3}]
 
 
 def clock(page: Any, seconds: float, **more: Any) -> None:

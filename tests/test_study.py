@@ -95,7 +95,7 @@ def test_every_example_can_be_run(file: Path) -> None:
 
 
 def test_there_is_an_example_for_every_game_and_one_of_pairs() -> None:
-    assert [file.stem for file in STUDIES] == names()
+    assert [file.stem for file in STUDIES] == list(names())
     assert sum(read(file).paired for file in STUDIES) == 1
 
 

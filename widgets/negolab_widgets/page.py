@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anywidget
 import ipywidgets as w
 
@@ -18,6 +20,8 @@ export default {
         if (frames-- > 0) requestAnimationFrame(shield);
         return;
       }
+      page.addEventListener("input", () => { typed = true; });
+      page.addEventListener("click", hold, true);
       page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
       // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
       page.tabIndex = -1;
@@ -31,7 +35,34 @@ export default {
         found.focus();
       } else if (frames > 0) requestAnimationFrame(() => take(page, frames - 1));
     };
-    model.on("msg:custom", () => take(el.closest(".nl-page"), 120));
+    // ipywidgets keeps what was typed last to itself while the kernel is busy with what was typed before, but sends a
+    // press at once: words would be cut off. So a press that follows typing waits until the kernel has answered what
+    // was sent before it; by then the last of it is on its way.
+    let typed = false, passing = false, asked = 0, waiting = null;
+    const pass = () => {
+      const button = waiting;
+      waiting = null;
+      if (!button) return;
+      passing = true;
+      button.click();
+      passing = false;
+    };
+    const hold = (event) => {
+      const button = event.target.closest("button");
+      if (!button || passing || !(typed || waiting)) return;
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      if (waiting) return;
+      typed = false;
+      waiting = button;
+      const mine = ++asked;
+      model.send({ after: mine });
+      setTimeout(() => { if (mine === asked) pass(); }, 10000);
+    };
+    model.on("msg:custom", (said) => {
+      if (!said.after) take(el.closest(".nl-page"), 120);
+      else if (said.after === asked) pass();
+    });
     shield();
   },
 };
@@ -40,9 +71,20 @@ export default {
 
 class Shield(anywidget.AnyWidget):
     """Keeps JupyterLab's shortcuts from the page it stands on: there, an arrow key on a slider would unfold a heading
-    instead of moving it, and a letter typed on a button could delete the cell."""
+    instead of moving it, and a letter typed on a button could delete the cell. And sees that a press comes after what
+    was typed before it."""
 
     _esm = _ESM
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.on_msg(self._answer)
+
+    def _answer(self, _: object, said: Any, __: object) -> None:
+        """All that was sent before this has been heard."""
+        after = said.get("after") if isinstance(said, dict) else None
+        if type(after) is int:
+            self.send({"after": after})
 
     def focus(self) -> None:
         """Put the keyboard's focus on the page's title, after what had it was taken away."""

@@ -22,7 +22,9 @@ class Ending(w.VBox):  # type: ignore[misc]
         self._end = end
         self._meant: tuple[int, str] | None = None
         self._who = w.Dropdown(description="Participant", options=[NOBODY], value=0)
-        self._why = w.Text(description="Reason (it is kept)", placeholder="why the study ends for them")
+        self._why = w.Text(
+            description="Reason (it is kept)", placeholder="why the study ends for them", continuous_update=False
+        )
         ask = w.Button(description="End for this participant")
         yes, no = w.Button(description="Yes, end it"), w.Button(description="No, go on")
         self._said, self._notice = w.HTML(), w.HTML(warning(""))
