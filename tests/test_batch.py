@@ -148,7 +148,8 @@ def test_ctrl_c_drops_at_once_where_that_is_said(server: Server, tmp_path: Path)
 
 
 def test_a_budget_holds_with_many_calls_in_flight_and_can_be_raised(server: Server, tmp_path: Path) -> None:
-    server.set(latency=0.2)
+    # Long enough that two hundred calls are in flight at once on a busy machine too.
+    server.set(latency=0.4)
     more = ["--price", "fake=1,2", "--concurrency", "200"]
     cap, n = 1.0, 1000
     ran = negolab(*command(server.url, tmp_path, n, "--budget", str(cap), *more))
