@@ -93,6 +93,7 @@ class Desk(Server):
     async def open(self, name: str) -> Warm:
         """A kernel with that page: from the pool for the first page, else started now."""
         if name == self.first:
+            await self.pool.tidy()
             warm = self.pool.take() or await self.heat()
         else:
             warm = await rendered(self, f"{name}.ipynb")

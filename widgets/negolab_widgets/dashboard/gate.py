@@ -140,6 +140,7 @@ class Gate(Server):
 
     async def hand_out(self, door: Door) -> Warm | None:
         """A kernel for whose turn has come; None: wait. It speaks for the participant before its page is sent."""
+        await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
         if self.crowded(door) or not self.visitors.enter(door.visitor, len(self.pool), time.monotonic()):
             return None
         if self.limit_rates and (wait := self.openings.take(door.visitor)):

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Coroutine, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import tornado.ioloop
@@ -250,4 +251,12 @@ class Server(Voila):  # type: ignore[misc]
         finally:
             shutil.rmtree(self.connection_dir, ignore_errors=True)
             if self._orphaned and self.folder:
-                shutil.rmtree(self.folder, ignore_errors=True)
+                _removed(Path(self.folder))
+
+
+def _removed(folder: Path, within: float = 20.0) -> None:
+    """Remove a folder in which others, who end as we do, may still write a last file."""
+    end = time.monotonic() + within
+    while folder.exists() and time.monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.1)
