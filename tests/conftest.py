@@ -22,6 +22,14 @@ CI = os.environ.get("CI") == "true"
 ROOT = Path(__file__).parent.parent
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI a failed test is run once more: servers and browsers on a machine that stands still for a while fail for
+    no fault of theirs. The summary lists what passed the second time only."""
+    if CI:
+        config.option.reruns = 1
+        config.option.reportchars = "R" + config.option.reportchars
+
+
 def needs(program: str, package: str, path: str | None = None) -> str:
     """Where a program is (looked for in `path`; None: $PATH). Missing: a failure in CI, elsewhere a skip that names the
     package."""

@@ -85,7 +85,7 @@ def lobby(page: Any) -> None:
     running = page.get_by_role("button", name="Leave this match")
     if running.is_visible():
         running.click()
-    page.get_by_role("button", name="Start the match").wait_for(timeout=20_000)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
 
 
 def sit_down(hand: Hand, game: str, *, choose_game: bool = True) -> Any:
@@ -98,7 +98,7 @@ def sit_down(hand: Hand, game: str, *, choose_game: bool = True) -> Any:
         page.wait_for_timeout(400)
     hand.fill(page.get_by_label("Seed of the deal"), SEED)
     hand.press(start)
-    page.locator(".nl-bar").wait_for(timeout=20_000)
+    page.locator(".nl-bar").wait_for(timeout=60_000)
     return page.locator(".nl-page .nl-page")
 
 
@@ -197,7 +197,7 @@ def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: No
     page.get_by_label("Records").wait_for(timeout=60_000)
     page.get_by_label("Records").select_option(index=0)
     slider = page.get_by_role("slider")
-    slider.wait_for(timeout=20_000)
+    slider.wait_for(timeout=60_000)
     options = page.get_by_label("Steps").locator("option")
     options.nth(5).wait_for(state="attached")
     said = [at for at, text in enumerate(options.all_text_contents()) if re.search(r"\b[AB]:\s", text)]
@@ -208,7 +208,7 @@ def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: No
         page.get_by_label("Seat B is played on by").select_option(index=number + 1)
         page.get_by_role("button", name="Branch from this step").click()
         page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(
-            state="attached", timeout=20_000
+            state="attached", timeout=60_000
         )
     page.wait_for_timeout(1000)
 

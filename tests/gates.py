@@ -64,7 +64,7 @@ class Gate(NamedTuple):
         """One request, as a browser that shows that token makes it; nothing is followed."""
         shown = {"Cookie": f"{self.cookie}={token}"} if token else {}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return httpx.request(method, self.url + path, headers={**shown, **named}, timeout=20)
+        return httpx.request(method, self.url + path, headers={**shown, **named}, timeout=60)
 
     def opened(self, token: str, within: float = 60) -> str:
         """Ask for the page until there is a kernel for that token; its id."""
@@ -89,7 +89,7 @@ def kernels(pid: int) -> list[int]:
     return [int(row[0]) for row in rows if int(row[1]) == pid and "ipykernel" in row[2]]
 
 
-def until(true: Any, within: float = 20.0, pause: float = 0.1) -> bool:
+def until(true: Any, within: float = 60.0, pause: float = 0.1) -> bool:
     """Whether it becomes true in that time."""
     end = time.monotonic() + within
     while time.monotonic() < end:
@@ -143,7 +143,7 @@ def gate(*options: str, page: Path | None = None, warm: bool = True) -> Iterator
 
         def start() -> int:
             started.append(subprocess.Popen(command, env=env, stderr=(folder / "log").open("ab")))
-            assert until(lambda: answers(port) or started[-1].poll() is not None, 30)
+            assert until(lambda: answers(port) or started[-1].poll() is not None)
             assert started[-1].poll() is None, (folder / "log").read_text()
             return started[-1].pid
 
@@ -159,12 +159,12 @@ def gate(*options: str, page: Path | None = None, warm: bool = True) -> Iterator
                     if process.poll() is None:
                         process.send_signal(signal.SIGTERM)
                 for process in started:
-                    process.wait(20)
+                    process.wait(60)
 
 
 def raw(port: int, text: str) -> str:
     """What comes back for these bytes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(text.encode())
         return connection.makefile("rb").read().decode(errors="replace")
 

@@ -165,10 +165,10 @@ def test_100_kb_are_read_in_linear_time(preset: str, piece: str) -> None:
     game = balloon(preset)
     seen = Match(game, seed=0).seen("A")
     for text in (piece * (100_000 // len(piece)), "ARGUMENT: {}" + piece * (100_000 // len(piece)) + "\n}"):
-        begun = time.perf_counter()
+        begun = time.process_time()
         game.parse(text, seen)
         # A quadratic reader takes seconds.
-        assert time.perf_counter() - begun < 0.5
+        assert time.process_time() - begun < 0.5
 
 
 def test_a_tag_in_an_argument_is_a_move_for_the_reference_only() -> None:

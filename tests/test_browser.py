@@ -92,11 +92,11 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
         hand.reach(page.get_by_label(label, exact=True))
         assert page.evaluate(outline) == "solid", label
     table = sit_down(hand, "trading")
-    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=20_000)
+    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=60_000)
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
     hand.press(page.get_by_role("button", name="Leave this match"))
-    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=20_000)
+    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=60_000)
     page.close()
 
 
@@ -108,7 +108,7 @@ def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) 
     box = table.get_by_label("Your message")
     box.fill("I would like everything, please <img src=x onerror=alert(1)>")
     table.get_by_role("button", name="Send message").click()
-    table.locator(".nl-notice", has_text="ARGUMENT").wait_for(timeout=20_000)
+    table.locator(".nl-notice", has_text="ARGUMENT").wait_for(timeout=60_000)
     assert table.locator("img").count() == 0
     assert box.input_value(), "what was written is still there to be mended"
     shot(page, "balloon-rejected")
@@ -163,7 +163,7 @@ def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Serv
     page.goto(served.url)
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
     page.route("**/replay", lambda route: (page.wait_for_timeout(6000), route.continue_()))
-    page.get_by_role("link", name="Replay").click(timeout=30_000)
+    page.get_by_role("link", name="Replay").click(timeout=60_000)
     page.get_by_role("heading", name="Replay").wait_for(timeout=60_000)
     assert page.url.partition("?")[0].endswith("/replay")
     page.close()
@@ -172,4 +172,4 @@ def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Serv
 def leave(page: Any) -> None:
     """Leave the match; its record is kept by then."""
     page.get_by_role("button", name="Leave this match").click()
-    page.get_by_role("button", name="Start the match").wait_for(timeout=20_000)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)

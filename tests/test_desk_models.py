@@ -330,7 +330,7 @@ def test_a_branch_goes_on_with_a_model_at_the_host(desk: Hosted, tmp_path: Path,
         while "Kept as record" not in replay._branching._where.value:
             await asyncio.sleep(0.05)
 
-    asyncio.run(asyncio.wait_for(go(), 20))
+    asyncio.run(asyncio.wait_for(go(), 60))
     kept = {found.id: found for found in records(tmp_path / "branches")}
     (branch,) = (found for id, found in kept.items() if id != record.id)
     assert branch.events[1:3] == record.events[1:3], "what was said before goes before"
@@ -351,7 +351,7 @@ def test_a_branch_with_a_model_can_be_stopped(desk: Hosted, tmp_path: Path, serv
         while "stopped by the person" not in replay._branching._where.value:
             await asyncio.sleep(0.05)
 
-    asyncio.run(asyncio.wait_for(go(), 20))
+    asyncio.run(asyncio.wait_for(go(), 60))
     assert len(records(tmp_path / "branches")) == 2
     until(lambda: server.counts()["running"] == 0)
 

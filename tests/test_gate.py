@@ -209,7 +209,7 @@ def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any
     url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
 
     async def connect() -> Any:
-        connection = await websocket_connect(HTTPRequest(url, headers={**shown, **named}))
+        connection = await websocket_connect(HTTPRequest(url, headers={**shown, **named}, request_timeout=60))
         message = {
             "channel": "shell",
             "header": {"msg_type": "kernel_info_request", "msg_id": "1", "session": "test", "username": ""},
@@ -220,7 +220,7 @@ def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any
         await connection.write_message(json.dumps(message))
         try:
             while True:
-                got = json.loads(await asyncio.wait_for(connection.read_message(), 20))
+                got = json.loads(await asyncio.wait_for(connection.read_message(), 60))
                 if got["header"]["msg_type"] == "kernel_info_reply":
                     return got
         finally:
@@ -309,9 +309,7 @@ def test_a_closed_page_ends_its_kernel(door: Gate) -> None:
 
 
 def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:
-    before = set(kernels(door.pid))
     kernel = door.opened("good-fay")
-    assert until(lambda: len(kernels(door.pid)) > len(before))
     (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
     os.kill(own, signal.SIGKILL)
     assert until(lambda: door.get(f"alive/{kernel}", "good-fay").json() == {"state": "gone"})
@@ -333,7 +331,6 @@ def test_a_kernel_that_died_in_the_pool_is_given_to_nobody(door: Gate) -> None:
     for pid in kernels(door.pid):
         if taken not in Path(f"/proc/{pid}/cmdline").read_text():
             os.kill(pid, signal.SIGKILL)
-    time.sleep(3)
     assert socket_of(door, door.opened("good-hal"), "good-hal")
 
 

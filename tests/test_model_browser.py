@@ -124,7 +124,7 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     hand.fill(page.get_by_label("Seed of the deal"), "5")
     looked_at(page, "lobby")
     hand.press(page.get_by_role("button", name="Start the match"))
-    page.get_by_role("status").filter(has_text="local is thinking.").wait_for(timeout=20_000)
+    page.get_by_role("status").filter(has_text="local is thinking.").wait_for(timeout=60_000)
     table = page.locator(".nl-page .nl-page")
     if "NEGOLAB_SHOTS" in os.environ:
         shot(page, "model-thinking-light-1280")
@@ -134,7 +134,7 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
         if ready(table):
             offered(page, table, 42 + number)
     page.get_by_role("button", name="Leave this match").or_(page.get_by_role("button", name="Choose another")).click()
-    page.get_by_role("button", name="Start the match").wait_for(timeout=20_000)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
     record = kept(desk)
     assert record.end is not None and differences(record) == []
     assert record.header.players["B"] == "person"
@@ -159,7 +159,7 @@ def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
     options.nth(2).wait_for(state="attached")
     replay.get_by_label("Steps").select_option(index=1)
     card = replay.locator(".nl-card").first
-    card.get_by_text("What the model was told").wait_for(timeout=10_000)
+    card.get_by_text("What the model was told").wait_for(timeout=60_000)
     first = next(e.reply for e in kept(desk).events if isinstance(e, Replied))
     facts = card.locator(".nl-who").inner_text()
     usage = first.usage or {}
@@ -184,7 +184,7 @@ def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Serve
     replay.get_by_label("It answers in").select_option(label="a form of what is legal now")
     Mouse(replay).fill(replay.get_by_label("More settings"), SETTINGS)
     replay.get_by_role("button", name="Branch from this step").click()
-    replay.get_by_role("button", name="Stop this branch").wait_for(timeout=10_000)
+    replay.get_by_role("button", name="Stop this branch").wait_for(timeout=60_000)
     replay.get_by_text("Kept as record").wait_for(timeout=SECONDS)
     (branch,) = (r for r in read(desk.out) if "forked_from" in r.header.notes)
     assert branch.header.notes["forked_from"] == record.id

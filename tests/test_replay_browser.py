@@ -54,11 +54,11 @@ def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying:
     slider.wait_for(timeout=60_000)
     hand = Keyboard(page)
     hand.slide(slider, 3)
-    page.locator(".nl-card h2", has_text="B replies").wait_for(timeout=10_000)
+    page.locator(".nl-card h2", has_text="B replies").wait_for(timeout=60_000)
     hand.press(page.get_by_role("button", name="Last"))
-    page.locator(".nl-card h2", has_text="It ended in agreement.").wait_for(timeout=10_000)
+    page.locator(".nl-card h2", has_text="It ended in agreement.").wait_for(timeout=60_000)
     hand.choose(page.get_by_label("Seen by"), "seat B alone")
-    page.get_by_text("balloon, as seat B saw it").wait_for(timeout=10_000)
+    page.get_by_text("balloon, as seat B saw it").wait_for(timeout=60_000)
     assert page.get_by_role("heading", name="What if").count() == 0
     # What seat A sees leaves the page a moment after the title has changed.
     page.wait_for_function("() => ![...document.querySelectorAll('.nl-view-a')].some((one) => one.offsetParent)")

@@ -222,10 +222,8 @@ def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
         everybody = family(served.pid)
         (folder,) = {found for command in everybody.values() for found in re.findall(r"/\S*/nl-\w+", command)}
         os.kill(served.pid, signal.SIGKILL)
-        assert until(lambda: not any(map(is_there, everybody)), 20), [
-            everybody[pid] for pid in everybody if is_there(pid)
-        ]
-        assert until(lambda: not Path(folder).exists(), 5)
+        assert until(lambda: not any(map(is_there, everybody))), [everybody[pid] for pid in everybody if is_there(pid)]
+        assert until(lambda: not Path(folder).exists())
 
 
 @POSIX
@@ -237,7 +235,7 @@ def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: 
             kernels = [pid for pid, command in family(old).items() if "ipykernel" in command]
             os.kill(old, signal.SIGKILL)
             assert until(lambda old=old, words=words: child(served.pid, words) not in (0, old), 30), words
-            assert until(lambda kernels=kernels: not any(map(is_there, kernels)), 20), "kernels end with their server"
+            assert until(lambda kernels=kernels: not any(map(is_there, kernels))), "kernels end with their server"
         port = int(re.search(r"--Gate.port=(\d+)", " ".join(family(served.pid).values()))[1])  # type: ignore[index]
         assert until(lambda: answers(port))
 
@@ -349,7 +347,7 @@ def test_a_page_restores_itself_when_its_kernel_is_killed(chromium: Any) -> None
         assert "token" not in page.url and "good-" not in page.url + page.title() + page.content()
         kernel = page.evaluate("JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId")
         (pid,) = [p for p in family(own.pid) if kernel in family(own.pid)[p]]
-        with page.expect_navigation(timeout=30_000):
+        with page.expect_navigation(timeout=60_000):
             os.kill(pid, signal.SIGKILL)
         page.get_by_role("button", name="Press").wait_for(timeout=60_000)
         press(page)
@@ -376,15 +374,15 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
         os.kill(own.pid, signal.SIGSTOP)
         alert = page.get_by_role("alert")
         try:
-            alert.filter(has_text="Connection lost. Nothing is lost").wait_for(timeout=20_000)
+            alert.filter(has_text="Connection lost. Nothing is lost").wait_for(timeout=60_000)
         finally:
             os.kill(own.pid, signal.SIGCONT)
-        page.wait_for_function("() => document.querySelector('.nl-lost').innerText === ''", timeout=20_000)
+        page.wait_for_function("() => document.querySelector('.nl-lost').innerText === ''", timeout=60_000)
         page.get_by_role("button", name="Press").wait_for(timeout=60_000)
         press(page)
         os.kill(own.pid, signal.SIGKILL)
-        alert.filter(has_text="Connection lost").wait_for(timeout=20_000)
-        with page.expect_navigation(timeout=40_000):
+        alert.filter(has_text="Connection lost").wait_for(timeout=60_000)
+        with page.expect_navigation(timeout=60_000):
             own.start()
         page.get_by_role("button", name="Press").wait_for(timeout=60_000)
         press(page)
@@ -398,16 +396,16 @@ def test_a_second_tab_covers_the_first(chromium: Any) -> None:
         other = context.new_page()
         other.goto(own.url)
         other.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        page.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=20_000)
+        page.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
         assert page.locator("#rendered_cells").get_attribute("inert") is not None
         drawn = """() => { const banner = document.createElement("div"); banner.className = "nl-banner";
           document.querySelector("#rendered_cells").append(banner); return getComputedStyle(banner).display; }"""
         assert page.evaluate(drawn) == "none", "the sentence stands there once"
         press(other)
-        with page.expect_navigation(timeout=20_000):
+        with page.expect_navigation(timeout=60_000):
             page.get_by_role("button", name="Go on here instead").click()
         page.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        other.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=20_000)
+        other.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
         context.close()
 
 
@@ -417,7 +415,7 @@ def test_a_page_that_cannot_be_restored_stops_trying(chromium: Any) -> None:
         context, page = entered(chromium, own.url, "ann")
         page.route("**/alive/*", lambda route: route.fulfill(json={"state": "gone"}))
         page.evaluate("sessionStorage.setItem('negolab-reloads', JSON.stringify([1, 2, 3, 4, 5]))")
-        page.get_by_role("button", name="Try again").wait_for(timeout=20_000)
+        page.get_by_role("button", name="Try again").wait_for(timeout=60_000)
         context.close()
 
 
@@ -429,7 +427,7 @@ def test_who_waits_moves_on_by_itself(chromium: Any) -> None:
         waiting = second.new_page()
         waiting.goto(f"{own.url}join/good-second")
         waiting.get_by_role("button", name="Continue").click()
-        waiting.get_by_text("You are next.").wait_for(timeout=10_000)
+        waiting.get_by_text("You are next.").wait_for(timeout=60_000)
         waiting.wait_for_timeout(3000)
         page.goto("about:blank")  # closing a page ends its kernel
         waiting.get_by_role("button", name="Press").wait_for(timeout=60_000)

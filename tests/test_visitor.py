@@ -383,7 +383,7 @@ def test_a_flood_of_messages_ends_its_own_websocket(prices: Site) -> None:
             for _ in range(5000):
                 await attacks.overwrite(visitor.wires[0], "nowhere", value=1)
         socket = visitor.wires[0].socket
-        await asyncio.wait_for(socket.wait_closed(), 20)
+        await asyncio.wait_for(socket.wait_closed(), 60)
         assert socket.close_code == 1008
         assert prices.rows() == before and await visitor.wires[1].answered()
 

@@ -54,5 +54,5 @@ def test_the_wheel_serves_the_page(installed: Path, tmp_path: Path, chromium: An
         page = chromium.new_page()
         page.goto(served.url)
         page.get_by_role("button", name="Start the match").click(timeout=60_000)
-        page.locator(".nl-bar").wait_for(timeout=20_000)
+        page.locator(".nl-bar").wait_for(timeout=60_000)
         page.close()
