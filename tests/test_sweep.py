@@ -133,6 +133,21 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     assert again.returncode == 2 and len(list((out / "attempts").iterdir())) == 4
 
 
+def test_a_cell_whose_time_is_over_before_it_began_is_late_as_well(tmp_path: Path) -> None:
+    file = plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
+    assert swept(file, tmp_path / "out").states == {"timeout": 2}
+
+
+def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
+    out.mkdir()
+    (out / "cells").write_text("in the way")
+    assert swept(file, out).states == {"failed": 2}
+    assert [one.error.kind for one in Folder(out).broken().values() if one.error] == ["NotADirectoryError"] * 2
+    (out / "cells").unlink()
+    assert swept(file, out, retry=frozenset({"failed"})).states == {"done": 2}
+
+
 def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Path) -> None:
     file = plan(tmp_path, "[grid]\nbta = [1.0]\n")
     for command in ("check", "run"):
@@ -165,7 +180,7 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
 
 @contextmanager
 def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A Dask scheduler and workers, started as commands of their own: its address, and the workers."""
+    """A Dask scheduler and workers, started as commands of their own: its address, and the processes, itself first."""
     dask, quiet = [sys.executable, "-m", "dask"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     said = folder / "scheduler.json"
     started: list[subprocess.Popen[bytes]] = []
@@ -185,7 +200,7 @@ def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess
                 f"{folder}/{number}",
             ]
             started.append(subprocess.Popen([*dask, "worker", address, *own], **quiet))  # type: ignore[call-overload]
-        yield address, started[1:]
+        yield address, started
     finally:
         for process in started:
             for pid in [*below(process.pid), process.pid]:
@@ -198,15 +213,27 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
 ) -> None:
     file, out = undisturbed
     there = tmp_path / "out"
-    with scheduler(tmp_path, 2) as (address, workers):
+    with scheduler(tmp_path, 2) as (address, processes):
         driver = subprocess.Popen([*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)])
         until(lambda: len(Folder(there).done()) >= 3, seconds=60)
-        for pid in [*below(workers[0].pid), workers[0].pid]:
+        for pid in [*below(processes[1].pid), processes[1].pid]:
             kill(pid)
         assert driver.wait(120) == 0
         # The other worker still serves; nothing is left to do.
         assert negolab("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
     assert played(there) == played(out)
+
+
+def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
+    file, there = plan(tmp_path, "repeats = 50\n[fixed]\nhow = 'slow'\n"), tmp_path / "out"
+    with scheduler(tmp_path, 2) as (address, processes):
+        command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
+        driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        until(lambda: len(Folder(there).done()) >= 2, seconds=60)
+        kill(processes[0].pid)
+        _, err = driver.communicate(timeout=120)
+    assert driver.returncode == 2 and "the scheduler is gone" in err, err
+    assert len(Folder(there).done()) >= 2
 
 
 def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ finished. Both hold a `cell.json`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from negolab import manifest
 STATUS = "cell.json"
 FIXED = ("id", "state", "seed", "repeat", "seconds", "attempts", "error", "usd")
 """Columns of `frame` that are no parameters."""
+Params = Mapping[str, Mapping[str, Any]]
+"""Of each cell, its parameters by name."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -92,7 +94,7 @@ _decoder = msgspec.json.Decoder(Status)
 def frame(path: Path) -> pd.DataFrame:
     """See `tables.cells`."""
     found = newest(path)
-    names = _parameters(found, FIXED)
+    names = _parameters({cell: status.params for cell, status in found.items()}, FIXED)
     rows = [
         {
             **{column: getattr(status, column) for column in FIXED},
@@ -106,19 +108,25 @@ def frame(path: Path) -> pd.DataFrame:
 
 def with_parameters(data: pd.DataFrame, path: Path) -> pd.DataFrame:
     """See `tables.with_parameters`."""
+    return joined(data, {cell: status.params for cell, status in newest(path).items()})[0]
+
+
+def joined(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A frame of a sweep with a column for each parameter, and the name of each parameter's column."""
     if "cell" not in data:
         raise ValueError("only a frame of a sweep has cells: this one has no column `cell`")
-    found = newest(path)
-    columns = {}
-    for name, column in _parameters(found, tuple(map(str, data))).items():
-        columns[column] = data["cell"].map({cell: _plain(status.params.get(name)) for cell, status in found.items()})
-    return data.assign(**columns)
+    names = _parameters(params, tuple(map(str, data)))
+    columns = {
+        column: data["cell"].map({cell: _plain(own.get(name)) for cell, own in params.items()})
+        for name, column in names.items()
+    }
+    return data.assign(**columns), names
 
 
-def _parameters(found: dict[str, Status], taken: tuple[str, ...]) -> dict[str, str]:
+def _parameters(params: Params, taken: tuple[str, ...]) -> dict[str, str]:
     """Parameter -> its column."""
     names: dict[str, str] = {}
-    for name in dict.fromkeys(name for status in found.values() for name in status.params):
+    for name in dict.fromkeys(name for own in params.values() for name in own):
         column = name
         while column in taken or column in names.values():
             column = f"param_{column}"

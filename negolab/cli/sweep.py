@@ -1,12 +1,13 @@
-"""One notebook over a grid of parameters: `negolab sweep check | run`."""
+"""One notebook over a grid of parameters: `negolab sweep check | run | report`."""
 
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Never
+from typing import Annotated, Any, Never
 
 import typer
 from tqdm import tqdm
@@ -14,7 +15,7 @@ from tqdm import tqdm
 from negolab.cli.table import RUNS
 from negolab.sweep import notebook
 from negolab.sweep.folder import Folder
-from negolab.sweep.plan import Plan, notebook_of, read
+from negolab.sweep.plan import Plan, notebook_of, read, report_of
 from negolab.sweep.run import Progress, Sweep
 from negolab.sweep.status import BROKEN, State, Status
 
@@ -23,6 +24,10 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="One noteboo
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep's plan.")]
 Out = Annotated[Path | None, typer.Option(help="The sweep's folder (default: data/runs/ and the plan's name).")]
 Tiny = Annotated[bool, typer.Option("--tiny", help="A trial: the ends of each axis, once.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter that the plan fixes, or leaves alone; repeatable."),
+]
 Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes on this machine.")]
 _WORDS: Mapping[State, str] = {
     "done": "done",
@@ -34,9 +39,9 @@ _WORDS: Mapping[State, str] = {
 
 
 @app.command()
-def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2) -> None:
+def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2, values: Set = None) -> None:
     """Say what a plan would run, and how long it would take, without running anything."""
-    plan, folder = _read(file, tiny), _folder(file, out, tiny)
+    plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     notebook.check(notebook_of(plan, file), plan.names)
     cells = [cell.id for cell in plan.cells()]
     done = Folder(folder).done()
@@ -74,12 +79,14 @@ def run(
     scheduler: Annotated[str | None, typer.Option(metavar="URL", help="A Dask scheduler, tcp:// or tls://.")] = None,
     out: Out = None,
     tiny: Tiny = False,
+    values: Set = None,
     retry: Annotated[str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout or died.")] = "",
 ) -> None:
     """Run what is missing of a plan. Run it again to go on where it stopped."""
-    plan, folder = _read(file, tiny), _folder(file, out, tiny)
+    plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
-    sweep = Sweep(plan, notebook_of(plan, file), folder, retry=kinds)
+    sweep = Sweep(plan, notebook_of(plan, file), folder, report=report_of(plan, file), retry=kinds)
+    sweep.heard = lambda line: tqdm.write(f"negolab: {line}", file=sys.stderr)
     with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
         end = sweep.run(workers=workers, scheduler=scheduler, told=lambda now: _told(bar, now))
     print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
@@ -102,9 +109,33 @@ def _told(bar: tqdm[Never], now: Progress) -> None:
         tqdm.write(f"negolab: {last.id} {_WORDS[last.state]}{where}: {why}", file=sys.stderr)
 
 
-def _read(file: Path, tiny: bool) -> Plan:
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A sweep's folder.")],
+    notebook: Annotated[Path | None, typer.Option(help="With the parameter `run` (default: the plan's own).")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the sweep's folder).")] = None,
+    code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
+) -> None:
+    """Run a report notebook on a sweep and write what it shows as one HTML file that needs nothing else."""
+    from negolab.sweep.report import report as reported
+
+    print(reported(run, out, notebook, code=code))
+
+
+def _read(file: Path, tiny: bool, values: list[str] | None) -> Plan:
     plan = read(file)
-    return plan.cut() if tiny else plan
+    return (plan.cut() if tiny else plan).changed(dict(map(_value, values or [])))
+
+
+def _value(said: str) -> tuple[str, Any]:
+    """A parameter as the command line says it: a value as TOML has it, else the words as they are."""
+    name, sign, value = said.partition("=")
+    if not name or not sign:
+        raise ValueError(f"--set takes NAME=VALUE, not {said!r}")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
 
 
 def _folder(file: Path, out: Path | None, tiny: bool) -> Path:

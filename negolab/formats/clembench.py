@@ -6,7 +6,6 @@ An episode is played again through the preset `clembench`; where the file says s
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from negolab.catalog import load
+from negolab.formats import official
 from negolab.formats.transcript.telling import Row, Seen
 from negolab.formats.transcript.telling import rows as told_rows
-from negolab.game import End, Invalid, Reply, Seat
+from negolab.game import Invalid, Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.language import language, languages
 from negolab.match import Match
@@ -37,7 +37,6 @@ REASONS = {
 """Where an instance keeps the sentence that its master says on a fault."""
 
 _SEATS: dict[str, Seat] = {"Player 1": "A", "Player 2": "B"}
-_ENDS: dict[str, End] = {"Success": "AGREED", "Lose": "FORFEIT", "Aborted": "ABORTED"}
 
 
 class Published(NamedTuple):
@@ -114,7 +113,8 @@ def episode(folder: Path | str) -> Imported:
     source = published(_read(folder / "instance.json"), meta.get("experiment_name", folder.parent.name))
     heard = list(_replies(played))
     match = Match(source.game, seed=0, players=_models(played.get("players", {})), notes=_notes(source, meta))
-    differences = [*_replay(match, heard), *_compare(match, played)]
+    match.notes[official.NOTE] = theirs = official.stored(played, _scored(folder))
+    differences = [*_replay(match, heard), *_compare(match, theirs)]
     if differences:
         match.notes["differences"] = differences
     record = match.record()
@@ -150,6 +150,12 @@ def rows(record: Record) -> list[Row]:
         return "\n".join(reasons.get(code, invalid.reason) for code in invalid.codes)
 
     return told_rows(record, prompt=prompt, reason=reason)
+
+
+def _scored(folder: Path) -> dict[str, Any]:
+    """The scores that stand beside an episode; older folders have none."""
+    file = folder / "scores.json"
+    return _read(file) if file.is_file() else {}
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -217,33 +223,14 @@ def _replay(match: Match, heard: list[tuple[Seat, Reply]]) -> Iterator[str]:
         match.submit(seat, reply)
 
 
-def _compare(match: Match, played: Mapping[str, Any]) -> Iterator[str]:
-    """Where end, deal and scores of the file are not ours. Its Pareto flag is left alone: it is wrong by design where
-    both seats value alike."""
+def _compare(match: Match, theirs: Mapping[str, Any]) -> Iterator[str]:
+    """Where end, deal and scores of the file are not ours."""
     last = f"reply {sum(1 for event in match.events if hasattr(event, 'reply'))}, the last"
-    ends = [end for name, end in _ENDS.items() if played.get(name)]
-    end = None if match.ended is None else match.ended.end
-    if ends and ends != [end]:
-        yield f"{last}: the file says {' and '.join(ends)}, the rules {end or 'that it goes on'}"
-    details = match.game.details(match.state)
-    norm = details["norm"] or {"A": None, "B": None}
-    deal = played.get("final deal")
-    ours = {
-        "final deal": (None if deal is None else sorted(deal), details["deal"]),
-        "Total weight deal": (played.get("Total weight deal"), details["effort"]),
-        "Normalized Utility Player 1": (played.get("Normalized Utility Player 1"), norm["A"]),
-        "Normalized Utility Player 2": (played.get("Normalized Utility Player 2"), norm["B"]),
-        "Normalized harmonic mean": (played.get("Normalized harmonic mean"), details["normalised_harmonic"]),
-    }
-    for name, (theirs, found) in ours.items():
-        if name in played and not _same(theirs, found):
-            yield f"{last}: {name} is {theirs} in the file, {found} by the rules"
-
-
-def _same(theirs: Any, ours: Any) -> bool:
-    """Equal to within rounding; the files write NaN for what is undefined."""
-    if isinstance(theirs, float) and math.isnan(theirs):
-        return ours is None
-    if isinstance(theirs, int | float) and isinstance(ours, int | float):
-        return math.isclose(theirs, ours, rel_tol=1e-9, abs_tol=1e-9)
-    return bool(theirs == ours)
+    assert isinstance(match.game, Balloon)
+    for pair in official.compared(theirs, match.game, match.state):
+        if pair.same:
+            continue
+        if pair.name == official.END:
+            yield f"{last}: the file says {pair.theirs}, the rules {pair.ours or 'that it goes on'}"
+        else:
+            yield f"{last}: {pair.name} is {pair.theirs} in the file, {pair.ours} by the rules"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import signal
@@ -49,7 +50,10 @@ def run(job: Job, cell: Cell) -> Status:
     attempt, number = folder.attempt(cell.id)
     began, worker = time.time(), f"{socket.gethostname()}:{os.getpid()}"
     folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
-    state, error = _executed(job, cell, attempt)
+    try:
+        state, error = _executed(job, cell, attempt)
+    except Exception as trouble:  # of ours or of this machine's, such as a disk that is full: this cell's alone
+        state, error = "failed", Fault(kind=type(trouble).__name__, text=str(trouble)[:LONGEST])
     folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
     found = status.of(cell, state, number, began, time.time(), worker=worker, error=error)
     status.write(attempt, found)
@@ -68,8 +72,8 @@ def _executed(job: Job, cell: Cell, attempt: Path) -> tuple[State, Fault | None]
     with _kernel(job) as kernel, _limited(kernel, job.cell_seconds) as late:
         try:
             papermill.execute_notebook(
-                _said(Path(job.folder) / NOTEBOOK),
-                _said(attempt / NOTEBOOK),
+                said(Path(job.folder) / NOTEBOOK),
+                said(attempt / NOTEBOOK),
                 {**cell.params, "out": str(attempt), "seed": cell.seed},
                 km=kernel,
                 progress_bar=False,
@@ -77,14 +81,20 @@ def _executed(job: Job, cell: Cell, attempt: Path) -> tuple[State, Fault | None]
             )
         except PapermillExecutionError as error:
             return "failed", Fault(kind=error.ename, text=error.evalue[:LONGEST], cell=error.cell_index + 1)
-        except DeadKernelError:
+        except (DeadKernelError, RuntimeError, OSError):
             if late():
                 return "timeout", Fault(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s")
+            if _runs(kernel):
+                raise
             return "died", Fault(kind="DeadKernelError", text="its kernel ended under it")
     return "done", None
 
 
-def _said(path: Path) -> str:
+def _runs(kernel: AsyncKernelManager) -> bool:
+    return bool(asyncio.run(kernel.is_alive()))
+
+
+def said(path: Path) -> str:
     """A path that papermill takes as it is: braces would be blanks to be filled."""
     return str(path).replace("{", "{{").replace("}", "}}")
 

@@ -27,6 +27,8 @@ LOG = "attempts.ndjson"
 """A line for each attempt that began, and one for each that ended."""
 NOTEBOOK = "notebook.ipynb"
 """The notebook as it was run; at the top of a sweep, as it is run in every cell."""
+REPORT = "report.ipynb"
+"""The notebook that reports on the sweep, if its plan names one."""
 
 
 class Folder:

@@ -33,28 +33,7 @@ class Kernels:
         return kernel
 
     def _begun(self) -> Future[AsyncKernelManager]:
-        return self._threads.submit(lambda: asyncio.run(self._started()))
-
-    async def _started(self) -> AsyncKernelManager:
-        from jupyter_client import AsyncKernelManager
-
-        kernel = AsyncKernelManager(kernel_name="python3")
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        await kernel.start_kernel(env=self._environment, cwd=self._cwd, **quiet)
-        client = kernel.client()
-        client.start_channels()
-        try:
-            await client.wait_for_ready(timeout=READY_SECONDS)
-            if self._imports:
-                # Whatever fails here fails again in the notebook, where it is seen.
-                client.execute(self._imports, silent=True, store_history=False)
-                await client.get_shell_msg(timeout=READY_SECONDS)
-        except BaseException:
-            await kernel.shutdown_kernel(now=True)
-            raise
-        finally:
-            client.stop_channels()
-        return kernel
+        return self._threads.submit(started, self._environment, self._cwd, self._imports)
 
     def close(self) -> None:
         """End the kernel that nobody took."""
@@ -62,6 +41,33 @@ class Kernels:
         if ready is not None:
             ended(ready.result())
         self._threads.shutdown()
+
+
+def started(environment: Mapping[str, str], cwd: str, imports: str = "") -> AsyncKernelManager:
+    """A kernel that is ready and has run the imports."""
+    return asyncio.run(_started(dict(environment), cwd, imports))
+
+
+async def _started(environment: dict[str, str], cwd: str, imports: str) -> AsyncKernelManager:
+    from jupyter_client import AsyncKernelManager
+
+    kernel = AsyncKernelManager(kernel_name="python3")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    await kernel.start_kernel(env=environment, cwd=cwd, **quiet)
+    client = kernel.client()
+    client.start_channels()
+    try:
+        await client.wait_for_ready(timeout=READY_SECONDS)
+        if imports:
+            # Whatever fails here fails again in the notebook, where it is seen.
+            client.execute(imports, silent=True, store_history=False)
+            await client.get_shell_msg(timeout=READY_SECONDS)
+    except BaseException:
+        await kernel.shutdown_kernel(now=True)
+        raise
+    finally:
+        client.stop_channels()
+    return kernel
 
 
 def ended(kernel: AsyncKernelManager) -> None:

@@ -73,10 +73,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(Part, frozen=True, kw_only=True):
-    """A plan as its file says it. `together` are groups whose values go row by row, `without` the combinations that are
-    left out, `tiny` what a trial changes."""
+    """A plan as its file says it. `report` is the notebook that looks at the whole sweep, `together` are groups whose
+    values go row by row, `without` the combinations that are left out, `tiny` what a trial changes."""
 
     notebook: str
+    report: str | None = None
     grid: dict[str, Axis] = {}
     together: tuple[dict[str, list[Any]], ...] = ()
     without: tuple[dict[str, Any], ...] = ()
@@ -157,6 +158,10 @@ class Plan(Part, frozen=True, kw_only=True):
             tiny={},
         )
 
+    def changed(self, values: dict[str, Any]) -> Plan:
+        """The plan with other values of what it fixes, or more of them; `ValueError` for what stands on an axis."""
+        return msgspec.structs.replace(self, fixed={**self.fixed, **values})
+
 
 def _possible(rule: dict[str, Any], there: list[list[Point]]) -> bool:
     """Whether a rule speaks of values that are there."""
@@ -211,7 +216,16 @@ def read(path: str | Path) -> Plan:
 
 def notebook_of(plan: Plan, path: Path) -> Path:
     """The notebook's file; its name goes from where the plan is."""
-    found = (path.parent / plan.notebook).resolve()
+    return _beside(path, plan.notebook)
+
+
+def report_of(plan: Plan, path: Path) -> Path | None:
+    """The file of the notebook that reports on the sweep, if the plan names one."""
+    return None if plan.report is None else _beside(path, plan.report)
+
+
+def _beside(path: Path, name: str) -> Path:
+    found = (path.parent / name).resolve()
     if not found.is_file():
         raise ValueError(f"{path}: there is no notebook {found}")
     return found

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from negolab.players.endpoint.prices import Prices
 from negolab.sweep import execution, notebook, status
 from negolab.sweep.cluster import connected, share
 from negolab.sweep.execution import Job
-from negolab.sweep.folder import NOTEBOOK, Claim, Folder, missing
+from negolab.sweep.folder import NOTEBOOK, REPORT, Claim, Folder, missing
 from negolab.sweep.kernels import imports_of
 from negolab.sweep.plan import Cell, Plan
 from negolab.sweep.status import BROKEN, Fault, State, Status
@@ -61,14 +62,21 @@ class Sweep:
     """Runs what a folder lacks of a plan. What is finished is in the folder at every moment."""
 
     def __init__(
-        self, plan: Plan, notebook_file: Path, out: Path | str, *, retry: frozenset[str] = frozenset()
+        self,
+        plan: Plan,
+        notebook_file: Path,
+        out: Path | str,
+        *,
+        report: Path | None = None,
+        retry: frozenset[str] = frozenset(),
     ) -> None:
-        """`ValueError` if the notebook lacks a parameter that the plan sets."""
+        """`report`: the notebook that goes into the folder for `sweep report`. `ValueError` if the notebook lacks a
+        parameter that the plan sets."""
         notebook.check(notebook_file, plan.names)
         if strange := retry - set(BROKEN):
             raise ValueError(f"what is tried again is of {', '.join(BROKEN)}, not {', '.join(sorted(strange))}")
         self.plan, self.folder, self._file = plan, Folder(out), notebook_file
-        self._retry = retry
+        self._report, self._retry = report, retry
         self.heard: Callable[[str], None] = lambda line: None
         """Called with what is to be said of models, such as that they do not answer."""
 
@@ -102,12 +110,26 @@ class Sweep:
 
         try:
             found: Status = future.result()
+        except CancelledError:
+            raise RuntimeError("the scheduler is gone: what is finished is kept; run the sweep again") from None
         except KilledWorker as killed:
-            attempt, number = self.folder.attempt(cell.id)
             fault = Fault(kind="KilledWorker", text="each worker that ran it ended under it")
-            now = time.time()
-            found = status.of(cell, "died", number, now, now, worker=killed.last_worker.address, error=fault)
+            found = self._noted(cell, "died", killed.last_worker.address, fault)
+        except Exception as error:  # of a worker's own, before it could write a status
+            fault = Fault(kind=type(error).__name__, text=str(error)[: execution.LONGEST])
+            found = self._noted(cell, "failed", "", fault)
+        return found
+
+    def _noted(self, cell: Cell, state: State, worker: str, fault: Fault) -> Status:
+        """A status that no worker wrote; where it cannot be written, it holds for this run."""
+        now = time.time()
+        try:
+            attempt, number = self.folder.attempt(cell.id)
+            found = status.of(cell, state, number, now, now, worker=worker, error=fault)
             status.write(attempt, found)
+        except OSError as error:
+            self._heard(f"{cell.id}: its status cannot be kept ({error.strerror})")
+            found = status.of(cell, state, 0, now, now, worker=worker, error=fault)
         return found
 
     def _broker(self, run: str, held: ExitStack) -> Broker | None:
@@ -132,6 +154,8 @@ class Sweep:
         nb = notebook.loaded(self._file)
         text: str = nbformat.writes(nb)
         written(self.folder.path / NOTEBOOK, text.encode())
+        if self._report is not None:
+            written(self.folder.path / REPORT, self._report.read_bytes())
         beside = self._file.parent
         return Job(
             folder=str(self.folder.path),
