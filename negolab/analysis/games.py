@@ -9,46 +9,42 @@ from collections.abc import Sequence
 import pandas as pd
 
 from negolab.analysis import tables
+from negolab.analysis.models import by_deal
 from negolab.game import SEATS, other
 
 _OF_SEAT = re.compile(r"(.+)_[ab]")
 
 
 def games(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """One row per match of a sweep's finished cells: the columns of `tables.matches` and `tables.measures`, and the
-    parameters of its cell. Errors as `tables.matches`."""
+    """One row per match of a sweep's finished cells: the columns of `tables.matches` and `tables.measures`, the
+    parameters of its cell, and as `deal` its seed. Errors as `tables.matches`."""
     found = tables.matches(path)
     measured = tables.measures(path)
     if len(found):
         found = found.merge(measured, on=["match", "cell"], validate="one_to_one")
-    return tables.with_parameters(found, path)
+    return tables.with_parameters(found.assign(deal=found["seed"]), path)
 
 
 def by_seat(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per match and seat. What has a column for each seat (`gain_a`, `gain_b`) becomes one column, the seat's
-    own (`gain`); `player` is who sat there, `opponent` who sat across, `deal` the seed. What both share is repeated."""
+    own (`gain`); `player` is who sat there, `opponent` who sat across, whatever parameters are called so. What both
+    share is repeated."""
     ends = {name: match[1] for name in map(str, frame.columns) if (match := _OF_SEAT.fullmatch(name))}
     # `x_a` is of a seat only where there is `x_b` too.
     twice = [name for name in dict.fromkeys(ends.values()) if {f"{name}_a", f"{name}_b"} <= ends.keys()]
     parts = []
     for seat in SEATS:
         own = {f"{name}_{seat.lower()}": name for name in twice}
-        away = [f"{name}_{other(seat).lower()}" for name in twice]
-        part = frame.assign(seat=seat, deal=frame["seed"], opponent=frame[f"player_{other(seat).lower()}"])
-        parts.append(part.drop(columns=away).rename(columns=own))
+        gone = [*(f"{name}_{other(seat).lower()}" for name in twice), *(name for name in twice if name in frame)]
+        part = frame.assign(seat=seat, opponent=frame[f"player_{other(seat).lower()}"])
+        parts.append(part.drop(columns=gone).rename(columns=own))
     return pd.concat(parts, ignore_index=True)
-
-
-def per_deal(frame: pd.DataFrame, column: str) -> list[float]:
-    """One value per deal, the mean of its rows, so that values are independent; unknown ones are left out."""
-    known = frame.dropna(subset=[column]).astype({column: float})
-    return [float(value) for value in known.groupby("deal")[column].mean()]
 
 
 def against(rows: pd.DataFrame, column: str, order: Sequence[str]) -> dict[str, dict[str, list[float]]]:
     """By player and then by opponent, in this order, one value per deal of what the player had: of the rows of
     `by_seat`, both seats alike. Those who never met are left out."""
-    met = {pair: part for pair, part in rows.groupby(["player", "opponent"], sort=False)}
+    met = dict(list(rows.groupby(["player", "opponent"], sort=False)))
     return {
-        player: {who: per_deal(met[player, who], column) for who in order if (player, who) in met} for player in order
+        player: {who: by_deal(met[player, who], column) for who in order if (player, who) in met} for player in order
     }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from negolab.analysis import measures, stats
+from negolab.analysis import measures
+from negolab.analysis.estimates import Measure
 from negolab.formats import official
 from negolab.game import SEATS, Seat, other
-from negolab.record import Record
+from negolab.record import Record, final
 
 
 def episodes(records: Iterable[Record]) -> pd.DataFrame:
@@ -32,7 +33,7 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
     found, notes, players = measures.of(record), record.header.notes, record.header.players
     game: Any = record.game
     experiment = notes.get("experiment", "?")
-    lost = measures.lost_by(record)
+    lost_by = final(record).public.ended_by
     whole = {
         "match": record.id,
         "deal": f"{game.language}/{experiment}/{notes.get('game_id', record.id)}",
@@ -54,50 +55,20 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
             "concession": found[f"norm_concession_{seat.lower()}"],
             "format": found[f"format_faults_{seat.lower()}"],
             "rule": found[f"rule_faults_{seat.lower()}"],
-            "lost": float(lost is not None and lost[0] == seat),
+            "lost": float(lost_by == seat),
         }
 
 
-# Estimates.
-
-
-class _Measure(NamedTuple):
-    """A measure to show, by its column; `counted`: a share of episodes, else a mean over instances."""
-
-    name: str
-    column: str
-    counted: bool
-
-
 MEASURES = (
-    _Measure("score (%)", "score", False),
-    _Measure("deals (% of episodes)", "deals", True),
-    _Measure("accepted messages to a deal", "turns", False),
-    _Measure("concession (% of own best per proposal)", "concession", False),
-    _Measure("format fault (% of episodes)", "format", True),
-    _Measure("rule fault (% of episodes)", "rule", True),
+    Measure("score (%)", "score", "bootstrap"),
+    Measure("deals (% of episodes)", "deals", "share"),
+    Measure("accepted messages to a deal", "turns", "bootstrap"),
+    Measure("concession (% of own best, per proposal)", "concession", "bootstrap"),
+    Measure("a fault of form (% of episodes)", "format", "share"),
+    Measure("a broken rule (% of episodes)", "rule", "share"),
 )
-
-
-def estimates(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `episodes` as estimates: a row per model (`name`) and `measure` with `value`, `low`, `high`, `n`.
-    Shares count an episode once (Wilson's interval), whoever of two seats made the fault. Means are over instances,
-    each the mean of its episodes (a bootstrap interval, because scores crowd at 0 and 100)."""
-    rows = [
-        {"name": player, "measure": measure.name, **_estimate(part, measure)._asdict()}
-        for player, part in frame.groupby("player", sort=False)
-        for measure in MEASURES
-    ]
-    return pd.DataFrame(rows, columns=["name", "measure", *stats.Estimate._fields])
-
-
-def _estimate(part: pd.DataFrame, measure: _Measure) -> stats.Estimate:
-    if measure.counted:
-        hit = (part[measure.column] > 0).groupby(part["match"]).any()
-        share = stats.share(int(hit.sum()), len(hit))
-        return stats.Estimate(100 * share.value, 100 * share.low, 100 * share.high, share.n)
-    known = part.dropna(subset=[measure.column]).astype({measure.column: float})
-    return stats.bootstrap(list(known.groupby("deal")[measure.column].mean()))
+"""What models are compared by, of the rows of `episodes`. A share counts an episode once, whoever of two seats made the
+fault."""
 
 
 # The stored scores.

@@ -1,4 +1,5 @@
-"""Intervals for the numbers that are shown, comparisons and regressions. All are at the 95 % level.
+"""Intervals for the numbers that are shown, comparisons and regressions. All are at the 95 % level
+unless another is given.
 
 Games on one deal are alike, so what counts as one observation is a deal, not a game.
 """
@@ -23,17 +24,23 @@ class Estimate(NamedTuple):
     n: int
 
 
-def share(hits: int, n: int) -> Estimate:
+def simultaneous(count: int) -> float:
+    """The level for each of `count` intervals that are to hold all at once at the 95 % level (Bonferroni; Dunn 1961),
+    whatever they have to do with each other."""
+    return 1 - (1 - LEVEL) / max(count, 1)
+
+
+def share(hits: int, n: int, level: float = LEVEL) -> Estimate:
     """A proportion with its Wilson score interval (Wilson 1927); `hits` of `n` independent trials."""
     from scipy import stats  # half a second to import
 
     if not n:
         return Estimate(float("nan"), float("nan"), float("nan"), 0)
-    interval = stats.binomtest(hits, n).proportion_ci(LEVEL, method="wilson")
+    interval = stats.binomtest(hits, n).proportion_ci(level, method="wilson")
     return Estimate(hits / n, float(interval.low), float(interval.high), n)
 
 
-def mean(values: Sequence[float]) -> Estimate:
+def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
     """A mean with Student's t interval; assumes independent observations."""
     import numpy as np
     from scipy import stats
@@ -42,7 +49,7 @@ def mean(values: Sequence[float]) -> Estimate:
     if n < 2:
         return Estimate(float(values[0]) if n else float("nan"), float("nan"), float("nan"), n)
     middle = float(np.mean(values))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * float(np.std(values, ddof=1)) / n**0.5
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * float(np.std(values, ddof=1)) / n**0.5
     return Estimate(middle, middle - half, middle + half, n)
 
 

@@ -6,12 +6,12 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, Never
 
 import typer
 from tqdm import tqdm
 
+from negolab.analysis.stats import Estimate, mean
 from negolab.cli.table import RUNS
 from negolab.sweep import notebook
 from negolab.sweep.folder import Folder
@@ -51,6 +51,8 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
         print(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}")
     print(f"{len(cells):,} cells ({plan.repeats} repeats), {len(left):,} to be run in {folder}")
     print(_estimate([*done.values()], len(left), plan, workers))
+    if plan.models is not None and left:
+        print(_cost([*done.values()], len(left), plan))
 
 
 def _estimate(done: list[Status], left: int, plan: Plan, workers: int) -> str:
@@ -59,10 +61,26 @@ def _estimate(done: list[Status], left: int, plan: Plan, workers: int) -> str:
         return "nothing is left to do"
     most = plan.limits.cell_seconds
     if done:
-        each = fmean(cell.seconds for cell in done)
-        return f"about {_lasting(left * each / workers)} on {workers} workers, by {len(done)} cells of {each:.1f} s"
+        each = mean([cell.seconds for cell in done])
+        words = f"{each.value:.1f} s a cell{_interval(each, '.1f', ' s')}"
+        return f"about {_lasting(left * each.value / workers)} more on {workers} workers: {words}"
     bound = f", at most {_lasting(left * most / workers)} on {workers} workers" if most else ""
     return f"how long is known once a cell has run: try --tiny{bound}"
+
+
+def _cost(done: list[Status], left: int, plan: Plan) -> str:
+    """What the models of the rest will cost, by the cells that are there."""
+    paid = [cell.usd for cell in done if cell.usd is not None]
+    cap = "" if plan.limits.usd is None else f"; the sweep stops at ${plan.limits.usd:.2f}"
+    if not paid:
+        return f"what models cost is known once a cell with known prices has run{cap}"
+    each = mean(paid)
+    return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
+
+
+def _interval(each: Estimate, digits: str, unit: str = "") -> str:
+    bounds = f"[{each.low:{digits}}, {each.high:{digits}}]{unit}, " if each.n > 1 else ""
+    return f" ({bounds}n = {each.n})"
 
 
 def _lasting(seconds: float) -> str:

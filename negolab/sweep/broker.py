@@ -16,6 +16,7 @@ import msgspec
 
 from negolab.players.cache import OFF, PLACE
 from negolab.players.endpoint.call import Answer, Call, Message
+from negolab.players.endpoint.completion import Paid
 from negolab.players.endpoint.endpoint import REPETITION
 from negolab.players.endpoint.failures import BudgetReached, GameFailed, RunFailed
 from negolab.players.endpoint.keys import BROKER, DEFAULT_KEY, URL_NAMES
@@ -137,6 +138,7 @@ def _answered(call: Call, answer: Answer) -> web.Response:
             "system_fingerprint": answer.fingerprint,
             "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
             "usage": found or None,
+            "negolab": Paid(answer.cost, answer.replayed),
         },
     )
 

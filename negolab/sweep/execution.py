@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from negolab import store
+from negolab.analysis.summary import tally
 from negolab.sweep import status
 from negolab.sweep.folder import NOTEBOOK, Folder
 from negolab.sweep.kernels import Kernels, ended
@@ -31,7 +33,7 @@ LONGEST = 2000
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What all cells of a sweep have in common, as a worker needs it. `cwd` is where the notebook runs, `environment`
-    all that its kernel sees."""
+    all that its kernel sees; `models`: that the plan has some."""
 
     folder: str
     cwd: str
@@ -39,6 +41,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     imports: str = ""
     known: tuple[str, ...] = ()
     cell_seconds: float | None = None
+    models: bool = False
 
 
 def run(job: Job, cell: Cell) -> Status:
@@ -55,7 +58,8 @@ def run(job: Job, cell: Cell) -> Status:
     except Exception as trouble:  # of ours or of this machine's, such as a disk that is full: this cell's alone
         state, error = "failed", Fault(kind=type(trouble).__name__, text=str(trouble)[:LONGEST])
     folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
-    found = status.of(cell, state, number, began, time.time(), worker=worker, error=error)
+    usd = _paid(attempt) if job.models else None
+    found = status.of(cell, state, number, began, time.time(), worker=worker, error=error, usd=usd)
     status.write(attempt, found)
     if state == "done" and not folder.publish(attempt, cell.id):
         return status.read(folder.cell(cell.id)) or found
@@ -88,6 +92,16 @@ def _executed(job: Job, cell: Cell, attempt: Path) -> tuple[State, Fault | None]
                 raise
             return "died", Fault(kind="DeadKernelError", text="its kernel ended under it")
     return "done", None
+
+
+def _paid(attempt: Path) -> float | None:
+    """US dollars that the models of the games in it took; None where an answer has no known price, or what is there
+    cannot be read."""
+    try:
+        taken = tally(store.iterate(attempt)).taken
+    except ValueError:
+        return None
+    return None if taken.unpriced else taken.paid + taken.saved
 
 
 def _runs(kernel: AsyncKernelManager) -> bool:

@@ -164,6 +164,7 @@ class Sweep:
             imports=imports_of([cell.source for cell in nb.cells if cell.cell_type == "code"]),
             known=tuple(notebook.parameters(self._file)),
             cell_seconds=self.plan.limits.cell_seconds,
+            models=broker is not None,
         )
 
 

@@ -38,17 +38,22 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         return Counter(map(self.of, self.cells))
 
 
-def read(path: str | Path) -> Standing:
-    """`ValueError` for a folder that holds no sweep. An attempt without a status counts as running, also if a crash
-    left it; the next run of the sweep clears it away."""
-    folder = Folder(path)
-    found = manifest.read(folder.path)
+def plan_of(path: str | Path) -> Plan:
+    """The plan that a sweep's folder belongs to; `ValueError` for a folder that holds no sweep."""
+    folder = Path(path).absolute()
+    found = manifest.read(folder)
     if "notebook" not in found:
         raise ValueError(f"{path} holds no sweep: name the folder that negolab sweep run wrote")
     try:
-        plan = msgspec.convert(found["plan"], type=Plan)
+        return msgspec.convert(found["plan"], type=Plan)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{folder.path / manifest.FILE} holds no plan of a sweep: {error}") from None
+        raise ValueError(f"{folder / manifest.FILE} holds no plan of a sweep: {error}") from None
+
+
+def read(path: str | Path) -> Standing:
+    """`ValueError` for a folder that holds no sweep. An attempt without a status counts as running, also if a crash
+    left it; the next run of the sweep clears it away."""
+    folder, plan = Folder(path), plan_of(path)
     attempts = folder.path / ATTEMPTS
     running = {
         one.name.rpartition(".")[0]

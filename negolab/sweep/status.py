@@ -28,7 +28,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a cell, numbered from 1. `began` and `ended` are Unix times, `seconds` what the notebook took,
-    `usd` what its models cost (None: unknown, or none was asked)."""
+    `usd` what its models took at list prices, answers that were kept included (None: unknown, or the plan has no
+    models)."""
 
     id: str
     state: State

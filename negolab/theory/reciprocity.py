@@ -7,7 +7,6 @@ but asks for all in the round after one in which the other, as the low valuer, a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
@@ -45,17 +44,18 @@ def expected(
     now: dict[State, Fraction] = {(seat, (False, False)): p for p, seat in _drawn(roles)}
     points, won = [Fraction(0), Fraction(0)], Fraction(0)
     for _ in range(rounds):
-        then: Counter[State] = Counter()
+        then: dict[State, Fraction] = {}
         for (winner, angry), chance in now.items():
             asks = [_ask(styles[seat], seat == winner, angry[seat], units) for seat in (0, 1)]
-            shares = _shares(asks, units)
+            shares = [Fraction(units * ask, sum(asks)) for ask in asks]  # the high valuer asks for all, so none is left
+            won += chance * shares[winner] / units
             for seat in (0, 1):
                 points[seat] += chance * shares[seat] * (high if seat == winner else low)
-            won += chance * shares[winner] / units
             offended = asks[1 - winner] > 0 and styles[winner] == "tit-for-tat"
             for p, seat in _drawn(roles, winner):
-                then[seat, (offended and winner == 0, offended and winner == 1)] += chance * p  # type: ignore[assignment]
-        now = dict(then)  # type: ignore[arg-type]
+                state = (seat, (offended and winner == 0, offended and winner == 1))
+                then[state] = then.get(state, Fraction(0)) + chance * p
+        now = then
     return Expected(points[0] / rounds, points[1] / rounds, won / rounds)
 
 
@@ -71,9 +71,3 @@ def _drawn(roles: Roles, last: int | None = None) -> Iterator[tuple[Fraction, in
 
 def _ask(style: Style, wins: bool, angry: bool, units: int) -> int:
     return units if wins or angry or style == "greedy" else 0
-
-
-def _shares(asks: list[int], units: int) -> list[Fraction]:
-    """Asks within the stock are met, others scaled down to it."""
-    scale = min(Fraction(1), Fraction(units, sum(asks)))
-    return [ask * scale for ask in asks]

@@ -36,7 +36,16 @@ class _Body(msgspec.Struct):
     model: Any = None
     system_fingerprint: Any = None
     id: Any = None
+    negolab: Any = None
     error: Any = None
+
+
+class Paid(msgspec.Struct, frozen=True):
+    """What a sweep's broker says of an answer besides, under the name `negolab`: its cost in US dollars, and whether it
+    was kept from another run."""
+
+    cost: float | None = None
+    replayed: bool = False
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -49,6 +58,7 @@ class Completion(msgspec.Struct, frozen=True):
     model: str | None
     fingerprint: str | None
     id: str | None
+    paid: Paid = Paid()
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -81,7 +91,15 @@ def read(body: bytes) -> Completion:
         word(found.model),
         word(found.system_fingerprint),
         word(found.id),
+        _paid(found.negolab),
     )
+
+
+def _paid(found: Any) -> Paid:
+    try:
+        return msgspec.convert(found, type=Paid)
+    except msgspec.ValidationError:
+        return Paid()
 
 
 def _by_another_reader(body: bytes, error: Exception) -> _Body:

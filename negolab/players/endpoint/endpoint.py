@@ -65,7 +65,7 @@ class Endpoint:
         self.url = url
         self._key = key
         self._brokered = url.endswith(BROKER)
-        self._terms = terms.patient() if self._brokered else terms
+        self._terms = terms.of_broker() if self._brokered else terms
         self._kept = kept
         self._dialects: dict[str, Dialect] = {}
         self._places: dict[asyncio.AbstractEventLoop, _Here] = {}

@@ -13,7 +13,7 @@ from negolab.players.endpoint.counted import uncounted
 from negolab.players.endpoint.dialect import Dialect, body, most_output
 from negolab.players.endpoint.failures import GameFailed, RunFailed
 from negolab.players.endpoint.lane import Lane, Pass
-from negolab.players.endpoint.prices import dollars
+from negolab.players.endpoint.prices import PICO, dollars
 from negolab.players.endpoint.terms import Terms, worth
 from negolab.players.endpoint.trouble import Broken, Forbidden, Limited, Silent, Trouble, Unsuited, raise_for
 
@@ -169,7 +169,10 @@ class Exchange:
         return worth(self._price, trouble.paid or Usage(), worst)
 
     def _answer(self, completion: Completion, request_id: str | None, latency: float) -> Answer:
-        cost = self._price.of(completion.usage) if self._price else None
+        cost, replayed = self._price.of(completion.usage) if self._price else None, False
+        if self._terms.brokered:  # which knows better: it has the prices, and the answers that are kept
+            said = completion.paid
+            cost, replayed = None if said.cost is None else int(said.cost * PICO), said.replayed
         answer = Answer(
             text=completion.text,
             finish=completion.finish,
@@ -182,6 +185,7 @@ class Exchange:
             queued=round(self._queued, 6),
             latency=round(latency, 6),
             attempts=self._attempts,
+            replayed=replayed,
         )
         self._terms.tally.answered(answer, cost)
         return answer

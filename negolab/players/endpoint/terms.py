@@ -39,12 +39,15 @@ class Terms:
         self.prices = prices
         self.budget = budget
         self.tally = Tally()
+        self.brokered = False
         self._tell = tell
         self._chance = random.Random()
 
-    def patient(self) -> Terms:
-        """The same terms with a week for each call: a broker waits in line itself, for as long as it takes."""
+    def of_broker(self) -> Terms:
+        """The same terms at a broker, with a week for each call: it waits in line itself, for as long as it takes. What
+        answers cost is as it says."""
         found = copy.copy(self)
+        found.brokered = True
         found.limits = msgspec.structs.replace(self.limits, call_seconds=WEEK)
         return found
 
