@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -12,12 +13,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import nbformat
 import pytest
 
-from negolab.sweep import status
+from negolab.sweep import kernels, status
 from negolab.sweep.folder import Folder
 from negolab.sweep.plan import notebook_of, read
 from negolab.sweep.run import Progress, Sweep
@@ -136,6 +138,22 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
 def test_a_cell_whose_time_is_over_before_it_began_is_late_as_well(tmp_path: Path) -> None:
     file = plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
     assert swept(file, tmp_path / "out").states == {"timeout": 2}
+
+
+def test_a_kernel_that_ends_at_its_start_is_started_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    start, tries = kernels._started, iter(range(10))
+
+    async def late(*args: Any) -> Any:
+        if next(tries) < 2:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+        return await start(*args)
+
+    monkeypatch.setattr(kernels, "_started", late)
+    kernel = kernels.started(dict(os.environ), str(tmp_path))
+    try:
+        assert asyncio.run(kernel.is_alive()) and next(tries) == 3
+    finally:
+        kernels.ended(kernel)
 
 
 def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -17,9 +17,11 @@ from negolab.analysis import summary
 from negolab.events import Replied
 from negolab.players.endpoint.models import Models
 from negolab.sweep.broker import Broker, serving
+from negolab.sweep.cluster import reach
 from negolab.sweep.folder import Folder
 from negolab.sweep.plan import notebook_of, read
 from negolab.sweep.run import Sweep
+from tests.conftest import free_port
 from tests.endpoints import Server, hostile
 from tests.sweeping import plan
 from tests.test_sweep import negolab
@@ -158,6 +160,31 @@ def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Se
         refused = client.post("/chat/completions", json={**body, "model": "fake-2"}, headers=own)
         assert refused.status_code == 403 and "Not in your country" in refused.json()["error"]["message"]
         assert CANARY not in refused.text
+
+
+def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp_path: Path) -> None:
+    file = models_plan(tmp_path, server)
+    ran = negolab("run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
+    assert ran.returncode == 0, ran.stderr
+    said = nbformat.read(next((tmp_path / "there").glob("cells/*/notebook.ipynb")), 4).cells[-1].outputs[0].text
+    assert re.search(r"'NEGOLAB_BASE_URL': 'http://127\.0\.0\.2:\d+/negolab/v1'", said)
+    ran = negolab("run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7")
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "cells cannot be served at 192.0.2.7: name an address of this machine" in ran.stderr
+
+
+def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:
+    class Workers:
+        """A worker that sees another machine's loopback, where nobody listens."""
+
+        def run(self, asked: Callable[[str], str], url: str) -> dict[str, str]:
+            return {"tcp://192.0.2.9:1": asked(url)}
+
+    with pytest.raises(ValueError, match=r"the worker at tcp://192\.0\.2\.9:1 does not reach .* --broker"):
+        reach(Workers(), f"http://127.0.0.1:{free_port()}/negolab/v1")  # type: ignore[arg-type]
+    broker = Broker(Models(keys={}), None)
+    with serving(broker):
+        reach(Workers(), broker.url)  # type: ignore[arg-type]
 
 
 def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:

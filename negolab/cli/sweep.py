@@ -95,6 +95,9 @@ def run(
     file: PlanFile,
     workers: Workers = 2,
     scheduler: Annotated[str | None, typer.Option(metavar="URL", help="A Dask scheduler, tcp:// or tls://.")] = None,
+    broker: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Of this machine, at which workers elsewhere reach the models.")
+    ] = "127.0.0.1",
     out: Out = None,
     tiny: Tiny = False,
     values: Set = None,
@@ -106,7 +109,7 @@ def run(
     sweep = Sweep(plan, notebook_of(plan, file), folder, report=report_of(plan, file), retry=kinds)
     sweep.heard = lambda line: tqdm.write(f"negolab: {line}", file=sys.stderr)
     with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
-        end = sweep.run(workers=workers, scheduler=scheduler, told=lambda now: _told(bar, now))
+        end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, told=lambda now: _told(bar, now))
     print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
     broken = {state: end.states[state] for state in BROKEN if end.states.get(state)}
     if broken:

@@ -58,8 +58,11 @@ class Broker:
         app.router.add_get(f"{BROKER}/models", self._listed)
         runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=1)
         await runner.setup()
-        await web.TCPSite(runner, host, 0).start()
-        self.url = f"http://{host}:{runner.addresses[0][1]}{BROKER}"
+        try:
+            await web.TCPSite(runner, host, 0).start()
+        except OSError:
+            raise ValueError(f"cells cannot be served at {host}: name an address of this machine") from None
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}{BROKER}"
         return runner
 
     async def close(self) -> None:
@@ -155,7 +158,7 @@ def _response(status: int, found: dict[str, Any]) -> web.Response:
 
 @contextmanager
 def serving(broker: Broker, host: str = "127.0.0.1") -> Iterator[None]:
-    """The broker in a thread of its own, with its own event loop."""
+    """The broker in a thread of its own, with its own event loop. `ValueError` for a host that is not this machine."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="broker", daemon=True)
     thread.start()

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.request import urlopen
 from uuid import uuid4
 
 if TYPE_CHECKING:
@@ -72,6 +74,27 @@ def _remote(scheduler: str) -> Iterator[Client]:
         except TimeoutError:
             raise ValueError(f"the scheduler at {scheduler} has no worker: start one with dask worker") from None
         yield client
+
+
+def reach(client: Client, url: str) -> None:
+    """`ValueError` names a worker that does not reach the broker there."""
+    for address, trouble in client.run(_reached, url).items():
+        if trouble:
+            raise ValueError(
+                f"the worker at {address} does not reach the models' broker at {url} ({trouble}): name an address of "
+                "this machine that all workers see with --broker"
+            )
+
+
+def _reached(url: str) -> str:
+    """What is in the way; empty if nothing is. Without the sweep's token the broker only says that it is there."""
+    try:
+        with urlopen(url, timeout=ANSWER_SECONDS):
+            return ""
+    except HTTPError:
+        return ""
+    except OSError as error:
+        return str(getattr(error, "reason", error))
 
 
 def share(client: Client, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import logging
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 60.0
 """Time in which a kernel must come up."""
+TRIES = 3
+log = logging.getLogger("negolab.sweep")
 
 
 class Kernels:
@@ -44,7 +47,13 @@ class Kernels:
 
 
 def started(environment: Mapping[str, str], cwd: str, imports: str = "") -> AsyncKernelManager:
-    """A kernel that is ready and has run the imports."""
+    """A kernel that is ready and has run the imports. One that ends at its start, as it does where another program was
+    faster to take its port, is started anew."""
+    for _ in range(TRIES - 1):
+        try:
+            return asyncio.run(_started(dict(environment), cwd, imports))
+        except RuntimeError as error:
+            log.info("a kernel did not start: %s", error)
     return asyncio.run(_started(dict(environment), cwd, imports))
 
 

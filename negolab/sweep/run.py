@@ -18,7 +18,7 @@ from negolab import environment
 from negolab.disk import written
 from negolab.players.endpoint.prices import Prices
 from negolab.sweep import execution, notebook, status
-from negolab.sweep.cluster import connected, share
+from negolab.sweep.cluster import connected, reach, share
 from negolab.sweep.execution import Job
 from negolab.sweep.folder import NOTEBOOK, REPORT, Claim, Folder, missing
 from negolab.sweep.kernels import imports_of
@@ -84,11 +84,17 @@ class Sweep:
         self.heard(line)
 
     def run(
-        self, *, workers: int = 2, scheduler: str | None = None, told: Callable[[Progress], None] = lambda now: None
+        self,
+        *,
+        workers: int = 2,
+        scheduler: str | None = None,
+        broker_host: str = "127.0.0.1",
+        told: Callable[[Progress], None] = lambda now: None,
     ) -> Progress:
-        """Run what is missing; `told` hears of every cell that ends. KeyboardInterrupt drops the cells that run."""
+        """Run what is missing; `told` hears of every cell that ends. KeyboardInterrupt drops the cells that run.
+        `broker_host` is this machine's address at which cells reach the models, if the plan has any."""
         with Claim(self.folder, self.plan, notebook.sha256(self._file)) as claim, ExitStack() as held:
-            broker = self._broker(claim.run, held)
+            broker = self._broker(claim.run, broker_host, held)
             job = self._prepared(broker)
             before = {**self.folder.broken(), **self.folder.done()}
             todo = list(missing(self.plan, self.folder, self._retry))
@@ -98,6 +104,8 @@ class Sweep:
             if todo:
                 with connected(workers, scheduler) as client:
                     share(client, self.folder.path)
+                    if broker is not None:
+                        reach(client, broker.url)
                     for cell, future in _ended(client, job, todo, counted, broker):
                         counted.add(self._status(cell, future))
             if broker is not None and broker.failure is not None:
@@ -132,7 +140,7 @@ class Sweep:
             found = status.of(cell, state, 0, now, now, worker=worker, error=fault)
         return found
 
-    def _broker(self, run: str, held: ExitStack) -> Broker | None:
+    def _broker(self, run: str, host: str, held: ExitStack) -> Broker | None:
         """Who calls the models, if the plan has any; it listens until `held` is closed."""
         reach, limits = self.plan.models, self.plan.limits
         if reach is None:
@@ -144,7 +152,7 @@ class Sweep:
             base_url=reach.base_url, limits=reach.limits(), usd=limits.usd, tokens=limits.tokens, prices=prices
         )
         broker = Broker(wired(wiring, self.folder.path, run, [self._heard], held), reach.key)
-        held.enter_context(serving(broker))
+        held.enter_context(serving(broker, host))
         return broker
 
     def _prepared(self, broker: Broker | None) -> Job:
