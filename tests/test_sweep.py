@@ -24,6 +24,7 @@ from negolab.sweep.folder import Folder
 from negolab.sweep.plan import notebook_of, read
 from negolab.sweep.run import Progress, Sweep
 from tests.processes import below, kill
+from tests.processes import command as command_of
 from tests.sweeping import plan, played
 from tests.test_cli import NEGOLAB
 
@@ -198,6 +199,20 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
     ended = [msgspec.json.decode(line) for line in (there / "attempts.ndjson").read_bytes().splitlines()]
     published = [line["cell"] for line in ended if line["state"] == "done"]
     assert set(published) == set(Folder(there).done())
+
+
+def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
+    command = [*COMMAND, "run", str(file), "--out", str(out)]
+    driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(Folder(out).done()) >= 2, seconds=60)
+    children = below(driver.pid)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
+    _, err = driver.communicate(timeout=60)
+    done = len(Folder(out).done())
+    assert driver.returncode == 130 and 2 <= done < 100
+    assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
+    until(lambda: not any(map(command_of, children)), seconds=60)
 
 
 # Elsewhere.

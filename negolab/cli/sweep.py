@@ -108,8 +108,13 @@ def run(
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
     sweep = Sweep(plan, notebook_of(plan, file), folder, report=report_of(plan, file), retry=kinds)
     sweep.heard = lambda line: tqdm.write(f"negolab: {line}", file=sys.stderr)
-    with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
-        end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, told=lambda now: _told(bar, now))
+    try:
+        with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
+            end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, told=lambda now: _told(bar, now))
+    except KeyboardInterrupt:
+        over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
+        print(f"stopped after {over:,} of {cells:,} cells: run the same command again to go on", file=sys.stderr)
+        raise typer.Exit(130) from None
     print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
     broken = {state: end.states[state] for state in BROKEN if end.states.get(state)}
     if broken:

@@ -54,6 +54,7 @@ def _local(workers: int) -> Iterator[str]:
         dashboard_address="127.0.0.1:0",
         memory_limit=0,
         silence_logs=50,
+        preload=["negolab.sweep.unheeding"],
     ) as cluster:
         yield cluster.scheduler_address
 
