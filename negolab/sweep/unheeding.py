@@ -1,4 +1,4 @@
-"""What a worker of ours loads first. Ctrl-C in a terminal reaches all its processes; what comes of it is the driver's part."""
+"""What a worker of ours loads first: Ctrl-C in a terminal reaches all processes, and only the driver is to act."""
 
 from __future__ import annotations
 
