@@ -25,6 +25,8 @@ ROOT = Path(__file__).parent.parent
 def pytest_configure(config: pytest.Config) -> None:
     """In CI a failed test is run once more: servers and browsers on a machine that stands still for a while fail for
     no fault of theirs. The summary lists what passed the second time only."""
+    # Where a shell started the tests in the background, Ctrl-C is ignored, also by the programs that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if CI:
         config.option.reruns = 1
         config.option.reportchars = "R" + config.option.reportchars
