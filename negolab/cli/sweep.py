@@ -49,7 +49,7 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     for axis in plan.axes():
         names = " and ".join(axis[0])
         print(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}")
-    print(f"{len(cells):,} cells ({plan.repeats} repeats), {len(left):,} to be run in {folder}")
+    print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {len(left):,} to be run in {folder}")
     print(_estimate([*done.values()], len(left), plan, workers))
     if plan.models is not None and left:
         print(_cost([*done.values()], len(left), plan))
@@ -76,6 +76,10 @@ def _cost(done: list[Status], left: int, plan: Plan) -> str:
         return f"what models cost is known once a cell with known prices has run{cap}"
     each = mean(paid)
     return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
