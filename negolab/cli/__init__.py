@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from negolab import catalog
-from negolab.cli import batch, cache, model, runs, screens, study, sweep, table
+from negolab.cli import batch, cache, model, results, runs, screens, study, sweep, table
 from negolab.version import __version__
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _module in (table, batch, sweep, runs, screens, study, model, cache):
+for _module in (table, batch, sweep, results, runs, screens, study, model, cache):
     _module.add_to(app)
 
 

@@ -68,6 +68,16 @@ def replay(file: Path, module: str | None, port: int, out: Path, base_urls: Sequ
     _run("replay", "--file", str(file), *more, "--port", str(port), "--out", str(out))
 
 
+def results(
+    run: Path, module: str | None, port: int, out: Path, base_urls: Sequence[str] = (), browser: bool = True
+) -> None:
+    """Open the page of the sweep in the folder `run`."""
+    more = [] if module is None else ["--module", module]
+    more += [f"--base-url={url}" for url in base_urls]
+    more += [] if browser else ["--no-browser"]
+    _run("results", "--file", str(run), *more, "--port", str(port), "--out", str(out))
+
+
 def lab(
     folder: Annotated[Path, typer.Option("--dir", help="Where your copy of the notebooks is kept.")] = Path(
         "negolab-notebooks"

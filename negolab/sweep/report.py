@@ -22,6 +22,8 @@ _ELSEWHERE = ("mathjax_url", "require_js_url", "jquery_url", "jupyter_widgets_ba
 """What a page would ask other people's servers for."""
 _TYPESETTING = re.compile(r"""<script\b[^>]*\bsrc="https:[^"]*MathJax[^"]*"[^>]*></script>""", re.IGNORECASE)
 """Plotly asks for a typesetter of formulas, which no figure needs that has none."""
+_STYLE = "<style>main { max-width: 70rem; margin: 0 auto; }</style>"
+"""Lines that can be read on a wide screen."""
 _ASKS = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*["'](?:https?:)?//""", re.IGNORECASE)
 
 
@@ -63,7 +65,8 @@ def _executed(source: Path, run: Path) -> Any:
             )
         except PapermillExecutionError as error:
             why = f"{error.ename}: {' '.join(error.evalue.split())[:300]}"
-            raise ValueError(f"{source.name} stopped in its cell {error.cell_index + 1}: {why}") from None
+            where = next((line for line in error.source.splitlines() if line.strip()), "")[:80]
+            raise ValueError(f"{source.name} stopped in the cell that begins with `{where}`: {why}") from None
         finally:
             kernels.ended(kernel)
 
@@ -76,4 +79,4 @@ def _page(executed: Any, title: str, *, code: bool) -> str:
     for name in _ELSEWHERE:
         setattr(exporter, name, "")
     text, _ = exporter.from_notebook_node(executed, resources={"metadata": {"name": title}})
-    return _TYPESETTING.sub("", text)
+    return _TYPESETTING.sub("", text).replace("</head>", f"{_STYLE}</head>", 1)

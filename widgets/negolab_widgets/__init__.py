@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from negolab_widgets.monitor import Monitor
     from negolab_widgets.progress import RunProgress
     from negolab_widgets.replay import Replay
+    from negolab_widgets.results import SweepResults
     from negolab_widgets.seat import HumanSeat
 
-__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard"]
+__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard", "SweepResults"]
 
 _HOMES = {
     "HumanSeat": "seat",
@@ -24,6 +25,7 @@ _HOMES = {
     "Replay": "replay",
     "RunProgress": "progress",
     "SweepBoard": "board",
+    "SweepResults": "results",
 }
 
 

@@ -14,3 +14,6 @@ SEATS = "NEGOLAB_SEATS"
 
 DESK = "NEGOLAB_DESK"
 """The host's socket for the researcher's pages."""
+
+SWEEP = "NEGOLAB_SWEEP"
+"""The folder of the sweep that the page of results shows."""

@@ -30,8 +30,11 @@ class Chart(w.Output):  # type: ignore[misc]
         self.add_class("nl-chart")
         self.show(figure)
 
-    def show(self, figure: Figure | None) -> None:
-        """Replace what is shown; None: an empty place."""
+    def show(self, figure: Figure | None, *, height: int | None = None) -> None:
+        """Replace what is shown; None: an empty place. `height`: another from now on."""
+        if height is not None and height != self._height:
+            self._height = height
+            self.layout.height = f"{height}px"
         if figure is None:
             self.outputs: tuple[dict[str, Any], ...] = ()
             return

@@ -43,7 +43,7 @@ def payoffs(
     figure = figure_of(f"{what} ({unit})", "")
     estimates = [stats.mean(values) for values in groups.values()]
     for at, values in enumerate(groups.values()):
-        drawn = _thinned(sorted(values))
+        drawn = thinned(sorted(values))
         dots = {"color": TONE, "size": 5, "opacity": 0.35}
         # Spread by the golden ratio: even, and the same every time.
         heights = [at + 0.14 + 0.22 * (k * 0.6180339887 % 1) for k in range(len(drawn))]
@@ -75,7 +75,7 @@ def shares(counts: Mapping[str, tuple[int, int]], *, what: str = "share of match
     return figure
 
 
-def _thinned(values: Sequence[float]) -> Sequence[float]:
+def thinned(values: Sequence[float]) -> Sequence[float]:
     if len(values) <= MOST_DOTS:
         return values
     return [values[k * (len(values) - 1) // (MOST_DOTS - 1)] for k in range(MOST_DOTS)]

@@ -1,4 +1,4 @@
-"""`python -m negolab_widgets.dashboard serve|replay|lab`: start the pages, or JupyterLab on the notebooks."""
+"""`python -m negolab_widgets.dashboard serve|replay|results|lab`: start the pages, or JupyterLab on the notebooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from negolab_widgets.dashboard.lab import lab
-from negolab_widgets.dashboard.serving import Plan, replay, serve
+from negolab_widgets.dashboard.serving import Plan, replay, results, serve
 from negolab_widgets.dashboard.telling import warn
 
 
@@ -31,8 +31,9 @@ def main() -> None:
 def _run(args: argparse.Namespace) -> int:
     if args.command == "lab":
         return lab(args.dir, args.port, not args.no_browser)
-    if args.command == "replay":
-        replay(args.file, args.module, args.port, args.out, not args.no_browser, args.base_urls)
+    if args.command in ("replay", "results"):
+        show = replay if args.command == "replay" else results
+        show(args.file, args.module, args.port, args.out, not args.no_browser, args.base_urls)
     else:
         given = {name: value for name, value in vars(args).items() if name not in ("command", "no_browser")}
         lists = {name: tuple(given[name]) for name in ("gate_options", "base_urls")}
@@ -43,15 +44,16 @@ def _run(args: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="negolab_widgets.dashboard")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("serve", "replay", "lab"):
+    for name in ("serve", "replay", "results", "lab"):
         command = commands.add_parser(name)
         command.add_argument("--port", type=int, required=True)
         command.add_argument("--no-browser", action="store_true")
-    for name in ("serve", "replay"):
+    for name in ("serve", "replay", "results"):
         commands.choices[name].add_argument("--out", type=Path, required=True)
         commands.choices[name].add_argument("--base-url", dest="base_urls", action="append", default=[])
-    commands.choices["replay"].add_argument("--file", type=Path, required=True)
-    commands.choices["replay"].add_argument("--module")
+    for name in ("replay", "results"):
+        commands.choices[name].add_argument("--file", type=Path, required=True)
+        commands.choices[name].add_argument("--module")
     commands.choices["lab"].add_argument("--dir", type=Path, required=True)
     _of_a_study(commands.choices["serve"])
     return parser

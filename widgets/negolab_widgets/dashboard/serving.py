@@ -1,4 +1,4 @@
-"""`serve` and `replay`: start the host and the Voilas, test them, say where they are, and keep them running."""
+"""`serve`, `replay`, `results`: start the host and the Voilas, test them, say where they are, keep them running."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from negolab_widgets.dashboard.kernel_user import KernelUser, kernel_user
 from negolab_widgets.dashboard.ports import must_be_free
 from negolab_widgets.dashboard.supervisor import Child, ending, watch
 from negolab_widgets.dashboard.telling import tell
-from negolab_widgets.places import MODULE, SOURCE
+from negolab_widgets.places import MODULE, SOURCE, SWEEP
 
 HOST_READY_WITHIN = 60.0
 MEMORY_OF_A_KERNEL = 200 * 2**20
@@ -126,12 +126,30 @@ def serve(plan: Plan) -> None:
 def replay(file: Path, module: str | None, port: int, out: Path, browser: bool, base_urls: Sequence[str] = ()) -> None:
     """Serve the page that replays the records of `file`; branches of them are kept in `out`. Where models are known, a
     host has their keys, and plays the branches that go on with them."""
+    _alone("replay", {SOURCE: str(file.resolve())}, module, port, out, browser, base_urls)
+
+
+def results(run: Path, module: str | None, port: int, out: Path, browser: bool, base_urls: Sequence[str] = ()) -> None:
+    """Serve the page of the sweep in the folder `run`: its cells, their records, its results. As `replay` else."""
+    _alone("results", {SWEEP: str(run.resolve())}, module, port, out, browser, base_urls)
+
+
+def _alone(
+    page: str,
+    shown: dict[str, str],
+    module: str | None,
+    port: int,
+    out: Path,
+    browser: bool,
+    base_urls: Sequence[str],
+) -> None:
+    """Serve one page of the researcher's, which finds in its environment what it shows."""
     briefing = briefed("", base_urls, None, os.environ)
     must_be_free("127.0.0.1", port)
     out.mkdir(parents=True, exist_ok=True)
     # The page runs in a folder of its own: what is a file gets its whole path.
     game = {} if module is None else {MODULE: str(Path(module).resolve()) if Path(module).is_file() else module}
-    env = environment.of_researcher(out, **{SOURCE: str(file.resolve()), **game})
+    env = environment.of_researcher(out, **shown, **game)
     token, local = secrets.token_urlsafe(24), addresses.local(port)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(environment.short_folder()))
@@ -140,7 +158,7 @@ def replay(file: Path, module: str | None, port: int, out: Path, browser: bool, 
             stack.enter_context(ending([host]))
             _start_host(host)
             env["NEGOLAB_DESK"] = Sockets(folder).desk
-        child = _desk("replay", port, token, env, folder, alone=True)
+        child = _desk(page, port, token, env, folder, alone=True)
         stack.enter_context(ending([child]))
         child.start()
         _test(child, "127.0.0.1", port, local)

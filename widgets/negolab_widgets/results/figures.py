@@ -1,0 +1,257 @@
+"""The figures: means as marks with their intervals or as a heat map, and distributions. From summaries, as pure
+functions; `width` is what there is in pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from negolab_widgets.charts.look import HUES, TONE, plain
+from negolab_widgets.charts.many import thinned
+from negolab_widgets.results.axes import Along, named, names, reach
+from negolab_widgets.results.factor import Factor
+from negolab_widgets.results.outcome import Outcome
+from negolab_widgets.results.panels import LINE, Panels, Place, counted, keyed, legend, present, titled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "pentagon", "star")
+DASHES = ("solid", "dash", "dot", "dashdot")
+SCALE = ((0, "rgba(13, 138, 105, 0.04)"), (1, "rgba(13, 138, 105, 0.72)"))
+"""See-through, so that numbers on it are read on a light and on a dark page."""
+BAR_TOP = 74
+"""Pixels of the bar that says what colours mean."""
+ALL = "all matches"
+
+
+class Series(NamedTuple):
+    """One colour of a figure: the number of it, how many there are, and its name."""
+
+    at: int
+    many: int
+    name: str
+
+    @property
+    def hue(self) -> str:
+        return HUES[self.at % len(HUES)]
+
+
+def _series(found: pd.DataFrame, outcome: Outcome, colour: Factor | None) -> list[tuple[Series, pd.DataFrame]]:
+    if colour is None:
+        return [(Series(0, 1, plain(outcome.words)), found)]
+    codes = present(found, colour)
+    return [
+        (Series(at, len(codes), plain(colour.texts[code])), found[found[colour.key] == code])
+        for at, code in enumerate(codes)
+    ]
+
+
+def _top(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
+    if colour is None:
+        return 12
+    return keyed(colour.title, (colour.texts[code] for code in present(found, colour)), width)
+
+
+# Means with intervals.
+
+
+def lines(
+    found: pd.DataFrame, outcome: Outcome, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
+) -> Figure:
+    """Means with their 95 % intervals; joined where the x axis is one of numbers."""
+    note = f"{counted(found, outcome.things)}; bars: 95 % interval of the mean."
+    shown = present(found, facet)
+    ticks = named(x, present(found, x)) if x is None or x.places is None else []
+    panels = Panels(facet, shown, note, width=width, height=300, top=_top(colour, found, width), ticks=ticks)
+    along = Along(x, present(found, x), panels.panel_width)
+    for series, own in _series(found, outcome, colour):
+        for place, rows in panels.each(own):
+            _marks(panels.figure, rows, x, along, series, place)
+    legend(panels.figure, colour)
+    ends = [number for name in ("mean", "low", "high") for number in found[name]]
+    panels.axes(x.title if x else ALL, outcome.mean, along.axis(), reach(ends))
+    return panels.figure
+
+
+def _marks(figure: Figure, rows: pd.DataFrame, x: Factor | None, along: Along, series: Series, place: Place) -> None:
+    codes = [int(code) for code in rows[x.key]] if x else [0] * len(rows)
+    known = rows["low"].notna()  # a single deal has no interval
+    bars = {
+        "type": "data",
+        "symmetric": False,
+        "array": list((rows["high"] - rows["mean"]).where(known, 0)),
+        "arrayminus": list((rows["mean"] - rows["low"]).where(known, 0)),
+        "color": series.hue,
+        "thickness": 1.5,
+        "width": 4,
+    }
+    heads = [f"{series.name}{f', {plain(x.title)} {plain(x.texts[code])}' if x else ''}" for code in codes]
+    figure.add_scatter(
+        x=[along.at(code, series.at, series.many) for code in codes],
+        y=list(rows["mean"]),
+        mode="lines+markers" if along.numbers else "markers",
+        line={"color": series.hue, "width": 2, "dash": DASHES[series.at // len(HUES) % len(DASHES)]},
+        marker={"color": series.hue, "symbol": SYMBOLS[series.at % len(SYMBOLS)], "size": 8},
+        error_y=bars,
+        name=series.name,
+        legendgroup=str(series.at),
+        showlegend=place == {"row": 1, "col": 1},
+        hovertext=[f"{head}<br>{_told(row)}" for head, row in zip(heads, _rows(rows), strict=True)],
+        hoverinfo="text",
+        **place,
+    )
+
+
+def _rows(found: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in found.to_dict("records")]
+
+
+def _told(row: dict[str, Any]) -> str:
+    """A mean in words."""
+    interval = f", 95 % interval {row['low']:.5g} to {row['high']:.5g}" if row["low"] == row["low"] else ""
+    deals = "" if row["n"] == row["deals"] else f" on {int(row['deals']):,} deals"
+    return f"mean {row['mean']:.5g}{interval}, n = {int(row['n']):,}{deals}"
+
+
+# Heat maps.
+
+
+class Field(NamedTuple):
+    """The two factors of a heat map, and which of their values there are."""
+
+    x: Factor | None
+    y: Factor | None
+    across: list[int]
+    down: list[int]
+
+
+def heat(
+    found: pd.DataFrame, outcome: Outcome, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
+) -> Figure:
+    """The mean in each field of two factors, and its n, as far as there is room."""
+    field = Field(x, y, present(found, x) or [0], present(found, y) or [0])
+    note = f"{counted(found, outcome.things)}; numbers: means."
+    height = max(110, 46 * len(field.down))
+    title = titled(outcome.mean, width - 130)
+    top = BAR_TOP + LINE * title.count("<br>")
+    ticks = named(x, field.across)
+    panels = Panels(facet, present(found, facet), note, width=width, height=height, top=top, ticks=ticks)
+    each = (panels.panel_width - 60) / len(field.across)
+    for place, rows in panels.each(found):
+        means = {(_code(row, y), _code(row, x)): row for row in _rows(rows)}
+        _fields(panels.figure, means, field, place)
+        for (v, u), row in means.items() if each >= 32 else ():
+            words = f"{short(row['mean'])}<br>n = {int(row['n']):,}" if each >= 50 else short(row["mean"])
+            where = {"x": field.across.index(u), "y": field.down.index(v)}
+            panels.figure.add_annotation(
+                text=words, showarrow=False, font={"size": 12, "color": TONE}, **where, **place
+            )
+    panels.figure.update_layout(coloraxis=_colours(found, title, width, panels.above))
+    panels.axes(
+        x.title if x else ALL,
+        y.title if y else ALL,
+        {**names(x, field.across), "showgrid": False, "range": [-0.5, len(field.across) - 0.5]},
+        {**names(y, field.down), "showgrid": False, "range": [len(field.down) - 0.5, -0.5]},
+    )
+    return panels.figure
+
+
+def _code(row: dict[str, Any], factor: Factor | None) -> int:
+    return 0 if factor is None else int(row[factor.key])
+
+
+def _fields(figure: Figure, means: dict[tuple[int, int], dict[str, Any]], field: Field, place: Place) -> None:
+    def said(v: int, u: int) -> str:
+        pairs = ((factor, code) for factor, code in ((field.x, u), (field.y, v)) if factor is not None)
+        heads = [f"{plain(factor.title)} = {plain(factor.texts[code])}" for factor, code in pairs]
+        return "<br>".join([*heads, _told(means[v, u])])
+
+    figure.add_heatmap(
+        x=list(range(len(field.across))),
+        y=list(range(len(field.down))),
+        z=[[means[v, u]["mean"] if (v, u) in means else None for u in field.across] for v in field.down],
+        hovertext=[[said(v, u) if (v, u) in means else "" for u in field.across] for v in field.down],
+        hoverinfo="text",
+        hoverongaps=False,
+        coloraxis="coloraxis",
+        xgap=2,
+        ygap=2,
+        **place,
+    )
+
+
+def _colours(found: pd.DataFrame, words: str, width: int, above: float) -> dict[str, Any]:
+    low, high = float(found["mean"].min()), float(found["mean"].max())
+    ends = {"cmin": low, "cmax": high} if low < high else {"cmin": low - 1, "cmax": low}
+    title = {"text": words, "side": "top", "font": {"size": 13}}
+    at = [low, (low + high) / 2, high] if low < high else [low]
+    ticks = {"tickvals": at, "ticktext": [short(value) for value in at]}
+    size = {"orientation": "h", "thickness": 12, "lenmode": "pixels", "len": min(320, width - 190), "outlinewidth": 0}
+    where = {"x": 0, "xanchor": "left", "y": above, "yanchor": "bottom", "ypad": 0}
+    return {
+        **ends,
+        "colorscale": [list(step) for step in SCALE],
+        "colorbar": {"title": title, **ticks, **size, **where},
+    }
+
+
+def short(value: float) -> str:
+    """A number with about three digits."""
+    size = abs(value)
+    return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
+
+
+# Distributions.
+
+
+def spread(
+    data: pd.DataFrame,
+    outcome: Outcome,
+    x: Factor | None,
+    colour: Factor | None,
+    facet: Factor | None,
+    width: int,
+    *,
+    violin: bool = False,
+) -> Figure:
+    """Distributions: a box (median and quartiles, whiskers to 1.5 times their distance) or a violin per group, with its
+    matches as points; of many, evenly spaced ones by rank. `data` is what `summary.values` gives."""
+    shape = "" if violin else "; box: median and quartiles, whiskers to 1.5 times their distance"
+    note = f"n = {len(data):,} {outcome.things} in all, each a point{shape}."
+    across = present(data, x) or [0]
+    top, ticks = _top(colour, data, width), named(x, across)
+    panels = Panels(facet, present(data, facet), note, width=width, height=320, top=top, ticks=ticks)
+    for series, own in _series(data, outcome, colour):
+        for place, rows in panels.each(own):
+            groups = [list(rows["value"] if x is None else rows["value"][rows[x.key] == code]) for code in across]
+            _sample(panels.figure, groups, series, place, violin)
+    legend(panels.figure, colour)
+    panels.figure.update_layout(boxmode="group", violinmode="group", boxgap=0.3, violingap=0.2)
+    ends = {"range": [-0.5, len(across) - 0.5]}
+    panels.axes(x.title if x else ALL, outcome.title, {**names(x, across), **ends}, reach(data["value"]))
+    return panels.figure
+
+
+def _sample(figure: Figure, groups: Sequence[list[float]], series: Series, place: Place, violin: bool) -> None:
+    drawn = [thinned(sorted(group)) for group in groups]
+    look: dict[str, Any] = {
+        "x": [at for at, group in enumerate(drawn) for _ in group],
+        "y": [value for group in drawn for value in group],
+        "name": series.name,
+        "legendgroup": str(series.at),
+        "offsetgroup": str(series.at),
+        "showlegend": place == {"row": 1, "col": 1},
+        "line": {"color": series.hue, "width": 1.5},
+        "marker": {"color": series.hue, "size": 4, "opacity": 0.35},
+        "fillcolor": "rgba(108, 120, 132, 0.12)",
+        "jitter": 0.6,
+        "pointpos": 0,
+        "hoverinfo": "y",
+        **place,
+    }
+    if violin:
+        figure.add_violin(**look, points="all", box={"visible": True, "width": 0.15}, spanmode="hard")
+    else:
+        figure.add_box(**look, boxpoints="all", whiskerwidth=0.4)
