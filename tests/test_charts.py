@@ -22,12 +22,47 @@ from negolab.games.split import Proposal
 from negolab.laws import playout
 
 HOSTILE = "<a href='javascript:alert(1)'>x</a> <b>&amp;</b> %{x} $y$ \u202eevil\u2069\ud800\x00"
+FRAMED = HOSTILE.replace("\ud800", "")
+"""A frame of texts holds no half characters."""
 NAMES: dict[Any, str] = {"A": HOSTILE, "B": HOSTILE[::-1]}
 
 
 def split_rounds(**params: Any) -> Any:
     game = load("split", preset=params.pop("preset", None), quota=0, **params)
     return charts.rounds(playout(game, 3, junk=0).state.public.history, game.items)
+
+
+ESTIMATES: list[dict[str, Any]] = [
+    {"beta": 0.5, "value": 1.0, "low": 0.5, "high": 1.5, "n": 7, "exact": 1.25},
+    {"beta": 2.0, "value": 2.0, "low": float("nan"), "high": float("nan"), "n": 1, "exact": float("nan")},
+]
+TEXT = HOSTILE.replace("\ud800", "")
+"""What a frame can hold."""
+for row in ESTIMATES:
+    row.update(dict.fromkeys(("name", "facet", "measure"), TEXT))
+
+
+def forest() -> pd.DataFrame:
+    """Two measures of two players; one of them is not known, one has no interval."""
+    columns = ["facet", "group", "name", "measure", "value", "low", "high", "n"]
+    nan = float("nan")
+    rows = [
+        (FRAMED, FRAMED, FRAMED, "score (%)", 90.0, 80.0, 95.0, 20),
+        (FRAMED, FRAMED, "7", "score (%)", 50.0, nan, nan, 1),
+        (FRAMED, FRAMED, FRAMED, FRAMED, nan, nan, nan, 0),
+        (FRAMED, "other", FRAMED, FRAMED, 3.0, 2.0, 4.0, 20),
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def deals() -> pd.DataFrame:
+    nan = float("nan")
+    known = {"a": 80, "a_low": 79, "a_high": 81, "b": 70, "b_low": nan, "b_high": nan, "n": 3}
+    return pd.DataFrame([{"row": FRAMED, "column": "", "name": name, **known} for name in (FRAMED, "7")])
+
+
+def frontier() -> pd.DataFrame:
+    return pd.DataFrame([{"row": FRAMED, "column": "", "a": a, "b": 100 - a} for a in (0, 50, 100)])
 
 
 FIGURES: dict[str, Callable[[], Any]] = {
@@ -48,6 +83,12 @@ FIGURES: dict[str, Callable[[], Any]] = {
         {HOSTILE: [1.0, 2.5, 3.0], "7": [4.0], "none": []}, unit="points", marks={HOSTILE: 2}
     ),
     "tournament": lambda: charts.tournament({HOSTILE: {HOSTILE: [1.0, 2.0], "7": [4.0]}, "none": {"7": []}}),
+    "tournaments": lambda: charts.tournaments({HOSTILE: {HOSTILE: {HOSTILE: [1.0, 2.0], "7": [4.0]}}, "none": {}}),
+    "no tournaments": lambda: charts.tournaments({}),
+    "forest": lambda: charts.forest(forest(), row=HOSTILE, marks={"score (%)": {HOSTILE: 100}}),
+    "no forest": lambda: charts.forest(forest()[:0]),
+    "frontiers": lambda: charts.frontiers(deals(), frontier(), curve=HOSTILE),
+    "no frontiers": lambda: charts.frontiers(deals()[:0], frontier()[:0]),
     "no tournament": lambda: charts.tournament({}),
     "trend": lambda: charts.trend(
         {HOSTILE: {0.5: [1.0, 2.0], 1: [4.0], 2: []}, "none": {}},
@@ -58,6 +99,28 @@ FIGURES: dict[str, Callable[[], Any]] = {
     ),
     "outcomes": lambda: charts.outcomes({HOSTILE: [(1, 2), (2, 3)], "one": [(1, 1)], "": []}, marks={HOSTILE: (0, 0)}),
     "no outcomes": lambda: charts.outcomes({}),
+    "panels": lambda: charts.panels(
+        pd.DataFrame(ESTIMATES),
+        x="beta",
+        colour="name",
+        row="facet",
+        column="measure",
+        y=HOSTILE,
+        titles={"beta": HOSTILE, "name": "{} " + HOSTILE.replace("{", ""), "facet": "{}", "measure": "of {}"},
+        levels={HOSTILE: {(TEXT, TEXT): 1.5}},
+        log=True,
+    ),
+    "no panels": lambda: charts.panels(
+        pd.DataFrame(ESTIMATES)[:0],
+        x="beta",
+        colour="name",
+        row="facet",
+        column="measure",
+        y="y",
+        titles={"beta": "beta", "name": "{}", "facet": "{}", "measure": "{}"},
+    ),
+    "exact": lambda: charts.exact(pd.DataFrame(ESTIMATES), known=HOSTILE, played=TEXT),
+    "exact without facets": lambda: charts.paper(charts.exact(pd.DataFrame(ESTIMATES)[:1].drop(columns="facet"))),
     "shares": lambda: charts.shares({HOSTILE: (3, 4), "none": (0, 0)}),
 }
 
@@ -191,12 +254,84 @@ def test_a_tournament_says_mean_interval_and_n_of_each_pair() -> None:
     assert "n = 1 to 2 per cell" in figure.layout.xaxis.title.text
 
 
+def test_each_matrix_of_several_has_its_own_fields_and_n_stands_below() -> None:
+    one = {"a": {"a": [1.0, 3.0], "b": [5.0, 5.0]}, "b": {"a": [0.0, 0.0], "b": [1.0, 1.0]}}
+    figure = charts.tournaments({"gain": one, "trades": one})
+    assert [trace.z[0][0] for trace in figure.data] == [2, 2]
+    assert [note.text for note in figure.layout.annotations].count("2.00<br>± 12.71") == 2
+    assert "n = 2 per cell" in figure.layout.xaxis2.title.text
+
+
+def test_a_forest_draws_what_is_known_with_its_interval_and_says_n() -> None:
+    figure = charts.forest(forest(), marks={"score (%)": {"best": 100}})
+    first = figure.data[0]
+    assert (
+        list(first.x) == [90, 50] and list(first.error_x.array) == [5, 0] and list(first.error_x.arrayminus) == [10, 0]
+    )
+    assert "95 % interval 80 to 95, n = 20" in first.hovertext[0] and "interval" not in first.hovertext[1]
+    notes = [note.text for note in figure.layout.annotations]
+    assert "n = 1 to 20 per mark; bars are 95 % intervals" in notes and charts.plain("best") in notes
+    assert figure.layout.xaxis.range[1] > 100 and figure.layout.xaxis.range[0] < 50
+
+
+def test_deals_lie_in_their_panel_below_its_frontier() -> None:
+    figure = charts.frontiers(deals(), frontier(), axis="payoff of {} (%)")
+    line, first, *_ = figure.data
+    assert list(line.x) == [0, 50, 100] and line.mode == "lines"
+    assert list(first.x) == [80] and list(first.error_x.array) == [1] and list(first.error_y.array) == [0]
+    assert figure.layout.xaxis.title.text == "payoff of A (%)"
+
+
 def test_a_trend_has_intervals_where_there_are_several_matches() -> None:
     figure = charts.trend({"a": {1: [100, 300], 2: [500]}}, x="x", y="y", curves={"exact": {1: 100}}, scale=100)
     means, curve = figure.data
     assert list(means.y) == [2, 5] and list(curve.y) == [1]
     assert means.error_y.array[0] == pytest.approx(12.706, abs=0.001) and means.error_y.array[1] == 0
     assert means.name.endswith("n = 1 to 2 each")
+
+
+def estimates(**columns: list[Any]) -> pd.DataFrame:
+    many = len(next(iter(columns.values())))
+    frame = pd.DataFrame({"value": [1.0] * many, "low": [0.5] * many, "high": [2.0] * many, "n": [5] * many})
+    return frame.assign(**columns)
+
+
+def test_panels_have_a_line_per_colour_and_the_level_of_their_own_panel() -> None:
+    frame = estimates(x=[1, 2, 1, 2], hue=["a", "a", "b", "b"], row=[1, 1, 1, 1], column=[3, 3, 5, 5])
+    titles = {"x": "x", "hue": "{}", "row": "row {}", "column": "column {}"}
+    levels = {"known": {(1, 3): 0.25, (1, 5): 0.75}}
+    axes = {"x": "x", "colour": "hue", "row": "row", "column": "column", "y": "y"}
+    figure = charts.panels(frame, titles=titles, levels=levels, **axes)
+    assert [unescape(note.text).strip("\u2068\u2069") for note in figure.layout.annotations] == [
+        *("column 3", "column 5", "row 1")
+    ]
+    lines = [trace for trace in figure.data if len(trace.x) and trace.mode == "lines+markers"]
+    assert [(trace.xaxis, list(trace.x)) for trace in lines] == [("x", [1, 2]), ("x2", [1, 2])]
+    assert list(lines[0].error_y.array) == [1, 1] and list(lines[0].error_y.arrayminus) == [0.5, 0.5]
+    known = [trace for trace in figure.data if trace.mode == "lines"]
+    assert [(trace.xaxis, trace.y[0]) for trace in known] == [("x", 0.25), ("x2", 0.75)]
+
+
+def test_every_colour_stands_in_the_legend_once_even_if_the_first_panel_lacks_it() -> None:
+    frame = estimates(x=[1, 1, 1], hue=["a", "b", "a"], row=[1, 1, 2], column=[3, 5, 3])
+    titles = {"x": "x", "hue": "{}", "row": "{}", "column": "{}"}
+    axes = {"x": "x", "colour": "hue", "row": "row", "column": "column", "y": "y"}
+    figure = charts.panels(frame, titles=titles, **axes)
+    shown = [unescape(trace.name) for trace in figure.data if trace.showlegend]
+    assert sorted(name.strip("\u2068\u2069") for name in shown) == ["a", "b"]
+
+
+def test_an_exact_value_is_a_tick_at_the_height_of_its_estimate() -> None:
+    frame = estimates(name=["a", "b", "c"], measure=["m"] * 3, exact=[1.5, float("nan"), 0.75])
+    [ticks] = [trace for trace in charts.exact(frame).data if trace.marker.symbol == "line-ns"]
+    assert list(ticks.x) == [1.5, 0.75] and list(ticks.y) == [0, 2]
+
+
+def test_a_figure_for_print_is_dark_on_white_but_for_numbers_on_a_dark_ground() -> None:
+    figure = charts.paper(charts.tournament({"a": {"a": [1.0, 1.0], "b": [9.0, 9.0]}}))
+    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "#ffffff"
+    low, high = (note.font.color for note in figure.layout.annotations)
+    assert low != high == "#ffffff"
 
 
 def test_the_mean_outcome_of_a_group_lies_among_its_matches() -> None:

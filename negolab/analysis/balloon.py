@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from math import hypot
 from typing import Any
@@ -53,12 +54,13 @@ def measures(record: Record) -> dict[str, Any]:
 
 def reach(record: Record, shares: Sequence[float]) -> list[float] | None:
     """The frontier of a match's start in percent of the most each seat could reach: the most that B can have while A
-    has at least each of `shares`. None for more than 50 items, and where a seat can reach nothing."""
+    has at least each of `shares` (from 0 to 100). None for more than 50 items, and where a seat can reach nothing."""
     frontier = _frontier(start(record))
     if frontier is None or not (frontier.max_a and frontier.max_b):
         return None
     points = _percent(frontier)
-    return [max(b for a, b in points if a >= share) for share in shares]
+    rising = [a for a, _ in points]
+    return [points[bisect_left(rising, share)][1] for share in shares]
 
 
 def _frontier(state: Any) -> Frontier | None:

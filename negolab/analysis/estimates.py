@@ -50,6 +50,15 @@ def wide(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
     return shown.loc[rows, list(dict.fromkeys(found["measure"]))]
 
 
+def compared(found: pd.DataFrame, what: str = "difference") -> pd.DataFrame:
+    """Comparisons for reading, such as `contrasts` gives: `value` with its interval as `what`, which says the unit, and
+    `p` and `holm` to two digits; the other columns as they are."""
+    text = [said(Estimate(*values), n=False) for values in found[[*Estimate._fields]].itertuples(index=False)]
+    chances = {name: [f"{p:.2g}" for p in found[name]] for name in ("p", "holm")}
+    shown = found.assign(value=text, **chances).drop(columns=["low", "high"])
+    return shown.rename(columns={"value": what})
+
+
 def said(estimate: Estimate | stats.Paired, *, n: bool = True) -> str:
     """A number with its interval in square brackets, three digits of each, and its n."""
     if estimate.value != estimate.value:

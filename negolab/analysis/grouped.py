@@ -1,12 +1,19 @@
-"""Estimates by group: a mean with its interval for every combination of some columns."""
+"""Estimates by group: means with their intervals, and paired differences, for every combination of some columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from negolab.analysis import stats
+from negolab.analysis.estimates import said
+
+
+def by_deal(rows: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
+    """One row per combination of `by` and deal with the mean of `column` over the games on it, which are alike; as
+    `means` wants them, from the rows of `games.by_seat`."""
+    return rows.groupby([*by, "deal"], sort=False, as_index=False)[[column]].mean()
 
 
 def means(frame: pd.DataFrame, by: Sequence[str], column: str, level: float = stats.LEVEL) -> pd.DataFrame:
@@ -19,3 +26,47 @@ def means(frame: pd.DataFrame, by: Sequence[str], column: str, level: float = st
         estimate = stats.mean([float(value) for value in part[column]], level)
         rows.append([*names, *estimate])
     return pd.DataFrame(rows, columns=[*by, *stats.Estimate._fields])
+
+
+def measured(
+    frame: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str], level: float = stats.LEVEL
+) -> pd.DataFrame:
+    """The `means` of several columns one below the other, each under its title in `measure`."""
+    parts = [means(frame, by, column, level).assign(measure=title) for column, title in titles.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def leads(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str]) -> pd.DataFrame:
+    """A row per combination of `by`: how much more player `one` has in `column` than `two`, against the same opponents
+    in the same seats of the same deals (`stats.differences`): `value` with its 95 % interval, `n` deals, `p` of no
+    difference and `holm`, corrected for the number of rows. `rows` are those of `games.by_seat`."""
+    found = [
+        [*names, *stats.paired(list(stats.differences(part, one, two, column)))]
+        for names, part in rows.groupby(list(by), sort=False)
+    ]
+    frame = pd.DataFrame(found, columns=[*by, *stats.Paired._fields])
+    return frame.assign(holm=stats.corrected(list(frame["p"])))
+
+
+def texts(found: pd.DataFrame) -> list[str]:
+    """Each row's estimate as text, with its interval, without its n."""
+    return [said(stats.Estimate(*row), n=False) for row in found[[*stats.Estimate._fields]].itertuples(index=False)]
+
+
+_UNPLAYED = "(not played in this run)"
+
+
+def at(found: pd.DataFrame, **where: object) -> str:
+    """The estimate of the one row that has these values, as text; words that say so where there is none."""
+    for column, value in where.items():
+        found = found[found[column] == value]
+    known = found.dropna(subset=["value"])
+    return texts(known)[0] if len(known) else _UNPLAYED
+
+
+def told(*sentences: str) -> str:
+    """The sentences whose estimates (`at`) were all played, as one text; where some are left out it says so."""
+    known = [sentence for sentence in sentences if _UNPLAYED not in sentence]
+    if len(known) < len(sentences):
+        known.append("\n\n*The whole plan says more than this run, which is a part of it.*")
+    return " ".join(known)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from negolab.analysis import measures
+from negolab.analysis import measures, stats
 from negolab.analysis.estimates import Measure
+from negolab.events import Stepped
 from negolab.formats import official
 from negolab.game import SEATS, Seat, other
 from negolab.record import Record, final
@@ -19,7 +20,7 @@ def episodes(records: Iterable[Record]) -> pd.DataFrame:
     `player` and `opponent` are models. Of both together: `end`, `score` (percent: the Main Score, 0 if the episode was
     aborted), `quality` (the Main Score, missing if aborted), `deals` and `aborted` (0 or 1), `turns` (accepted messages
     to a deal, missing without one). Of the seat: `concession` (percent of the most that it could reach, per proposal),
-    `format` and `rule` (how many replies were rejected for it) and `lost` (whether its fault ended the episode)."""
+    `format` and `rule` (how many replies broke either) and `lost` (whether its fault ended the episode)."""
     return pd.DataFrame([row for record in records for row in _rows(record)], columns=_COLUMNS)
 
 
@@ -34,6 +35,8 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
     game: Any = record.game
     experiment = notes.get("experiment", "?")
     lost_by = final(record).public.ended_by
+    # Such as a set that is refused twice in one message: legal to say, and lost by it.
+    at_once = record.end == "FORFEIT" and isinstance(record.events[-2], Stepped)
     whole = {
         "match": record.id,
         "deal": f"{game.language}/{experiment}/{notes.get('game_id', record.id)}",
@@ -54,7 +57,7 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
             "opponent": players.get(away) or "?",
             "concession": found[f"norm_concession_{seat.lower()}"],
             "format": found[f"format_faults_{seat.lower()}"],
-            "rule": found[f"rule_faults_{seat.lower()}"],
+            "rule": found[f"rule_faults_{seat.lower()}"] + (at_once and lost_by == seat),
             "lost": float(lost_by == seat),
         }
 
@@ -90,3 +93,29 @@ def _said(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "undefined" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# Comparisons.
+
+
+def behind(frame: pd.DataFrame) -> pd.DataFrame:
+    """How far each model's score is from that of the `best` (the highest mean), a row per other `model`: `value` in
+    percentage points with `low` and `high`, `p`, `holm` (the same corrected for the number of models), `n` episodes and
+    `instances`. By regression on model and experiment over all episodes, errors clustered by instance: models need
+    not have played the same ones. Empty where there is nothing to compare."""
+    means = frame.groupby("player")["score"].mean().sort_values(ascending=False)
+    columns = ["best", "model", "value", "low", "high", "p", "holm", "n", "instances"]
+    if len(means) < 2 or frame["deal"].nunique() < 2:
+        return pd.DataFrame(columns=columns)
+    rows = frame.drop_duplicates(["match", "player"])
+    # The first category is what the others are compared with.
+    rows = rows.assign(model=pd.Categorical(rows["player"], list(means.index)))
+    formula = "score ~ C(model)" + (" + C(experiment)" if rows["experiment"].nunique() > 1 else "")
+    fit = stats.regression(rows, formula)
+    fit = fit[fit["term"].str.startswith("C(model)")]
+    names = fit["term"].str.extract(r"^C\(model\)\[(?:T\.)?(.*)\]$", expand=False)
+    fit = fit.assign(best=means.index[0], model=names, value=fit["estimate"], instances=fit["clusters"])
+    fit = fit.assign(
+        n=fit["model"].map(rows.groupby("player")["match"].nunique()), holm=stats.corrected(list(fit["p"]))
+    )
+    return fit[columns].reset_index(drop=True)

@@ -1,16 +1,16 @@
-"""What time-dependent tactics bring, from a sweep of `tactics.ipynb`: prices and gains against theory, and which tactics
-are best replies to each other. Gains and shares are in percent of the surplus, prices in dollars."""
+"""What time-dependent tactics bring, from a sweep of `tactics.ipynb`: against theory, and against each other.
+
+Gains and shares are in percent of the surplus, prices in dollars.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from itertools import product
 
 import pandas as pd
 
-from negolab.analysis import stats
-from negolab.analysis.games import games
+from negolab.analysis import stats, tables
+from negolab.analysis.grouped import measured
 from negolab.theory.equilibrium import spe_path
 
 SIDES = ("seller", "buyer")
@@ -19,26 +19,54 @@ SETTING = ["zopa", "deadline"]
 
 
 def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """One row per match: `deal`, the parameters, `round` of the agreement, `price` and how far it is above that of the
-    subgame-perfect equilibrium and of the Nash point (`price_less_spe`, `price_less_nash`), `share` of the seller in
-    what both gained, `efficiency`, and what each gained after waiting costs (`gain_seller`, `gain_buyer`)."""
-    found = games(path)
-    surplus = found["zopa"]
+    """One row per match that ended in a deal: `deal`, the parameters, the seller's `share` of what both gained,
+    `efficiency` (what waiting left of the surplus), the gains of both after waiting costs (`gain_seller`,
+    `gain_buyer`), and `last`, 100 where it took the offer of the last round, else 0. As there are no outside options, a
+    payoff is a gain."""
+    found = tables.with_parameters(tables.matches(path), path)
+    found = found[found["end"] == "AGREED"]
+    seller, buyer, surplus = found["payoff_a"].astype(float), found["payoff_b"].astype(float), found["zopa"]
     return found[["cell", "beta_seller", "beta_buyer", *SETTING, "discount"]].assign(
         deal=found["seed"],
-        round=found["rounds"],
-        **{name: found[name].astype(float) / 100 for name in ("price", "price_less_spe", "price_less_nash")},
-        share=100 * found["surplus_share_a"].astype(float),
-        efficiency=100 * found["efficiency"].astype(float),
-        gain_seller=found["gain_a"].astype(float) / surplus,
-        gain_buyer=found["gain_b"].astype(float) / surplus,
+        share=100 * seller / (seller + buyer),
+        gain_seller=seller / surplus,  # cents by dollars are percent
+        gain_buyer=buyer / surplus,
+        efficiency=(seller + buyer) / surplus,
+        last=100.0 * (found["replies_a"] + found["replies_b"] > found["deadline"]),  # all offers, and the acceptance
     )
+
+
+NASH_SHARE = 50.0
+"""The seller's share at the Nash point (Nash 1950), with equal power."""
+SHARE = "seller's share (%)"
+LAST = "deals at the last offer (%)"
+EFFICIENCY = "efficiency (%)"
+_MEASURES = {
+    "share": SHARE,
+    "above_spe": "price above the equilibrium's ($)",
+    "above_nash": "price above the Nash point's ($)",
+    "last": LAST,
+    "efficiency": EFFICIENCY,
+}
 
 
 def spe_share(deadline: int, discount: float) -> float:
     """The seller's share at the price of the subgame-perfect equilibrium under complete information (Stahl 1972), where
     the seller makes the first offer; it does not depend on the surplus."""
     return 100 * spe_path(deadline, 1, 0, discount, discount, "seller")[0]
+
+
+def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
+    """The mean over all pairs of tactics, per setting and measure: the seller's share, how far the price was above that
+    of the equilibrium and of the Nash point (dollars; on one deal both have the same cost), how many deals took the
+    last offer, and the efficiency, with the interval over deals."""
+    width = frame["zopa"]
+    spe = [spe_share(*row) for row in frame[["deadline", "discount"]].itertuples(index=False)]
+    with_prices = frame.assign(
+        above_spe=(frame["share"] - spe) * width / 100, above_nash=(frame["share"] - NASH_SHARE) * width / 100
+    )
+    by_deal = with_prices.groupby([*SETTING, "deal"], as_index=False)[list(_MEASURES)].mean()
+    return measured(by_deal, SETTING, _MEASURES)
 
 
 def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
@@ -55,22 +83,60 @@ def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
     return found.assign(holm=stats.corrected(list(found["p"])))
 
 
-def mutual_best_replies(frame: pd.DataFrame, slack: float = 0.0) -> pd.DataFrame:
-    """The pairs of tactics of which neither side gains, on average over the deals, more than `slack` percent of the
-    surplus by any other beta of the plan while the other side keeps its own: pure equilibria of the game in which
-    tactics are chosen once. A row per pair: setting, both betas, both gains."""
-    return pd.DataFrame(
-        _mutual(frame, slack), columns=[*SETTING, "beta_seller", "beta_buyer", "gain_seller", "gain_buyer"]
+Pair = tuple[float, float]
+"""Of the seller and of the buyer: betas, or gains."""
+
+
+def mutual_best_replies(part: pd.DataFrame) -> list[Pair]:
+    """Of the matches of one setting: the pairs of which neither side gains, on average over the deals, by any other
+    beta while the other side keeps its own: pure equilibria of the game in which tactics are chosen once."""
+    seller, buyer = (
+        part.pivot_table(f"gain_{side}", index="beta_seller", columns="beta_buyer", aggfunc="mean") for side in SIDES
     )
+    # Rounding apart, ties are best replies too.
+    best = seller.ge(seller.max() - _TIE) & buyer.ge(buyer.max(axis=1) - _TIE, axis=0)
+    return [(float(s), float(b)) for s in best.index for b in best.columns if best.loc[s, b]]
 
 
-def _mutual(frame: pd.DataFrame, slack: float) -> Iterator[list[float]]:
-    for (zopa, deadline), part in frame.groupby(SETTING):
-        seller, buyer = (
-            part.pivot_table(f"gain_{side}", index="beta_seller", columns="beta_buyer", aggfunc="mean")
-            for side in SIDES
-        )
-        for s, b in product(seller.index, seller.columns):
-            mine, theirs = float(seller.loc[s, b]), float(buyer.loc[s, b])
-            if mine >= seller[b].max() - slack - 1e-9 and theirs >= buyer.loc[s].max() - slack - 1e-9:
-                yield [zopa, deadline, s, b, mine, theirs]
+_TIE = 1e-9
+
+
+def dilemmas(frame: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting: `best`, the pairs of tactics (betas of seller and buyer) that are best replies to each other;
+    `stable`, whether both conceding latest is among them; for which sides that is `better` than both conceding
+    earliest, by mean gains ("seller", "buyer", "both" or "neither"); and `dilemma`, whether it is stable and better for
+    neither."""
+    rows = []
+    for setting, part in frame.groupby(SETTING):
+        best, late, early = mutual_best_replies(part), *_ends(part)
+        better = _better(_gains(part, late), _gains(part, early))
+        stable = (late, late) in best
+        said = ", ".join(f"{s:g}/{b:g}" for s, b in best)
+        rows.append([*setting, said, stable, better, stable and better == "neither"])
+    return pd.DataFrame(rows, columns=[*SETTING, "best", "stable", "better", "dilemma"])
+
+
+def _gains(part: pd.DataFrame, beta: float) -> Pair:
+    """Mean gains of seller and buyer where both have this beta."""
+    both = part[(part["beta_seller"] == beta) & (part["beta_buyer"] == beta)]
+    return float(both["gain_seller"].mean()), float(both["gain_buyer"].mean())
+
+
+def _better(one: Pair, two: Pair) -> str:
+    """Who has more in the first than in the second."""
+    sides = [side for side, mine, other in zip(SIDES, one, two, strict=True) if mine > other]
+    return "both" if len(sides) == 2 else sides[0] if sides else "neither"
+
+
+def _ends(frame: pd.DataFrame) -> Pair:
+    """The smallest and the largest beta."""
+    return float(frame["beta_seller"].min()), float(frame["beta_seller"].max())
+
+
+def alike(frame: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting, `when` and measure, with the interval over deals: gains of both and efficiency where both
+    concede latest ("late") and where both concede earliest ("early")."""
+    when = dict(zip(_ends(frame), ("late", "early"), strict=True))
+    both = frame[(frame["beta_seller"] == frame["beta_buyer"]) & frame["beta_seller"].isin(when)]
+    measures = {"gain_seller": "seller's gain (%)", "gain_buyer": "buyer's gain (%)", "efficiency": EFFICIENCY}
+    return measured(both.assign(when=both["beta_seller"].map(when)), [*SETTING, "when"], measures)

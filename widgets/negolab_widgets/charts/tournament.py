@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
-from negolab_widgets.charts.look import figure_of, plain
+from negolab_widgets.charts.look import TONE, dressed, figure_of, plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Rows = Mapping[str, Mapping[str, Sequence[float]]]
 
-_SCALE = [[0, "#eef5f2"], [1, "#0d8a69"]]
-_DARK, _LIGHT = "#14191f", "#ffffff"
+_SCALE = [[0, "#eef5f2"], [1, "#0a6b52"]]
+_DARK, _LIGHT, _TURN = "#14191f", "#ffffff", 0.8
+"""Ink on light fields, on dark ones, and where on the scale the second is the one that is easier to read."""
+_FIELD, _ABOUT = 46, 110
+"""Height of a field, and of what is around a matrix, in pixels."""
 
 
 def tournament(
@@ -28,32 +31,91 @@ def tournament(
 ) -> Figure:
     """The mean of each pair, by row and then by column, with half its 95 % interval below it. Pairs that never met stay
     empty; numbers are divided by `scale` (100: cents in, dollars out)."""
-    columns = list(dict.fromkeys(name for cells in rows.values() for name in cells))
-    met = {
+    met = _met(rows, scale)
+    figure = figure_of(f"{plain(column)} ({_counts(met.values())})", plain(row), still=True)
+    bar = {"title": {"text": f"{what}<br>({unit})", "font": {"size": 13}}, "thickness": 12, "outlinewidth": 0}
+    _add_matrix(figure, rows, met, colorbar=bar)
+    figure.update_layout(height=_ABOUT + _FIELD * max(len(rows), 1))
+    return figure
+
+
+def tournaments(
+    matrices: Mapping[str, Rows], *, row: str = "player", column: str = "against", across: int = 2
+) -> Figure:
+    """Several measures of one tournament, a matrix each under its title (with its unit), `across` beside each other: in
+    each field the mean of the row against the column and half its 95 % interval, n below all. Each has its own colours,
+    light at its lowest."""
+    from plotly.subplots import make_subplots
+
+    across = min(across, max(len(matrices), 1))
+    down = max(-(-len(matrices) // across), 1)
+    most = max((len(rows) for rows in matrices.values()), default=1)
+    height = 50 + down * (_ABOUT + _FIELD * most)
+    figure = make_subplots(
+        rows=down,
+        cols=across,
+        shared_yaxes="rows",
+        horizontal_spacing=0.03,
+        vertical_spacing=_ABOUT / height,
+        subplot_titles=[plain(title, 80) for title in matrices],
+    )
+    dressed(figure, still=True)
+    figure.update_annotations(font={"size": 14, "color": TONE})
+    everything: list[stats.Estimate] = []
+    for at, rows in enumerate(matrices.values()):
+        met = _met(rows, 1)
+        everything += met.values()
+        _add_matrix(figure, rows, met, place=(at // across + 1, at % across + 1), showscale=False)
+    figure.update_xaxes(title={"text": plain(column)})
+    figure.update_xaxes(title={"text": f"{plain(column)} ({_counts(everything)})"}, row=down)
+    figure.update_yaxes(title={"text": plain(row)}, col=1)
+    figure.update_layout(height=height, margin={"t": 40})
+    return figure
+
+
+Met = Mapping[tuple[str, str], stats.Estimate]
+
+
+def _columns(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(name for cells in rows.values() for name in cells))
+
+
+def _met(rows: Rows, scale: float) -> Met:
+    return {
         (r, c): stats.mean([value / scale for value in cells[c]])
         for r, cells in rows.items()
-        for c in columns
+        for c in _columns(rows)
         if cells.get(c)
     }
-    figure = figure_of(f"{plain(column)} ({_counts(met.values())})", plain(row), still=True)
-    values = [[met[r, c].value if (r, c) in met else None for c in columns] for r in rows]
-    words = [[_words(met.get((r, c)), r, c) for c in columns] for r in rows]
-    bar = {"title": {"text": f"{what}<br>({unit})", "font": {"size": 13}}, "thickness": 12, "outlinewidth": 0}
+
+
+def _add_matrix(figure: Figure, rows: Rows, met: Met, place: tuple[int, int] | None = None, **look: object) -> None:
+    """The fields of one matrix, written into; `place` is its row and column among several."""
+    columns = _columns(rows)
+    at: dict[str, int] = {} if place is None else {"row": place[0], "col": place[1]}
     figure.add_heatmap(
-        z=values, colorscale=_SCALE, colorbar=bar, xgap=2, ygap=2, hovertext=words, hoverinfo="text", hoverongaps=False
+        z=[[met[r, c].value if (r, c) in met else None for c in columns] for r in rows],
+        hovertext=[[_words(met.get((r, c)), r, c) for c in columns] for r in rows],
+        hoverinfo="text",
+        hoverongaps=False,
+        colorscale=_SCALE,
+        xgap=2,
+        ygap=2,
+        **look,
+        **at,
     )
     low, high = min((e.value for e in met.values()), default=0), max((e.value for e in met.values()), default=0)
-    for y, r in enumerate(rows):
-        for x, c in enumerate(columns):
-            if (e := met.get((r, c))) is not None:
-                ink = _LIGHT if e.value - low > 0.55 * (high - low) else _DARK
-                figure.add_annotation(x=x, y=y, text=_cell(e), showarrow=False, font={"color": ink, "size": 13})
-    figure.update_xaxes(tickvals=list(range(len(columns))), ticktext=[plain(name, 18) for name in columns])
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[plain(name, 18) for name in rows])
-    figure.update_yaxes(autorange="reversed", showgrid=False)
-    figure.update_xaxes(showgrid=False)
-    figure.update_layout(height=110 + 46 * max(len(rows), 1))
-    return figure
+    for (r, c), e in met.items():
+        ink = _LIGHT if e.value - low > _TURN * (high - low) else _DARK
+        font = {"color": ink, "size": 13}
+        figure.add_annotation(
+            x=columns.index(c), y=list(rows).index(r), text=_cell(e), showarrow=False, font=font, **at
+        )
+    figure.update_xaxes(
+        tickvals=list(range(len(columns))), ticktext=[plain(name, 18) for name in columns], showgrid=False, **at
+    )
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[plain(name, 18) for name in rows], **at)
+    figure.update_yaxes(autorange="reversed", showgrid=False, **at)
 
 
 def _cell(e: stats.Estimate) -> str:

@@ -1,0 +1,165 @@
+"""Estimates side by side: a column of axes per measure, a line per name, a mark with its interval per group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from negolab_widgets.charts.look import HUES, TONE, dressed, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
+_LINE, _ABOUT = 30, 150
+"""Height of a name, and of what is not names, in pixels."""
+_LETTERS = 100
+"""Letters that stand beside each other under the whole figure."""
+_SPREAD = 0.36
+"""Part of a line over which the marks of its groups are spread."""
+
+
+def forest(
+    frame: pd.DataFrame,
+    *,
+    row: str = "player",
+    marks: Mapping[str, Mapping[str, float]] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
+    """A row per estimate in `frame`: `name` (a line), `measure` (a column of axes; its title, with the unit), `value`,
+    `low`, `high`, `n`, and where there are several `group` (a colour and symbol) and `facet` (a row of axes, titled by
+    it). Unknown values and bounds are left out; n stands below the figure. `marks` are exact results or bounds by
+    measure and name, drawn through all rows of axes; `ranges` fix an axis."""
+    from plotly.subplots import make_subplots
+
+    facets, measures = _kinds(frame, "facet"), _kinds(frame, "measure") or ["value"]
+    names, groups = _kinds(frame, "name"), _kinds(frame, "group")
+    facets = facets or [row]
+    height = _LINE * max(len(names), 2)
+    whole = height * len(facets) + _ABOUT
+    figure = make_subplots(
+        rows=len(facets),
+        cols=len(measures),
+        shared_xaxes="columns",
+        shared_yaxes="rows",
+        horizontal_spacing=0.1 / len(measures),
+        vertical_spacing=18 / whole if len(facets) > 1 else 0,
+    )
+    dressed(figure, still=True)
+    for at, facet in enumerate(facets):
+        for by, measure in enumerate(measures):
+            here = _where(_where(frame, "measure", measure), "facet", facet)
+            for number, group in enumerate(groups or [""]):
+                _add_group(figure, _where(here, "group", group), names, groups, number, (at + 1, by + 1))
+            _add_marks(figure, (marks or {}).get(measure, {}), len(names), (at + 1, by + 1), first=at == 0)
+        figure.update_yaxes(title={"text": plain(facet), "font": {"size": 13}}, row=at + 1, col=1)
+    titles = [wrap(measure, _LETTERS // len(measures)) for measure in measures]
+    for by, (measure, lines) in enumerate(zip(measures, titles, strict=True)):
+        title = {"text": "<br>".join(map(plain, lines)), "font": {"size": 13}}
+        drawn = _where(frame, "measure", measure), (marks or {}).get(measure, {})
+        figure.update_xaxes(range=(ranges or {}).get(measure) or _span(*drawn), col=by + 1)
+        figure.update_xaxes(title=title, row=len(facets), col=by + 1)
+    ticks = {"tickvals": list(range(len(names))), "ticktext": [plain(name) for name in names]}
+    figure.update_yaxes(range=[len(names) - 0.4, -0.6], showgrid=True, **ticks)
+    below = 32 + 18 * max(map(len, titles))
+    _add_caption(figure, frame.get("n", ()), below)
+    figure.update_layout(height=whole, margin={"t": 28, "r": 16, "b": below + 26}, showlegend=bool(groups))
+    figure.update_layout(legend={"y": 1 + 16 / (whole - _ABOUT)})
+    return figure
+
+
+def _kinds(frame: pd.DataFrame, column: str) -> list[str]:
+    """What stands in a column, in its order."""
+    return [str(value) for value in dict.fromkeys(frame[column])] if column in frame else []
+
+
+def _span(part: pd.DataFrame, marks: Mapping[str, float]) -> list[float]:
+    """An axis that has room for all that is drawn along it."""
+    known = [float(value) for name in ("value", "low", "high") for value in part[name].dropna()] + [*marks.values()]
+    low, high = min(known, default=0), max(known, default=1)
+    room = 0.06 * (high - low) or 1
+    return [low - room, high + room]
+
+
+def _where(frame: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
+    return frame[frame[column].astype(str) == value] if column in frame else frame
+
+
+def _add_group(
+    figure: Figure, part: pd.DataFrame, names: list[str], groups: list[str], number: int, place: tuple[int, int]
+) -> None:
+    known = part.dropna(subset=["value"])
+    if known.empty:
+        return
+    group = groups[number] if groups else ""
+    hue = HUES[number % len(HUES)]
+    aside = _SPREAD * (number / (len(groups) - 1) - 0.5) if len(groups) > 1 else 0
+    figure.add_scatter(
+        x=known["value"].tolist(),
+        y=[names.index(str(name)) + aside for name in known["name"]],
+        mode="markers",
+        marker={"color": hue, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8},
+        error_x=_reach(known, hue),
+        name=plain(group),
+        legendgroup=str(number),
+        showlegend=place == (1, 1),
+        hovertext=[_words(estimate, group) for estimate in known.itertuples()],
+        hoverinfo="text",
+        row=place[0],
+        col=place[1],
+    )
+
+
+def _reach(known: pd.DataFrame, hue: str) -> dict[str, Any]:
+    """A value without an interval has none drawn."""
+    up, down = (known["high"] - known["value"]).fillna(0), (known["value"] - known["low"]).fillna(0)
+    bars = {"array": up.tolist(), "arrayminus": down.tolist()}
+    return {"type": "data", "symmetric": False, **bars, "color": hue, "thickness": 1.5, "width": 3}
+
+
+def _words(estimate: Any, group: str) -> str:
+    interval = f", 95 % interval {estimate.low:.4g} to {estimate.high:.4g}" if estimate.low == estimate.low else ""
+    of = f", {plain(group)}" if group else ""
+    return f"{plain(estimate.name)}{of}<br>{estimate.value:.4g}{interval}, n = {estimate.n}"
+
+
+def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: tuple[int, int], *, first: bool) -> None:
+    """Thin lines through a row of axes, named above the first."""
+    for name, x in marks.items():
+        line = {"color": TONE, "width": 1.5, "dash": "dot"}
+        label = f"{plain(name)}: {x:.4g}"
+        figure.add_scatter(
+            x=[x, x],
+            y=[-0.6, lines - 0.4],
+            mode="lines",
+            line=line,
+            showlegend=False,
+            hovertext=[label] * 2,
+            hoverinfo="text",
+            row=place[0],
+            col=place[1],
+        )
+        if first:
+            figure.add_annotation(
+                x=x,
+                y=-0.6,
+                text=plain(name),
+                showarrow=False,
+                yanchor="bottom",
+                font={"color": TONE, "size": 12},
+                row=place[0],
+                col=place[1],
+            )
+
+
+def _add_caption(figure: Figure, counts: Iterable[int], below: int) -> None:
+    """How many observations stand behind a mark, so many pixels below the axes."""
+    known = sorted({int(count) for count in counts if count})
+    if not known:
+        return
+    each = f"{known[0]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    text = f"n = {each} per mark; bars are 95 % intervals"
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top", "yshift": -below}
+    figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 13}, **place)
