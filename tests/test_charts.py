@@ -119,7 +119,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
         y="y",
         titles={"beta": "beta", "name": "{}", "facet": "{}", "measure": "{}"},
     ),
-    "exact": lambda: charts.exact(pd.DataFrame(ESTIMATES), known=HOSTILE, played=TEXT),
+    "exact": lambda: charts.exact(pd.DataFrame(ESTIMATES), known=HOSTILE, bars=TEXT),
     "exact without facets": lambda: charts.paper(charts.exact(pd.DataFrame(ESTIMATES)[:1].drop(columns="facet"))),
     "shares": lambda: charts.shares({HOSTILE: (3, 4), "none": (0, 0)}),
 }

@@ -21,12 +21,12 @@ def exact(
     row: str = "players",
     ranges: Mapping[str, tuple[float, float]] | None = None,
     known: str = "known exactly",
-    played: str = "mean, 95 % interval",
+    bars: str = "95 % intervals",
 ) -> Figure:
     """The `forest` of a frame with `name`, `measure`, `value`, `low`, `high`, `n` and perhaps `facet`, and in it a tick
     at each value of the column `exact`; none where that is missing. `ranges` fix an axis by its measure,
-    `known` and `played` are words for the legend."""
-    figure = forest(frame.assign(group=played), row=row, ranges=ranges)
+    `known` are words for the legend, `bars` those for the intervals."""
+    figure = forest(frame.assign(group=f"mean, {bars}"), row=row, ranges=ranges, bars=bars)
     facets, measures, names = (
         list(dict.fromkeys(map(str, frame[column]))) if column in frame else [""]
         for column in ("facet", "measure", "name")

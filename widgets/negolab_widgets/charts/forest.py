@@ -27,11 +27,12 @@ def forest(
     row: str = "player",
     marks: Mapping[str, Mapping[str, float]] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
+    bars: str = "95 % intervals",
 ) -> Figure:
     """A row per estimate in `frame`: `name` (a line), `measure` (a column of axes; its title, with the unit), `value`,
     `low`, `high`, `n`, and where there are several `group` (a colour and symbol) and `facet` (a row of axes, titled by
     it). Unknown values and bounds are left out; n stands below the figure. `marks` are exact results or bounds by
-    measure and name, drawn through all rows of axes; `ranges` fix an axis."""
+    measure and name, drawn through all rows of axes; `ranges` fix an axis; `bars` are words for the intervals."""
     from plotly.subplots import make_subplots
 
     facets, measures = _kinds(frame, "facet"), _kinds(frame, "measure") or ["value"]
@@ -64,7 +65,7 @@ def forest(
     ticks = {"tickvals": list(range(len(names))), "ticktext": [plain(name) for name in names]}
     figure.update_yaxes(range=[len(names) - 0.4, -0.6], showgrid=True, **ticks)
     below = 32 + 18 * max(map(len, titles))
-    _add_caption(figure, frame.get("n", ()), below)
+    _add_caption(figure, frame.get("n", ()), bars, below)
     figure.update_layout(height=whole, margin={"t": 28, "r": 16, "b": below + 26}, showlegend=bool(groups))
     figure.update_layout(legend={"y": 1 + 16 / (whole - _ABOUT)})
     return figure
@@ -154,12 +155,12 @@ def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: tu
             )
 
 
-def _add_caption(figure: Figure, counts: Iterable[int], below: int) -> None:
+def _add_caption(figure: Figure, counts: Iterable[int], bars: str, below: int) -> None:
     """How many observations stand behind a mark, so many pixels below the axes."""
     known = sorted({int(count) for count in counts if count})
     if not known:
         return
     each = f"{known[0]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
-    text = f"n = {each} per mark; bars are 95 % intervals"
+    text = f"n = {each} per mark; bars are {plain(bars)}"
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top", "yshift": -below}
     figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 13}, **place)
