@@ -270,7 +270,7 @@ def test_a_forest_draws_what_is_known_with_its_interval_and_says_n() -> None:
     )
     assert "95 % interval 80 to 95, n = 20" in first.hovertext[0] and "interval" not in first.hovertext[1]
     notes = [note.text for note in figure.layout.annotations]
-    assert "n = 1 to 20 per mark; bars are 95 % intervals" in notes and charts.plain("best") in notes
+    assert f"n = 1 to 20 per mark; bars are {charts.plain('95 % intervals')}" in notes and charts.plain("best") in notes
     assert figure.layout.xaxis.range[1] > 100 and figure.layout.xaxis.range[0] < 50
 
 
