@@ -129,6 +129,12 @@ def start(record: Record) -> State[Any, Any]:
     return state if isinstance(state, State) else catalog.read_state(catalog.known_class(record.header.game), state)
 
 
+def opened(record: Record) -> Record:
+    """The record with the state that was dealt as typed values, for those who look at it often: reading it takes longer
+    than most of what is done with it."""
+    return msgspec.structs.replace(record, events=(Dealt(start(record)), *record.events[1:]))
+
+
 class Fold:
     """The state of a match after each of its events, from the events alone."""
 

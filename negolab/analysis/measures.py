@@ -20,7 +20,7 @@ from negolab.analysis.said import said
 from negolab.analysis.summary import KINDS
 from negolab.events import Forfeited, Stepped
 from negolab.game import SEATS, Kind, Seat
-from negolab.record import Record, final, start
+from negolab.record import Record, final, opened, start
 from negolab.theory.solutions import nash_point
 
 BySeat = dict[Seat, float | None]
@@ -30,6 +30,7 @@ Pair = tuple[float, float]
 def of(record: Record) -> dict[str, Any]:
     """All measures of a match by name, general ones first: numbers, True or False, None where undefined. A measure of
     each seat has two names, ending in `_a` and `_b`."""
+    record = opened(record)
     own, claims = gains(record), _claims(record)
     joint, possible = _surplus(record, own)
     by_seat = {
