@@ -49,7 +49,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise FileNotFoundError(f"no records at {path}: neither a file nor a folder")
-    return sorted(path.rglob("*.jsonl"))
+    return sorted(file for file in path.rglob("*.jsonl") if file.is_file())
 
 
 def _records(file: Path) -> Iterator[Record]:

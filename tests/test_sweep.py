@@ -167,6 +167,30 @@ def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
     assert swept(file, out, retry=frozenset({"failed"})).states == {"done": 2}
 
 
+def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "repeats = 2\n"), tmp_path / "out"
+    assert swept(file, out).states == {"done": 2}
+    torn = next(out.glob("cells/*/cell.json"))
+    torn.write_text('{"id": "', "utf-8")
+    for command in ("check", "run"):
+        ran = negolab(command, str(file), "--out", str(out))
+        assert ran.returncode == 2 and f"remove {torn.parent} to have the cell run again" in ran.stderr, ran.stderr
+
+
+def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
+    assert swept(file, out).states == {"done": 2}
+    text = file.read_text("utf-8")
+    for changed, said in (
+        (text.replace(", 2.0", ""), "cells that this plan does not have"),
+        ('report = "nowhere.ipynb"\n' + text, "there is no notebook"),
+        (text + "[tiny]\ngams = 1\n", "has no parameter 'gams': did you mean games?"),
+    ):
+        file.write_text(changed, "utf-8")
+        ran = negolab("check", str(file), "--out", str(out))
+        assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+
+
 def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Path) -> None:
     file = plan(tmp_path, "[grid]\nbta = [1.0]\n")
     for command in ("check", "run"):

@@ -187,6 +187,14 @@ def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:
         reach(Workers(), broker.url)  # type: ignore[arg-type]
 
 
+def test_a_key_that_is_not_set_is_said_before_anything_runs(server: Server, tmp_path: Path) -> None:
+    file = models_plan(tmp_path, server)
+    file.write_text(file.read_text("utf-8").replace("A_PROVIDERS_KEY", "NO_SUCH_KEY"), "utf-8")
+    ran = negolab("run", str(file), "--out", str(tmp_path / "out"))
+    assert ran.returncode == 2 and "the environment variable NO_SUCH_KEY is not set" in ran.stderr
+    assert not (tmp_path / "out" / "attempts").exists() and server.counts()["requests"] == 0
+
+
 def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"say in \[models\] how they are reached"):
         read(plan(tmp_path, "[limits]\nusd = 1.0\n"))

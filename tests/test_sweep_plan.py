@@ -98,6 +98,18 @@ def test_a_trial_runs_the_ends_of_each_axis_once(tmp_path: Path) -> None:
     assert found.repeats == 1
 
 
+def test_a_trial_leaves_out_what_the_plan_leaves_out(tmp_path: Path) -> None:
+    grid = "[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 8, 16]\n[[without]]\nbeta = 5.0\nrounds = [4, 8]\n"
+    points = [cell.params for cell in read(plan(tmp_path, grid)).cut().cells()]
+    assert len(points) == 3 and {"beta": 5.0, "rounds": 4} not in points
+
+
+@pytest.mark.parametrize("values", ["[0.0, 0.0]", "['', 'x', '']", "[false, false]"])
+def test_no_value_stands_twice_on_an_axis(tmp_path: Path, values: str) -> None:
+    with pytest.raises(ValueError, match=r"beta has the value .* twice"):
+        read(plan(tmp_path, f"[grid]\nbeta = {values}\n"))
+
+
 def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
     assert points(parsed(tmp_path, GRID + "[tiny]\nbeta = 1.0\n").cut()) == [
         {"beta": 1.0, "rounds": 5},

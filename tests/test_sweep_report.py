@@ -98,6 +98,26 @@ def test_what_is_wrong_with_a_report_notebook_is_one_line(
     assert not out.exists()
 
 
+@pytest.mark.browser
+def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said(tmp_path: Path, page: Any) -> None:
+    hostile = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
+    grid = f"repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\nhow = ['well', '{hostile}', 'raises']\n"
+    file = plan(tmp_path, grid)
+    game = (tmp_path / "game.ipynb").read_text("utf-8")
+    (tmp_path / "game.ipynb").write_text(game.replace("no such thing", hostile), "utf-8")
+    out = tmp_path / "out"
+    assert swept(file, out).states == {"done": 16, "failed": 8}
+    torn = next((out / "cells").glob("*well*/records.jsonl"))
+    torn.write_text("garbage\nmore", "utf-8")
+    ran = negolab("report", str(out))
+    assert ran.returncode == 0, ran.stderr
+    page.goto((out / "report.html").as_uri())
+    page.locator(".js-plotly-plot").first.wait_for()
+    page.get_by_text("1 finished cells could not be read").wait_for()
+    assert page.get_by_text(hostile).count() > 0 and page.evaluate("window.pwned") is None
+    assert page.get_by_text("n = 3 to 6 matches").count() > 0, "parameters that records name as well are kept apart"
+
+
 def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
     ran = negolab("report", str(tmp_path))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1

@@ -84,8 +84,9 @@ def _number(file: Path) -> int:
 def _status(file: Path) -> Status:
     try:
         return _decoder.decode(file.read_bytes())
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{file} is no status of a cell: {error}") from None
+    except (OSError, msgspec.DecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"{file} is no status of a cell ({why}): remove its folder to have it run again") from None
 
 
 _decoder = msgspec.json.Decoder(Status)

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, mean
 from negolab.cli.table import RUNS
 from negolab.sweep import notebook
-from negolab.sweep.folder import Folder
+from negolab.sweep.folder import Folder, fits
 from negolab.sweep.plan import Plan, notebook_of, read, report_of
 from negolab.sweep.run import Progress, Sweep
 from negolab.sweep.status import BROKEN, State, Status
@@ -42,17 +42,23 @@ _WORDS: Mapping[State, str] = {
 def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2, values: Set = None) -> None:
     """Say what a plan would run, and how long it would take, without running anything."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
-    notebook.check(notebook_of(plan, file), plan.names)
+    source = notebook_of(plan, file)
+    notebook.check(source, [*plan.names, *plan.tiny])
+    report_of(plan, file)
+    fits(Folder(folder), plan, notebook.sha256(source))
     cells = [cell.id for cell in plan.cells()]
     done = Folder(folder).done()
+    known = list((done or Folder(_folder(file, None, True)).done()).values())
     left = [id for id in cells if id not in done]
     for axis in plan.axes():
         names = " and ".join(axis[0])
         print(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}")
     print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {len(left):,} to be run in {folder}")
-    print(_estimate([*done.values()], len(left), plan, workers))
+    print(_estimate(known, len(left), plan, workers))
     if plan.models is not None and left:
-        print(_cost([*done.values()], len(left), plan))
+        print(_cost(known, len(left), plan))
+    if known and left and not done:
+        print("(by the cells of the trial, which may be smaller)")
 
 
 def _estimate(done: list[Status], left: int, plan: Plan, workers: int) -> str:
@@ -105,7 +111,9 @@ def run(
     out: Out = None,
     tiny: Tiny = False,
     values: Set = None,
-    retry: Annotated[str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout or died.")] = "",
+    retry: Annotated[
+        str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout, died or refused.")
+    ] = "",
 ) -> None:
     """Run what is missing of a plan. Run it again to go on where it stopped."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)

@@ -39,6 +39,7 @@ class Broker:
     says why no cell can be answered any more, such as that the budget is used up."""
 
     def __init__(self, models: Models, key: str | None) -> None:
+        models.at(key=key)  # a key that is not set is said before anything runs
         self._models, self._key = models, key
         self.token = secrets.token_urlsafe(24)
         self.url = ""

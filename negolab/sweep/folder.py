@@ -6,10 +6,11 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import filelock
@@ -45,9 +46,10 @@ class Folder:
         """Where an attempt is that did not become a finished cell."""
         return self.path / ATTEMPTS / f"{id}.{number}"
 
-    def done(self) -> dict[str, Status]:
-        """The finished cells."""
-        return {found.id: found for folder in _folders(self.path / CELLS) if (found := status.read(folder))}
+    def done(self, known: Mapping[str, Status] = MappingProxyType({})) -> dict[str, Status]:
+        """The finished cells. Those that are `known` are not read again: what is published does not change."""
+        folders = _folders(self.path / CELLS)
+        return {found.id: found for folder in folders if (found := known.get(folder.name) or status.read(folder))}
 
     def broken(self) -> dict[str, Status]:
         """Of each cell the last attempt that came to a bad end."""
@@ -99,9 +101,8 @@ class Claim:
 
     def __init__(self, folder: Folder, plan: Plan, sha256: str) -> None:
         """`ValueError` if another process drives it, or it holds what this plan does not lead to."""
-        if folder.path.exists() and not folder.path.is_dir():
-            raise ValueError(f"{folder.path} is a file: a sweep is kept in a folder")
-        folder.path.mkdir(parents=True, exist_ok=True)
+        if not folder.path.is_file():
+            folder.path.mkdir(parents=True, exist_ok=True)
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0)
         try:
             self._lock.acquire()
@@ -121,8 +122,10 @@ class Claim:
         self._lock.release()
 
 
-def _claimed(folder: Folder, plan: Plan, sha256: str) -> str:
-    """Write the manifest; the sweep's own id, drawn when its folder is first used."""
+def fits(folder: Folder, plan: Plan, sha256: str) -> None:
+    """`ValueError` if there is something else than cells of this plan and notebook."""
+    if folder.path.exists() and not folder.path.is_dir():
+        raise ValueError(f"{folder.path} is a file: a sweep is kept in a folder")
     before = manifest.read(folder.path)
     if not before and any(folder.path.glob("*.jsonl")):
         raise ValueError(f"{folder.path} holds records of something else: choose another folder")
@@ -136,6 +139,13 @@ def _claimed(folder: Folder, plan: Plan, sha256: str) -> str:
         raise ValueError(
             f"{folder.path} holds {len(strange)} cells that this plan does not have ({few}): choose another folder"
         )
+
+
+def _claimed(folder: Folder, plan: Plan, sha256: str) -> str:
+    """Write the manifest; the sweep's own id, drawn when its folder is first used."""
+    fits(folder, plan, sha256)
+    before = manifest.read(folder.path)
+    cells = sum(1 for _ in plan.cells())
     run = str(before.get("run") or uuid.uuid4().hex)
     versions = {name: version(name) for name in ("papermill", "distributed", "ipykernel")}
     about: dict[str, Any] = {
@@ -143,9 +153,7 @@ def _claimed(folder: Folder, plan: Plan, sha256: str) -> str:
         "versions": {"negolab": __version__, **versions},
     }
     plain = msgspec.to_builtins(plan)
-    manifest.write(
-        folder.path, {"run": run, "plan": plain, "players": {}, "notebook": sha256, "cells": len(ids), **about}
-    )
+    manifest.write(folder.path, {"run": run, "plan": plain, "players": {}, "notebook": sha256, "cells": cells, **about})
     return run
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from negolab import catalog
@@ -23,6 +24,8 @@ class Range(Part, frozen=True):
     count: int | None = None
 
     def __post_init__(self) -> None:
+        if not all(isfinite(number) for number in (self.first, self.last, self.step or 0)):
+            raise ValueError("a range goes from one finite number to another")
         if (self.step is None) == (self.count is None):
             raise ValueError("a range has a step or a count")
         if self.step is not None and not (self.last - self.first) * self.step > 0:
@@ -65,8 +68,8 @@ def _values(name: str, axis: Axis) -> list[Any]:
     values = axis.values() if isinstance(axis, Range) else axis
     if not values:
         raise ValueError(f"grid: {name} has no values")
-    if again := next((value for i, value in enumerate(values) if _among(value, values[:i])), None):
-        raise ValueError(f"grid: {name} has the value {again!r} twice")
+    if again := [value for i, value in enumerate(values) if _among(value, values[:i])]:
+        raise ValueError(f"grid: {name} has the value {again[0]!r} twice")
     return values
 
 

@@ -80,7 +80,7 @@ async def _started(environment: dict[str, str], cwd: str, imports: str) -> Async
 
 
 def ended(kernel: AsyncKernelManager) -> None:
-    """End a kernel at once, with all that it started."""
+    """End a kernel at once, with what it started in its own process group."""
     asyncio.run(kernel.shutdown_kernel(now=True))
 
 

@@ -152,7 +152,7 @@ class Plan(Part, frozen=True, kw_only=True):
             self,
             grid=grid,
             together=together,
-            without=tuple(rule for rule in self.without if _possible(rule, there)),
+            without=tuple(filter(None, (_narrowed(rule, there) for rule in self.without))),
             repeats=1,
             fixed={**self.fixed, **self.tiny},
             tiny={},
@@ -163,10 +163,18 @@ class Plan(Part, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, fixed={**self.fixed, **values})
 
 
-def _possible(rule: dict[str, Any], there: list[list[Point]]) -> bool:
-    """Whether a rule speaks of values that are there."""
+def _narrowed(rule: dict[str, Any], there: list[list[Point]]) -> dict[str, Any]:
+    """A rule about the values that are there; empty if it leaves out nothing any more."""
+    found: dict[str, Any] = {}
+    for name, wanted in rule.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        found[name] = [value for value in values if _speaks(name, value, there)]
+    return found if all(found.values()) else {}
+
+
+def _speaks(name: str, value: Any, there: list[list[Point]]) -> bool:
     try:
-        checked(there, (rule,))
+        checked(there, ({name: value},))
     except ValueError:
         return False
     return True

@@ -50,9 +50,9 @@ def plan_of(path: str | Path) -> Plan:
         raise ValueError(f"{folder / manifest.FILE} holds no plan of a sweep: {error}") from None
 
 
-def read(path: str | Path) -> Standing:
-    """`ValueError` for a folder that holds no sweep. An attempt without a status counts as running, also if a crash
-    left it; the next run of the sweep clears it away."""
+def read(path: str | Path, before: Standing | None = None) -> Standing:
+    """`ValueError` for a folder that holds no sweep. What is known from `before` is not read again. An attempt without
+    a status counts as running, also if a crash left it; the next run of the sweep clears it away."""
     folder, plan = Folder(path), plan_of(path)
     attempts = folder.path / ATTEMPTS
     running = {
@@ -60,5 +60,8 @@ def read(path: str | Path) -> Standing:
         for one in (attempts.iterdir() if attempts.is_dir() else ())
         if one.is_dir() and not (one / FILE).exists()
     }
-    ended = {**folder.broken(), **folder.done()}
-    return Standing(plan=plan, cells=tuple(plan.cells()), ended=ended, running=frozenset(running))
+    same = before is not None and before.plan == plan
+    cells = before.cells if before is not None and same else tuple(plan.cells())
+    known = {id: one for id, one in before.ended.items() if one.state == "done"} if before is not None else {}
+    ended = {**folder.broken(), **folder.done(known)}
+    return Standing(plan=plan, cells=cells, ended=ended, running=frozenset(running))

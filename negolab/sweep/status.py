@@ -63,5 +63,6 @@ def read(folder: Path) -> Status | None:
         return msgspec.json.decode(file.read_bytes(), type=Status)
     except FileNotFoundError:
         return None
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{file} is no status of a cell: {error}") from None
+    except (OSError, msgspec.DecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"{file} is no status of a cell ({why}): remove {folder} to have the cell run again") from None

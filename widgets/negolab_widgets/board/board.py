@@ -59,7 +59,7 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
     def refresh(self) -> None:
         """Look at the folder and show it."""
         try:
-            now = standing.read(self._folder.path)
+            now = standing.read(self._folder.path, self._now)
         except ValueError as error:
             self._trouble.value = warning(str(error))
             return

@@ -72,7 +72,9 @@ def _words(point: Sequence[tuple[str, Any]]) -> str:
 
 def said(value: Any) -> str:
     """A parameter's value as it is shown."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return short if float(short := f"{value:g}") == value else repr(value)
+    return str(value)
 
 
 def field(now: Standing, cells: Sequence[Cell]) -> Markup:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 Rows = Mapping[str, Mapping[str, Sequence[float]]]
 
 _SCALE = [[0, "#eef5f2"], [1, "#0a6b52"]]
+_DIVERGING = [[0, "#a8431c"], [0.5, "#f6f6f3"], [1, "#0a6b52"]]
+"""For values of both signs, light at 0."""
 _DARK, _LIGHT, _TURN = "#14191f", "#ffffff", 0.8
 """Ink on light fields, on dark ones, and where on the scale the second is the one that is easier to read."""
 _FIELD, _ABOUT = 46, 110
@@ -44,7 +46,7 @@ def tournaments(
 ) -> Figure:
     """Several measures of one tournament, a matrix each under its title (with its unit), `across` beside each other: in
     each field the mean of the row against the column and half its 95 % interval, n below all. Each has its own colours,
-    light at its lowest."""
+    light at its lowest value, or at 0 where values have both signs."""
     from plotly.subplots import make_subplots
 
     across = min(across, max(len(matrices), 1))
@@ -93,20 +95,24 @@ def _add_matrix(figure: Figure, rows: Rows, met: Met, place: tuple[int, int] | N
     """The fields of one matrix, written into; `place` is its row and column among several."""
     columns = _columns(rows)
     at: dict[str, int] = {} if place is None else {"row": place[0], "col": place[1]}
+    low, high = min((e.value for e in met.values()), default=0), max((e.value for e in met.values()), default=0)
+    signs, most = low < 0 < high, max(-low, high)
+    if signs:
+        look = {**look, "zmin": -most, "zmax": most}
     figure.add_heatmap(
         z=[[met[r, c].value if (r, c) in met else None for c in columns] for r in rows],
         hovertext=[[_words(met.get((r, c)), r, c) for c in columns] for r in rows],
         hoverinfo="text",
         hoverongaps=False,
-        colorscale=_SCALE,
+        colorscale=_DIVERGING if signs else _SCALE,
         xgap=2,
         ygap=2,
         **look,
         **at,
     )
-    low, high = min((e.value for e in met.values()), default=0), max((e.value for e in met.values()), default=0)
     for (r, c), e in met.items():
-        ink = _LIGHT if e.value - low > _TURN * (high - low) else _DARK
+        depth = abs(e.value) / most if signs else (e.value - low) / ((high - low) or 1)
+        ink = _LIGHT if depth > _TURN else _DARK
         font = {"color": ink, "size": 13}
         figure.add_annotation(
             x=columns.index(c), y=list(rows).index(r), text=_cell(e), showarrow=False, font=font, **at

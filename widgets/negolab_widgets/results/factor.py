@@ -82,12 +82,19 @@ def factors(played: Played, orders: Mapping[str, Sequence[Any]] | None = None) -
     are its parameters with their values."""
     frame, own = played.frame, {**played.parameters}
     grid = {own.pop(name): values for name, values in (orders or {}).items() if name in own}
-    columns = {**grid, **dict.fromkeys((*own.values(), *OTHERS), ())}
+    others = [name for name in OTHERS if not _is_parameter(played, name)]
+    columns = {**grid, **dict.fromkeys((*own.values(), *others), ())}
     made = [factor(frame, column, order) for column, order in columns.items() if column in frame]
     if "player_a" in frame:
         pairs = by_seat(frame[["player_a", "player_b"]])
         made += [factor(pairs, name) for name in SEATED]
     return [one for one in made if 1 < len(one.texts) <= MOST_VALUES]
+
+
+def _is_parameter(played: Played, name: str) -> bool:
+    """Whether what a record says is a parameter of that name as well."""
+    frame, column = played.frame, played.parameters.get(name)
+    return column is not None and name in frame and texts(frame, column).equals(texts(frame, name))
 
 
 def by_seat(frame: pd.DataFrame, base: str | None = None) -> pd.DataFrame:

@@ -29,23 +29,36 @@ class Shown(NamedTuple):
     numbers: pd.DataFrame
 
 
-def overview(run: Path | str, width: int = 980) -> Iterator[Shown]:
+class Overview(NamedTuple):
+    """The figures; titles of the parameters over which they are `pooled`; cells that could not be read, and why."""
+
+    shown: list[Shown]
+    pooled: list[str]
+    faults: dict[str, str]
+
+
+def overview(run: Path | str, width: int = 980) -> Overview:
     """The first outcomes over the first three parameters that vary: on the x axis, in colour and in panels."""
     reading = Reading(run)
     for cell in reading.left():
         reading.read(cell)
     played = reading.played()
-    sides = _sides(played, Path(run))
-    found = {one.column: one for one in outcomes(played.frame, played.parameters) if not one.either}
+    varied = _varied(played, Path(run))
+    return Overview(list(_figures(played, varied, width)), [one.title for one in varied[3:]], reading.faults)
+
+
+def _figures(played: Played, varied: list[Factor], width: int) -> Iterator[Shown]:
+    x, colour, facet = [*varied, None, None, None][:3]
+    there = outcomes(played.frame, played.parameters.values())
+    found = {one.column: one for one in there if not one.either}
     for outcome in (found[name] for name in FIRST if name in found):
-        made = drawn(played.frame, played.frame, Choice(outcome, LINES, *sides), width)
+        made = drawn(played.frame, played.frame, Choice(outcome, LINES, x, colour, facet), width)
         if made.figure is not None and made.numbers is not None:
             yield Shown(outcome.title, made.figure, made.numbers)
 
 
-def _sides(played: Played, run: Path) -> tuple[Factor | None, Factor | None, Factor | None]:
+def _varied(played: Played, run: Path) -> list[Factor]:
+    """The parameters that have several values, in the plan's order."""
     plan = standing.plan_of(run)
     orders = {name: [point[name] for point in axis] for axis in plan.axes() for name in axis[0]}
-    varied = [one for one in factors(played, orders) if one.column in played.parameters]
-    x, colour, facet = [*varied, None, None, None][:3]
-    return x, colour, facet
+    return [one for one in factors(played, orders) if one.column in played.parameters.values()]
