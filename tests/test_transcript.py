@@ -396,7 +396,7 @@ def test_an_episode_keeps_the_words_of_its_master(tmp_path: Path) -> None:
             interactions(*DEAL, **{"final deal": ["A01"], "Normalized harmonic mean": float("nan")}),
             [
                 "reply 3, the last: final deal is ['A01'] in the file, ['A01', 'B02'] by the rules",
-                "reply 3, the last: Normalized harmonic mean is nan in the file, 96.15384615384616 by the rules",
+                "reply 3, the last: Normalized harmonic mean is undefined in the file, 96.15384615384616 by the rules",
             ],
         ),
     ],

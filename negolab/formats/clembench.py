@@ -233,4 +233,5 @@ def _compare(match: Match, theirs: Mapping[str, Any]) -> Iterator[str]:
         if pair.name == official.END:
             yield f"{last}: the file says {pair.theirs}, the rules {pair.ours or 'that it goes on'}"
         else:
-            yield f"{last}: {pair.name} is {pair.theirs} in the file, {pair.ours} by the rules"
+            said = "undefined" if pair.theirs is None else pair.theirs
+            yield f"{last}: {pair.name} is {said} in the file, {pair.ours} by the rules"
