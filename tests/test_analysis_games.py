@@ -11,7 +11,7 @@ import pytest
 import negolab as nl
 from negolab.analysis import balloon, measures, preferences, stats
 from negolab.analysis.contrasts import contrasts
-from negolab.analysis.estimates import Measure, compared, estimates, of, said, wide
+from negolab.analysis.estimates import Measure, chance, chances, compared, estimates, of, said, wide
 from negolab.analysis.games import against, by_seat, games
 from negolab.sweep import status
 from negolab.sweep.plan import Plan
@@ -96,6 +96,23 @@ def test_comparisons_are_read_with_their_interval_and_two_digits_of_p() -> None:
         "p": "0.012",
         "holm": "0.5",
     }
+
+
+def test_a_p_at_the_floor_of_random_signs_is_told_as_a_bound_and_a_fixed_difference_has_none() -> None:
+    assert (chance(0.0002), chance(0.0003), chance(float("nan"))) == ("≤ 0.0002", "0.0003", "–")
+    assert chance(0.002, tests=10) == "≤ 0.002"
+    found = pd.DataFrame({"low": [1.0, 2.5], "high": [3.0, 2.5], "p": [0.0002, 0.0002], "holm": [0.0004, 0.0004]})
+    assert chances(found) == ["≤ 0.0004", "–"] and chances(found, "p") == ["≤ 0.0002", "–"]
+
+
+def test_the_best_score_is_named_with_those_that_differ_from_it_by_chance_alone() -> None:
+    scores = {"x": [90.0, 80.0] * 10, "y": [80.0, 89.0] * 10, "z": [10.0, 20.0] * 10}
+    rows = [
+        {"player": name, "deal": deal, "main": value}
+        for name, values in scores.items()
+        for deal, value in enumerate(values)
+    ]
+    assert preferences.best_scores(pd.DataFrame(rows)) == ["x", "y"]
 
 
 # Estimates.

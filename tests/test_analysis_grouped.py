@@ -69,9 +69,9 @@ def test_a_sentence_about_what_was_not_played_is_left_out_and_that_is_said() -> 
     found = grouped.means(pd.DataFrame({"kind": ["x", "x"], "payoff": [1.0, 1.0]}), ["kind"], "payoff")
     there, gone = grouped.at(found, kind="x"), grouped.at(found, kind="y")
     assert there == "1 [1, 1]"
-    assert grouped.told(f"x has {there}.") == "x has 1 [1, 1]."
-    left = grouped.told(f"x has {there}.", f"y has {gone}.")
-    assert left.startswith("x has 1 [1, 1].") and "y has" not in left and "a part of" in left
+    assert grouped.told(("Here.", f"x has {there}.")) == "Here. x has 1 [1, 1]."
+    left = grouped.told(("Here.", f"x has {there}.", f"y has {gone}."), ("There.", f"y has {gone}."))
+    assert left.startswith("Here. x has 1 [1, 1].\n\n*") and "There" not in left and left.count("a part of") == 1
 
 
 # Checks.
@@ -194,6 +194,22 @@ def test_the_study_of_tactics_pairs_its_deals_and_measures_them_as_the_game_does
     assert ((frame.share - spe) * frame.zopa / 100).tolist() == pytest.approx(
         (whole.price_less_spe / 100).tolist(), abs=0.006
     )
+
+
+def test_a_match_without_a_deal_counts_as_no_gain(played: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = tactics.tables.matches(played["tactics"])
+    whole.loc[0, "end"] = "REJECTED"
+    monkeypatch.setattr(tactics.tables, "matches", lambda _: whole)
+    found = tactics.outcomes(played["tactics"])
+    assert len(found) == len(whole) and found.agreed.tolist() == [False, *[True] * (len(whole) - 1)]
+    assert found.loc[0, ["gain_seller", "gain_buyer", "efficiency"]].tolist() == [0, 0, 0]
+    assert isnan(found.loc[0, "share"]) and isnan(found.loc[0, "last"])
+
+
+def test_a_tactic_is_without_effect_where_it_changes_no_price() -> None:
+    gains = {(s, b): (40.0 + s, 60.0 - s) for s in (0.2, 5.0) for b in (0.2, 5.0)}
+    assert tactics.without_effect(matches(gains), "buyer") == [(50, 4)]
+    assert tactics.without_effect(matches(gains), "seller") == []
 
 
 def test_the_study_of_truth_meets_what_is_known_exactly(played: dict[str, Path]) -> None:

@@ -52,11 +52,31 @@ def wide(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
 
 def compared(found: pd.DataFrame, what: str = "difference") -> pd.DataFrame:
     """Comparisons for reading, such as `contrasts` gives: `value` with its interval as `what`, which says the unit, and
-    `p` and `holm` to two digits; the other columns as they are."""
+    `p` and `holm` as `chances`; the other columns as they are."""
     text = [said(Estimate(*values), n=False) for values in found[[*Estimate._fields]].itertuples(index=False)]
-    chances = {name: [f"{p:.2g}" for p in found[name]] for name in ("p", "holm")}
-    shown = found.assign(value=text, **chances).drop(columns=["low", "high"])
+    tested = {name: chances(found, name) for name in ("p", "holm")}
+    shown = found.assign(value=text, **tested).drop(columns=["low", "high"])
     return shown.rename(columns={"value": what})
+
+
+_FLOOR = 2 / 10_000
+"""The smallest p that the 9,999 random signs of `stats.paired` can give."""
+
+
+def chance(p: float, tests: int = 1) -> str:
+    """A p to two digits, corrected for this number of tests; one that is as small as random signs can show is told as
+    a bound."""
+    if p != p:
+        return "–"
+    floor = _FLOOR * tests
+    return f"≤ {floor:.2g}" if p <= floor * (1 + 1e-9) < 1 else f"{p:.2g}"
+
+
+def chances(found: pd.DataFrame, column: str = "holm") -> list[str]:
+    """The `p` or `holm` of comparisons, as text; a dash where the difference does not vary, or was not tested."""
+    tests = int(found["p"].notna().sum()) if column == "holm" else 1
+    fixed = found["low"] == found["high"]
+    return ["–" if same else chance(p, tests) for p, same in zip(found[column], fixed, strict=True)]
 
 
 def said(estimate: Estimate | stats.Paired, *, n: bool = True) -> str:

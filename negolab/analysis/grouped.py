@@ -64,9 +64,11 @@ def at(found: pd.DataFrame, **where: object) -> str:
     return texts(known)[0] if len(known) else _UNPLAYED
 
 
-def told(*sentences: str) -> str:
-    """The sentences whose estimates (`at`) were all played, as one text; where some are left out it says so."""
-    known = [sentence for sentence in sentences if _UNPLAYED not in sentence]
-    if len(known) < len(sentences):
-        known.append("\n\n*The whole plan says more than this run, which is a part of it.*")
-    return " ".join(known)
+def told(*paragraphs: Sequence[str]) -> str:
+    """Paragraphs, each a heading and sentences that can stand alone, as one text. What tells of estimates (`at`) that
+    were not played is left out, with the heading if nothing else is left; the end says so, once."""
+    kept = [[sentence for sentence in sentences if _UNPLAYED not in sentence] for _, *sentences in paragraphs]
+    texts = [" ".join([heading, *known]) for (heading, *_), known in zip(paragraphs, kept, strict=True) if known]
+    if sum(map(len, kept)) < sum(len(paragraph) - 1 for paragraph in paragraphs):
+        texts.append("*The whole plan says more than this run, which is a part of it.*")
+    return "\n\n".join(texts)

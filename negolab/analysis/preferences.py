@@ -105,11 +105,25 @@ def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
 
 def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
     """Of those who concede by the clock, each slower one less the next faster one on the same deals: a row per two of
-    them with the columns of `contrasts`, of the score, and `messages`, how many more the slower one needs to a deal."""
+    them with the columns of `contrasts`, of the score (`holm` is corrected for the number of rows), and `messages`, how
+    many more the slower one needs to a deal."""
     rows = frame.assign(seat="both", turns=frame["turns_to_deal"].astype(float))
     there = [name for name in PACE if (frame["player"] == name).any()]
     found = [
         contrasts(rows, "main", pair).assign(messages=contrasts(rows, "turns", pair)["value"])
         for pair in pairwise(there)
     ]
-    return pd.concat(found, ignore_index=True) if found else contrasts(rows, "main", []).assign(messages=[])
+    if not found:
+        return contrasts(rows, "main", []).assign(messages=[])
+    whole = pd.concat(found, ignore_index=True)
+    return whole.assign(holm=stats.corrected(list(whole["p"])))
+
+
+def best_scores(frame: pd.DataFrame) -> list[str]:
+    """The player with the highest mean score, and after it those whose scores on the same deals do not differ from its
+    own by more than chance (5 %, Holm)."""
+    names = list(frame.groupby("player")["main"].mean().sort_values(ascending=False).index)
+    found = contrasts(frame.assign(seat="both"), "main", names)
+    found = found[found["one"] == names[0]]
+    alike = [p >= 0.05 for p in stats.corrected(list(found["p"]))]
+    return [names[0], *found["two"][alike]]

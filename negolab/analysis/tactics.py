@@ -16,24 +16,37 @@ from negolab.theory.equilibrium import spe_path
 SIDES = ("seller", "buyer")
 SETTING = ["zopa", "deadline"]
 """What two sides meet in: the width of the zone of possible agreement (dollars) and the deadline (rounds)."""
+Setting = tuple[int, int]
 
 
 def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """One row per match that ended in a deal: `deal`, the parameters, the seller's `share` of what both gained,
+    """One row per match: `deal`, the parameters, whether it `agreed`, the seller's `share` of what both gained,
     `efficiency` (what waiting left of the surplus), the gains of both after waiting costs (`gain_seller`,
     `gain_buyer`), and `last`, 100 where it took the offer of the last round, else 0. As there are no outside options, a
-    payoff is a gain."""
+    payoff is a gain. Without a deal gains and efficiency are 0, share and `last` missing."""
     found = tables.with_parameters(tables.matches(path), path)
-    found = found[found["end"] == "AGREED"]
-    seller, buyer, surplus = found["payoff_a"].astype(float), found["payoff_b"].astype(float), found["zopa"]
+    agreed = found["end"] == "AGREED"
+    seller, buyer = (found[name].astype(float).where(agreed, 0) for name in ("payoff_a", "payoff_b"))
+    surplus = found["zopa"]
+    last = 100.0 * (found["replies_a"] + found["replies_b"] > found["deadline"])  # all offers, and the acceptance
     return found[["cell", "beta_seller", "beta_buyer", *SETTING, "discount"]].assign(
         deal=found["seed"],
+        agreed=agreed,
         share=100 * seller / (seller + buyer),
         gain_seller=seller / surplus,  # cents by dollars are percent
         gain_buyer=buyer / surplus,
         efficiency=(seller + buyer) / surplus,
-        last=100.0 * (found["replies_a"] + found["replies_b"] > found["deadline"]),  # all offers, and the acceptance
+        last=last.where(agreed),
     )
+
+
+def without_effect(frame: pd.DataFrame, side: str) -> list[Setting]:
+    """The settings in which this side's tactic changes the price nowhere: whatever the other's, the seller's mean share
+    is the same to a tenth of a percent."""
+    other = next(name for name in SIDES if name != side)
+    shares = frame.pivot_table("share", index=[*SETTING, f"beta_{other}"], columns=f"beta_{side}")
+    spread = (shares.max(axis=1) - shares.min(axis=1)).groupby(SETTING).max()
+    return [(int(zopa), int(deadline)) for zopa, deadline in spread[spread < 0.1].index]
 
 
 NASH_SHARE = 50.0
