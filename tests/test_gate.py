@@ -23,7 +23,7 @@ from negolab_widgets.dashboard.visitors import Visitors
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from tests.gates import KERNEL_ID, Gate, gate, kernels, notebook, raw, until
+from tests.gates import KERNEL_ID, Gate, gate, kernels, raw, until
 from tests.processes import command
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -332,38 +332,6 @@ def test_a_kernel_that_died_in_the_pool_is_given_to_nobody(door: Gate) -> None:
         if taken not in Path(f"/proc/{pid}/cmdline").read_text():
             os.kill(pid, signal.SIGKILL)
     assert socket_of(door, door.opened("good-hal"), "good-hal")
-
-
-SLOW = """
-import anywidget, ipywidgets, traitlets
-from IPython.display import display
-
-class Slow(anywidget.AnyWidget):
-    _esm = '''
-    await new Promise((done) => setTimeout(done, 4000));
-    export default { render({ model, el }) {
-      const show = () => { el.textContent = model.get("said"); };
-      model.on("change:said", show);
-      show();
-    } };'''
-    said = traitlets.Unicode("nothing yet").tag(sync=True)
-
-slow, button = Slow(), ipywidgets.Button(description="Press")
-button.on_click(lambda _: setattr(slow, "said", slow.said + "!"))
-display(button, slow)
-"""
-
-
-@pytest.mark.browser
-def test_a_widget_that_takes_long_to_load_still_works(chromium: Any, tmp_path: Path) -> None:
-    with gate("pool_size=1", page=notebook(tmp_path, source=SLOW)) as own:
-        page = chromium.new_page()
-        page.goto(f"{own.url}join/good-ann")
-        page.get_by_role("button", name="Continue").click()
-        page.get_by_text("nothing yet", exact=True).wait_for(timeout=60_000)
-        page.get_by_role("button", name="Press").click()
-        page.get_by_text("nothing yet!", exact=True).wait_for(timeout=60_000)
-        page.close()
 
 
 def test_a_prefetch_takes_no_kernel(door: Gate) -> None:
