@@ -101,8 +101,8 @@ class Claim:
 
     def __init__(self, folder: Folder, plan: Plan, sha256: str) -> None:
         """`ValueError` if another process drives it, or it holds what this plan does not lead to."""
-        if not folder.path.is_file():
-            folder.path.mkdir(parents=True, exist_ok=True)
+        _no_file(folder.path)
+        folder.path.mkdir(parents=True, exist_ok=True)
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0)
         try:
             self._lock.acquire()
@@ -122,10 +122,14 @@ class Claim:
         self._lock.release()
 
 
+def _no_file(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file: a sweep is kept in a folder")
+
+
 def fits(folder: Folder, plan: Plan, sha256: str) -> None:
     """`ValueError` if there is something else than cells of this plan and notebook."""
-    if folder.path.exists() and not folder.path.is_dir():
-        raise ValueError(f"{folder.path} is a file: a sweep is kept in a folder")
+    _no_file(folder.path)
     before = manifest.read(folder.path)
     if not before and any(folder.path.glob("*.jsonl")):
         raise ValueError(f"{folder.path} holds records of something else: choose another folder")
