@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from negolab.analysis import checks, draws, grouped, sharing, stats, tactics
+from negolab.analysis import checks, contrasts, draws, grouped, sharing, stats, tactics
 from negolab.analysis.games import by_seat
 from negolab.sweep.trial import trial
 
@@ -60,7 +60,7 @@ def test_a_lead_is_paired_by_deal_and_seat_and_corrected_for_the_number_of_rows(
             for deal in range(8)
         ]
     )
-    found = grouped.leads(rows, "x", "y", "payoff", ["kind"]).set_index("kind")
+    found = contrasts.leads(rows, "x", "y", "payoff", ["kind"]).set_index("kind")
     assert found.value.to_dict() == {"more": 1, "same": 0} and set(found.n) == {8}
     assert found.holm["more"] == pytest.approx(2 * found.p["more"]) and found.holm["same"] == 1
 

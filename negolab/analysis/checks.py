@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from negolab.analysis import stats
-from negolab.analysis.grouped import measured, texts
+from negolab.analysis.estimates import texts
+from negolab.analysis.grouped import measured
 
 Exact = dict[str, float]
 """Expected values by column."""

@@ -43,8 +43,7 @@ def of(part: pd.DataFrame, measure: Measure) -> Estimate:
 
 def wide(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
     """`estimates` for reading: a row per group, a column per measure."""
-    text = [said(Estimate(*values)) for values in found[[*Estimate._fields]].itertuples(index=False)]
-    shown = found.assign(text=text).pivot(index=list(index), columns="measure", values="text")
+    shown = found.assign(text=texts(found, n=True)).pivot(index=list(index), columns="measure", values="text")
     rows = found.set_index(list(index)).index.drop_duplicates()
     shown.columns.name = None
     return shown.loc[rows, list(dict.fromkeys(found["measure"]))]
@@ -53,9 +52,8 @@ def wide(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
 def compared(found: pd.DataFrame, what: str = "difference") -> pd.DataFrame:
     """Comparisons for reading, such as `contrasts` gives: `value` with its interval as `what`, which says the unit, and
     `p` and `holm` as `chances`; the other columns as they are."""
-    text = [said(Estimate(*values), n=False) for values in found[[*Estimate._fields]].itertuples(index=False)]
     tested = {name: chances(found, name) for name in ("p", "holm")}
-    shown = found.assign(value=text, **tested).drop(columns=["low", "high"])
+    shown = found.assign(value=texts(found), **tested).drop(columns=["low", "high"])
     return shown.rename(columns={"value": what})
 
 
@@ -77,6 +75,11 @@ def chances(found: pd.DataFrame, column: str = "holm") -> list[str]:
     tests = int(found["p"].notna().sum()) if column == "holm" else 1
     fixed = found["low"] == found["high"]
     return ["–" if same else chance(p, tests) for p, same in zip(found[column], fixed, strict=True)]
+
+
+def texts(found: pd.DataFrame, *, n: bool = False) -> list[str]:
+    """Each row's estimate as text, with its interval, and with its n if that is asked for."""
+    return [said(Estimate(*values), n=n) for values in found[[*Estimate._fields]].itertuples(index=False)]
 
 
 def said(estimate: Estimate | stats.Paired, *, n: bool = True) -> str:

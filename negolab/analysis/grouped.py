@@ -1,4 +1,4 @@
-"""Estimates by group: means with their intervals, and paired differences, for every combination of some columns."""
+"""Estimates by group: means with their intervals, for every combination of some columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from negolab.analysis import stats
-from negolab.analysis.estimates import said
+from negolab.analysis.estimates import texts
 
 
 def by_deal(rows: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
@@ -34,23 +34,6 @@ def measured(
     """The `means` of several columns one below the other, each under its title in `measure`."""
     parts = [means(frame, by, column, level).assign(measure=title) for column, title in titles.items()]
     return pd.concat(parts, ignore_index=True)
-
-
-def leads(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str]) -> pd.DataFrame:
-    """A row per combination of `by`: how much more player `one` has in `column` than `two`, against the same opponents
-    in the same seats of the same deals (`stats.differences`): `value` with its 95 % interval, `n` deals, `p` of no
-    difference and `holm`, corrected for the number of rows. `rows` are those of `games.by_seat`."""
-    found = [
-        [*names, *stats.paired(list(stats.differences(part, one, two, column)))]
-        for names, part in rows.groupby(list(by), sort=False)
-    ]
-    frame = pd.DataFrame(found, columns=[*by, *stats.Paired._fields])
-    return frame.assign(holm=stats.corrected(list(frame["p"])))
-
-
-def texts(found: pd.DataFrame) -> list[str]:
-    """Each row's estimate as text, with its interval, without its n."""
-    return [said(stats.Estimate(*row), n=False) for row in found[[*stats.Estimate._fields]].itertuples(index=False)]
 
 
 _UNPLAYED = "(not played in this run)"

@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,6 @@ def run(job: Job, cell: Cell) -> Status:
 
 
 def _executed(job: Job, cell: Cell, attempt: Path) -> tuple[State, Fault | None]:
-    import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
@@ -75,14 +74,8 @@ def _executed(job: Job, cell: Cell, attempt: Path) -> tuple[State, Fault | None]
         return "refused", Fault(kind="ValueError", text=f"the notebook has no parameter {strange[0]!r}")
     with _kernel(job) as kernel, _limited(kernel, job.cell_seconds) as late:
         try:
-            papermill.execute_notebook(
-                said(Path(job.folder) / NOTEBOOK),
-                said(attempt / NOTEBOOK),
-                {**cell.params, "out": str(attempt), "seed": cell.seed},
-                km=kernel,
-                progress_bar=False,
-                kernel_name="python3",
-            )
+            given = {**cell.params, "out": str(attempt), "seed": cell.seed}
+            executed(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, given, kernel)
         except PapermillExecutionError as error:
             return "failed", Fault(kind=error.ename, text=error.evalue[:LONGEST], cell=error.cell_index + 1)
         except (DeadKernelError, RuntimeError, OSError):
@@ -108,9 +101,13 @@ def _runs(kernel: AsyncKernelManager) -> bool:
     return bool(asyncio.run(kernel.is_alive()))
 
 
-def said(path: Path) -> str:
-    """A path that papermill takes as it is: braces would be blanks to be filled."""
-    return str(path).replace("{", "{{").replace("}", "}}")
+def executed(source: Path, target: Path, given: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
+    """The notebook `source`, run in that kernel with these parameters and kept as `target`; what papermill raises."""
+    import papermill
+
+    # Braces in a path would be blanks for papermill to fill.
+    paths = (str(path).replace("{", "{{").replace("}", "}}") for path in (source, target))
+    return papermill.execute_notebook(*paths, dict(given), km=kernel, progress_bar=False, kernel_name="python3")
 
 
 @contextmanager

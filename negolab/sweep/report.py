@@ -9,8 +9,8 @@ from typing import Any
 
 from negolab import environment
 from negolab.disk import written
-from negolab.sweep import kernels
-from negolab.sweep.execution import said
+from negolab.sweep import kernels, notebook
+from negolab.sweep.execution import executed
 from negolab.sweep.folder import REPORT
 from negolab.sweep.standing import read
 
@@ -27,13 +27,13 @@ _STYLE = "<style>main { max-width: 70rem; margin: 0 auto; }</style>"
 _ASKS = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*["'](?:https?:)?//""", re.IGNORECASE)
 
 
-def report(run: Path, out: Path | None = None, notebook: Path | None = None, *, code: bool = False) -> Path:
+def report(run: Path, out: Path | None = None, source: Path | None = None, *, code: bool = False) -> Path:
     """Run a notebook with the parameter `run` and write what it shows to `out` (default: `report.html` in the sweep's
-    folder), with its `code` if that is asked for. `notebook`: by default the one that the plan named, else a plain one
+    folder), with its `code` if that is asked for. `source`: by default the one that the plan named, else a plain one
     for any sweep. `ValueError` says what is wrong with the folder, the notebook, or in it."""
     read(run)
     own = run / REPORT
-    source = notebook or (own if own.is_file() else PLAIN)
+    source = source or (own if own.is_file() else PLAIN)
     page = _page(_executed(source, run.resolve()), f"{run.resolve().name}: report", code=code)
     if found := _ASKS.search(page):
         raise ValueError(f"{source.name} shows what stands at another address, {found[0][:100]}...: leave that out")
@@ -48,21 +48,14 @@ def _executed(source: Path, run: Path) -> Any:
 
     if not source.is_file():
         raise ValueError(f"there is no notebook {source}")
-    if PARAMETER not in papermill.inspect_notebook(said(source)):
+    if PARAMETER not in papermill.inspect_notebook(notebook.loaded(source)):
         raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
     # Figures bring their own script along, once.
     own = environment.scrubbed(PLOTLY_RENDERER="notebook")
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
         kernel = kernels.started(own, str(source.resolve().parent))
         try:
-            return papermill.execute_notebook(
-                said(source),
-                said(Path(folder) / REPORT),
-                {PARAMETER: str(run)},
-                km=kernel,
-                progress_bar=False,
-                kernel_name="python3",
-            )
+            return executed(source, Path(folder) / REPORT, {PARAMETER: str(run)}, kernel)
         except PapermillExecutionError as error:
             why = f"{error.ename}: {' '.join(error.evalue.split())[:300]}"
             where = next((line for line in error.source.splitlines() if line.strip()), "")[:80]

@@ -142,16 +142,16 @@ class Sweep:
 
     def _broker(self, run: str, host: str, held: ExitStack) -> Broker | None:
         """Who calls the models, if the plan has any; it listens until `held` is closed."""
-        reach, limits = self.plan.models, self.plan.limits
-        if reach is None:
+        models, limits = self.plan.models, self.plan.limits
+        if models is None:
             return None
         from negolab.sweep.broker import Broker, serving  # a quarter of a second to import
 
-        prices = Prices(reach.prices) if reach.prices else None
+        prices = Prices(models.prices) if models.prices else None
         wiring = Wiring(
-            base_url=reach.base_url, limits=reach.limits(), usd=limits.usd, tokens=limits.tokens, prices=prices
+            base_url=models.base_url, limits=models.limits(), usd=limits.usd, tokens=limits.tokens, prices=prices
         )
-        broker = Broker(wired(wiring, self.folder.path, run, [self._heard], held), reach.key)
+        broker = Broker(wired(wiring, self.folder.path, run, [self._heard], held), models.key)
         held.enter_context(serving(broker, host))
         return broker
 
@@ -164,6 +164,8 @@ class Sweep:
         written(self.folder.path / NOTEBOOK, text.encode())
         if self._report is not None:
             written(self.folder.path / REPORT, self._report.read_bytes())
+        else:
+            (self.folder.path / REPORT).unlink(missing_ok=True)
         beside = self._file.parent
         return Job(
             folder=str(self.folder.path),

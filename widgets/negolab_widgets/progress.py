@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
 
 import ipywidgets as w
 
 from negolab.progress import Progress
 from negolab.run import Run
 from negolab_widgets import page
-from negolab_widgets.following import FAULT, behind
+from negolab_widgets.following import behind
+from negolab_widgets.guarded import Guarded
 from negolab_widgets.html import Markup, bar, element, pairs, panel
 from negolab_widgets.steady import Steady
 from negolab_widgets.tables.controls import row, shown_if, warning
-
-log = logging.getLogger("negolab.widgets")
 
 EVERY = 0.5
 """Seconds between two looks."""
@@ -40,9 +37,10 @@ class RunProgress(w.VBox):  # type: ignore[misc]
     def __init__(self, run: Run) -> None:
         self._run = run
         self._trouble, self._shown = w.HTML(), Steady()
-        self._pause = self._button("Pause", self._pause_or_resume)
-        self._finish = self._button("Finish games at play", run.finish)
-        self._cancel = self._button("Cancel", run.cancel)
+        self._guarded = Guarded(self._trouble, "the progress of a run")
+        self._pause = self._guarded.button("Pause", self._pause_or_resume)
+        self._finish = self._guarded.button("Finish games at play", run.finish)
+        self._cancel = self._guarded.button("Cancel", run.cancel)
         self._buttons = row(self._pause, self._finish, self._cancel)
         style, shield = page.head()
         super().__init__([style, shield, self._trouble, self._shown, self._buttons])
@@ -81,18 +79,6 @@ class RunProgress(w.VBox):  # type: ignore[misc]
             self._run.resume()
         else:
             self._run.pause()
-
-    def _button(self, text: str, work: Callable[[], None]) -> w.Button:
-        button = w.Button(description=text)
-        button.on_click(lambda _: self._guarded(work))
-        return button
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception:
-            log.exception("the run's progress failed")
-            self._trouble.value = warning(FAULT)
 
 
 def _over(now: Progress) -> bool:

@@ -187,5 +187,8 @@ class Exchange:
             attempts=self._attempts,
             replayed=replayed,
         )
-        self._terms.tally.answered(answer, cost)
+        if replayed:
+            self._terms.tally.replay(answer)
+        else:
+            self._terms.tally.answered(answer, cost)
         return answer

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
 from pathlib import Path
 
 import ipywidgets as w
@@ -15,12 +13,11 @@ from negolab.sweep.plan import Cell
 from negolab.sweep.standing import STANDS, Standing
 from negolab_widgets import page
 from negolab_widgets.board import drawing, executed
-from negolab_widgets.following import FAULT, behind
+from negolab_widgets.following import behind
+from negolab_widgets.guarded import Guarded
 from negolab_widgets.html import Markup, element
 from negolab_widgets.steady import Steady
 from negolab_widgets.tables.controls import column, row, warning
-
-log = logging.getLogger("negolab.widgets")
 
 EVERY = 2.0
 """Seconds between two looks at the folder."""
@@ -41,8 +38,9 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
         self._find = w.Text(description="Find", placeholder="beta=0.2, several words", continuous_update=True)
         self._list = w.Select(description="Cells", options=[], rows=6)
         self._cell, self._shown = w.HTML(), column()
-        self._note = self._button("Show its notebook", self._show_notebook)
-        self._play = self._button("Replay its records", self._show_records)
+        self._guarded = Guarded(self._trouble, "the sweep's board")
+        self._note = self._guarded.button("Show its notebook", self._show_notebook, disabled=True)
+        self._play = self._guarded.button("Replay its records", self._show_records, disabled=True)
         self._buttons = row(self._note, self._play)
         form = w.Box([self._state, self._find])
         form.add_class("nl-form")
@@ -58,11 +56,7 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
 
     def refresh(self) -> None:
         """Look at the folder and show it."""
-        try:
-            now = standing.read(self._folder.path, self._now)
-        except ValueError as error:
-            self._trouble.value = warning(str(error))
-            return
+        now = standing.read(self._folder.path, self._now)
         before, self._now = self._now, now
         self._trouble.value = warning("")
         self._progress.value, self._grid.value = drawing.progress(now), drawing.grid(now)
@@ -120,20 +114,6 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
             from negolab_widgets.replay import Replay
 
             self._shown.children = [Replay(place)]
-
-    def _button(self, text: str, work: Callable[[], None]) -> w.Button:
-        button = w.Button(description=text, disabled=True)
-        button.on_click(lambda _: self._guarded(work))
-        return button
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except ValueError as error:
-            self._trouble.value = warning(str(error))
-        except Exception:
-            log.exception("the sweep's board failed")
-            self._trouble.value = warning(FAULT)
 
 
 def _told(cell: Cell) -> str:

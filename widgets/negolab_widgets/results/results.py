@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from negolab.sweep.plan import Plan
 from negolab_widgets import page
 from negolab_widgets.charts import Chart
 from negolab_widgets.following import FAULT, behind
+from negolab_widgets.guarded import Guarded
 from negolab_widgets.html import element
 from negolab_widgets.results import drawing, files
 from negolab_widgets.results.choices import Choices
@@ -52,16 +53,17 @@ class SweepResults(w.VBox):  # type: ignore[misc]
         self._cells, self._orders = 0, dict[str, Sequence[Any]]()
         self._trouble, self._read, self._said, self._table = w.HTML(), Steady(), w.HTML(), Steady()
         self._note = w.HTML(warning(""))
+        self._guarded = Guarded(self._trouble, "the drawing of a sweep's results")
         self._choices, self._filters = Choices(self._redraw), Filters(self._redraw)
         self._chart = Chart()
         self._download = Download(self._told)
         self._download.observe(lambda _: self._guarded(self._draw), "width")
         self._files = row(
-            self._button("Figure as SVG", lambda: self._picture("svg")),
-            self._button("Figure as PNG", lambda: self._picture("png")),
-            self._button("Table as CSV", self._take_table),
-            self._button("Matches as CSV", lambda: self._take_matches("csv")),
-            self._button("Matches as Parquet", lambda: self._take_matches("parquet")),
+            self._guarded.button("Figure as SVG", lambda: self._picture("svg")),
+            self._guarded.button("Figure as PNG", lambda: self._picture("png")),
+            self._guarded.button("Table as CSV", self._take_table),
+            self._guarded.button("Matches as CSV", lambda: self._take_matches("csv")),
+            self._guarded.button("Matches as Parquet", lambda: self._take_matches("parquet")),
         )
         figure = column(self._said, self._chart)
         self._body = column(self._choices.widget, self._filters.widget, figure, self._files, self._note, self._table)
@@ -165,17 +167,3 @@ class SweepResults(w.VBox):  # type: ignore[misc]
     def _told(self, sentence: str, is_fault: bool) -> None:
         kind = {"cls": "nl-notice", "role": "alert"} if is_fault else {"cls": "nl-soft", "role": "status"}
         self._note.value = element("div", sentence, **kind)
-
-    def _button(self, text: str, work: Callable[[], None]) -> w.Button:
-        button = w.Button(description=text)
-        button.on_click(lambda _: self._guarded(work))
-        return button
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except (ValueError, OSError) as error:
-            self._trouble.value = warning(str(error)[:500])
-        except Exception:
-            log.exception("a sweep's results could not be drawn")
-            self._trouble.value = warning(FAULT)
