@@ -9,7 +9,8 @@ from typing import Any
 import nbformat
 
 import negolab as nl
-from negolab.sweep import notebook, status
+from negolab import status
+from negolab.sweep import notebook
 from negolab.sweep.folder import NOTEBOOK, Claim, Folder
 from negolab.sweep.plan import Cell, notebook_of, read
 from tests.sweeping import plan
@@ -36,5 +37,5 @@ def finish(out: Folder, cells: Iterable[Cell], **options: Any) -> None:
         nl.run(game, f"time:beta={params['beta']}", params["how"], n=3, seed=cell.seed, out=attempt, **options)
         executed = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", id="a")])
         nbformat.write(executed, attempt / NOTEBOOK)
-        status.write(attempt, status.of(cell, "done", number, 10.0, 12.5, worker="here"))
+        status.write(attempt, cell.ended("done", number, 10.0, 12.5, worker="here"))
         assert out.publish(attempt, cell.id)

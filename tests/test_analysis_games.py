@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import negolab as nl
+from negolab import status
 from negolab.analysis import balloon, measures, preferences, stats
 from negolab.analysis.contrasts import contrasts
 from negolab.analysis.estimates import Measure, chance, chances, compared, estimates, of, said, wide
 from negolab.analysis.games import against, by_seat, games
-from negolab.sweep import status
 from negolab.sweep.plan import Plan
 from negolab.theory.frontier import knapsack
 
@@ -27,7 +27,7 @@ def swept(folder: Path, plan: Plan, name: str, **fixed: object) -> Path:
         a, b = cell.params["player"], cell.params.get("opponent", cell.params["player"])
         records = nl.batch(nl.load(name, **params, **fixed), a, b, n=6, seed=cell.seed)
         (place / "records.jsonl").write_bytes(b"".join(record.to_line() for record in records))
-        status.write(place, status.of(cell, "done", 1, 0.0, 1.0, worker="test"))
+        status.write(place, cell.ended("done", 1, 0.0, 1.0, worker="test"))
     return folder
 
 

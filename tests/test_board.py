@@ -11,11 +11,11 @@ from negolab_widgets import Replay, SweepBoard
 from negolab_widgets.board import executed
 
 import negolab as nl
-from negolab import manifest
-from negolab.sweep import notebook, status
+from negolab import manifest, status
+from negolab.status import Fault
+from negolab.sweep import notebook
 from negolab.sweep.folder import NOTEBOOK, Claim, Folder
 from negolab.sweep.plan import notebook_of, read
-from negolab.sweep.status import Fault
 from tests.sweeping import plan
 from tests.test_widgets import below, press
 
@@ -35,16 +35,16 @@ def swept(tmp_path: Path) -> Folder:
         if how == "well":
             nl.run("bargaining", f"time:beta={beta}", "linear", n=2, seed=cell.seed, out=attempt)
             nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), attempt / NOTEBOOK)
-            status.write(attempt, status.of(cell, "done", number, 10.0, 12.5, worker="here"))
+            status.write(attempt, cell.ended("done", number, 10.0, 12.5, worker="here"))
             assert folder.publish(attempt, cell.id)
         elif cell.repeat or (how, beta) == ("loops", 5.0):
             attempt.rmdir()
         elif how == "raises" and beta == 0.2:
             fault = Fault(kind="KeyError", text="<b>no such thing</b>", cell=3)
-            status.write(attempt, status.of(cell, "failed", number, 10.0, 11.0, worker="here", error=fault))
+            status.write(attempt, cell.ended("failed", number, 10.0, 11.0, worker="here", error=fault))
         elif how == "loops":
             fault = Fault(kind="TimeoutError", text="not over after 5 s")
-            status.write(attempt, status.of(cell, "timeout", number, 10.0, 15.0, worker="here", error=fault))
+            status.write(attempt, cell.ended("timeout", number, 10.0, 15.0, worker="here", error=fault))
     return folder
 
 
@@ -78,7 +78,7 @@ def test_what_changes_in_the_folder_is_shown_at_the_next_look(swept: Folder) -> 
     attempt, number = swept.attempt(waiting.id)
     board.refresh()
     assert "2 running" in state(board) or board._now.of(waiting) == "running"  # type: ignore[union-attr]
-    status.write(attempt, status.of(waiting, "died", number, 1.0, 2.0, worker="here"))
+    status.write(attempt, waiting.ended("died", number, 1.0, 2.0, worker="here"))
     board.refresh()
     assert "7 of 12 cells" in state(board) and "1 died" in state(board)
 

@@ -27,8 +27,8 @@ from negolab_widgets.results.panels import keyed
 from negolab_widgets.results.reading import Played, Reading, tidied
 from negolab_widgets.results.summary import summary, values
 
+from negolab import status
 from negolab.analysis import stats, tables
-from negolab.sweep import status
 from negolab.sweep.folder import Folder
 from negolab.sweep.plan import Cell
 from negolab.sweep.standing import plan_of
@@ -531,5 +531,5 @@ def test_a_cell_that_broke_counts_for_nothing(tmp_path: Path) -> None:
     run = swept(tmp_path, most=1)
     cell: Cell = list(plan_of(run.path).cells())[1]
     attempt, number = run.attempt(cell.id)
-    status.write(attempt, status.of(cell, "failed", number, 1.0, 2.0, worker="here"))
+    status.write(attempt, cell.ended("failed", number, 1.0, 2.0, worker="here"))
     assert read(run).cells == 1

@@ -19,7 +19,8 @@ import msgspec
 import nbformat
 import pytest
 
-from negolab.sweep import kernels, status
+from negolab import status
+from negolab.sweep import kernels
 from negolab.sweep.folder import Folder
 from negolab.sweep.plan import notebook_of, read
 from negolab.sweep.run import Progress, Sweep

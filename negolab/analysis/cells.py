@@ -11,55 +11,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
-from typing_extensions import override
 
-from negolab import manifest
+from negolab import manifest, status
+from negolab.status import Status
 
-STATUS = "cell.json"
 FIXED = ("id", "state", "seed", "repeat", "seconds", "attempts", "error", "usd")
 """Columns of `frame` that are no parameters."""
 Params = Mapping[str, Mapping[str, Any]]
 """Of each cell, its parameters by name."""
 
 
-class Fault(msgspec.Struct, frozen=True):
-    """Why an attempt did not finish, and in which cell of its notebook."""
-
-    kind: str
-    text: str = ""
-    cell: int | None = None
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.text}" + (f" (cell {self.cell})" if self.cell is not None else "")
-
-
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What one attempt at a cell came to. `state` is done, failed, timeout, died or refused (the notebook has no such
-    parameter); `seconds` is how long it took, `usd` what its models cost (None: not known)."""
-
-    id: str
-    state: str
-    params: dict[str, Any] = {}
-    seed: int | None = None
-    repeat: int | None = None
-    seconds: float | None = None
-    attempts: int = 1
-    error: Fault | None = None
-    usd: float | None = None
-
-
 def is_sweep(path: Path) -> bool:
     """Whether a folder is a sweep's, of which attempts may be running but none be over."""
-    return (path / "attempts").is_dir() or any(path.glob(f"cells/*/{STATUS}"))
+    return (path / "attempts").is_dir() or any(path.glob(f"cells/*/{status.FILE}"))
 
 
 def finished(path: Path) -> Iterator[tuple[str, Path]]:
     """Id and folder of every finished cell, by id."""
-    for file in sorted(path.glob(f"cells/*/{STATUS}")):
-        yield _status(file).id, file.parent
+    for folder, found in _statuses(path, "cells/*"):
+        yield found.id, folder
 
 
 def newest(path: Path) -> dict[str, Status]:
@@ -67,49 +38,36 @@ def newest(path: Path) -> dict[str, Status]:
     folder that is no sweep's and for a status that cannot be read."""
     if not is_sweep(path) and "cells" not in manifest.read(path):
         raise ValueError(f"{path} is no folder of a sweep: it has neither cells nor attempts")
-    tried = [(_number(file), _status(file)) for file in path.glob(f"attempts/*.*/{STATUS}")]
-    found = {status.id: status for _, status in sorted(tried, key=lambda pair: pair[0])}
-    found |= {status.id: status for status in map(_status, path.glob(f"cells/*/{STATUS}"))}
-    return dict(sorted(found.items()))
+    tried = sorted((found for _, found in _statuses(path, "attempts/*.*")), key=lambda found: found.attempts)
+    ended = {found.id: found for found in [*tried, *(found for _, found in _statuses(path, "cells/*"))]}
+    return dict(sorted(ended.items()))
 
 
-def _number(file: Path) -> int:
-    """The k of `attempts/<id>.<k>/cell.json`."""
-    last = file.parent.name.rpartition(".")[2]
-    if not last.isdecimal():
-        raise ValueError(f"{file.parent} is no attempt at a cell: its name does not end in .1, .2 or so")
-    return int(last)
-
-
-def _status(file: Path) -> Status:
-    try:
-        return _decoder.decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ValueError(f"{file} is no status of a cell ({why}): remove its folder to have it run again") from None
-
-
-_decoder = msgspec.json.Decoder(Status)
+def _statuses(path: Path, folders: str) -> Iterator[tuple[Path, Status]]:
+    """The folders with a status, by name."""
+    for file in sorted(path.glob(f"{folders}/{status.FILE}")):
+        if (found := status.read(file.parent)) is not None:
+            yield file.parent, found
 
 
 def frame(path: Path) -> pd.DataFrame:
     """See `tables.cells`."""
     found = newest(path)
-    names = _parameters({cell: status.params for cell, status in found.items()}, FIXED)
+    names = _parameters({cell: ended.params for cell, ended in found.items()}, FIXED)
     rows = [
         {
-            **{column: getattr(status, column) for column in FIXED},
-            "error": None if status.error is None else str(status.error),
-            **{column: _plain(status.params.get(name)) for name, column in names.items()},
+            **{column: getattr(ended, column) for column in FIXED},
+            "error": None if ended.error is None else str(ended.error),
+            **{column: _plain(ended.params.get(name)) for name, column in names.items()},
         }
-        for status in found.values()
+        for ended in found.values()
     ]
     return pd.DataFrame(rows, columns=[*FIXED, *names.values()]).astype({"seconds": float, "usd": float})
 
 
 def with_parameters(data: pd.DataFrame, path: Path) -> pd.DataFrame:
     """See `tables.with_parameters`."""
-    return joined(data, {cell: status.params for cell, status in newest(path).items()})[0]
+    return joined(data, {cell: ended.params for cell, ended in newest(path).items()})[0]
 
 
 def joined(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from negolab.analysis.stats import Estimate, mean
 from negolab.cli.table import RUNS
+from negolab.status import BROKEN, State, Status
 from negolab.sweep import notebook
 from negolab.sweep.folder import Folder, fits
 from negolab.sweep.plan import Plan, notebook_of, read, report_of
 from negolab.sweep.run import Progress, Sweep
-from negolab.sweep.status import BROKEN, State, Status
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters.")
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from negolab import store
+from negolab import status, store
 from negolab.analysis.summary import tally
-from negolab.sweep import status
+from negolab.status import Fault, State, Status
 from negolab.sweep.folder import NOTEBOOK, Folder
 from negolab.sweep.kernels import Kernels, ended
 from negolab.sweep.plan import OURS, Cell
-from negolab.sweep.status import Fault, State, Status
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
@@ -59,7 +58,7 @@ def run(job: Job, cell: Cell) -> Status:
         state, error = "failed", Fault(kind=type(trouble).__name__, text=str(trouble)[:LONGEST])
     folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
     usd = _paid(attempt) if job.models else None
-    found = status.of(cell, state, number, began, time.time(), worker=worker, error=error, usd=usd)
+    found = cell.ended(state, number, began, time.time(), worker=worker, error=error, usd=usd)
     status.write(attempt, found)
     if state == "done" and not folder.publish(attempt, cell.id):
         return status.read(folder.cell(cell.id)) or found

@@ -16,11 +16,10 @@ from typing import Any, Self
 import filelock
 import msgspec
 
-from negolab import manifest
+from negolab import manifest, status
 from negolab.disk import synced
-from negolab.sweep import status
+from negolab.status import Status
 from negolab.sweep.plan import Cell, Plan
-from negolab.sweep.status import Status
 from negolab.version import __version__
 
 CELLS, ATTEMPTS = "cells", "attempts"

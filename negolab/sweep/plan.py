@@ -16,6 +16,7 @@ from negolab.plan import derived
 from negolab.players.endpoint.keys import base_url
 from negolab.players.endpoint.limits import Limits as Allowed
 from negolab.players.endpoint.prices import Prices
+from negolab.status import State, Status
 from negolab.sweep.grid import MOST, Axis, Point, Range, axes, checked, points
 from negolab.tomlfile import Part
 
@@ -70,6 +71,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     params: Point
     repeat: int
     seed: int
+
+    def ended(self, state: State, attempt: int, began: float, ended: float, **more: Any) -> Status:
+        """The status of an attempt at it; `more` are other fields of a status."""
+        own: dict[str, Any] = {"id": self.id, "params": self.params, "repeat": self.repeat, "seed": self.seed}
+        times = {"began": began, "ended": ended, "seconds": ended - began}
+        return Status(state=state, attempts=attempt, **own, **{**times, **more})
 
 
 class Plan(Part, frozen=True, kw_only=True):

@@ -14,16 +14,16 @@ from uuid import uuid4
 
 import msgspec
 
-from negolab import environment
+from negolab import environment, status
 from negolab.disk import written
 from negolab.players.endpoint.prices import Prices
-from negolab.sweep import execution, notebook, status
+from negolab.status import BROKEN, Fault, State, Status
+from negolab.sweep import execution, notebook
 from negolab.sweep.cluster import connected, reach, share
 from negolab.sweep.execution import Job
 from negolab.sweep.folder import NOTEBOOK, REPORT, Claim, Folder, missing
 from negolab.sweep.kernels import imports_of
 from negolab.sweep.plan import Cell, Plan
-from negolab.sweep.status import BROKEN, Fault, State, Status
 from negolab.wiring import Wiring, wired
 
 if TYPE_CHECKING:
@@ -133,11 +133,11 @@ class Sweep:
         now = time.time()
         try:
             attempt, number = self.folder.attempt(cell.id)
-            found = status.of(cell, state, number, now, now, worker=worker, error=fault)
+            found = cell.ended(state, number, now, now, worker=worker, error=fault)
             status.write(attempt, found)
         except OSError as error:
             self._heard(f"{cell.id}: its status cannot be kept ({error.strerror})")
-            found = status.of(cell, state, 0, now, now, worker=worker, error=fault)
+            found = cell.ended(state, 0, now, now, worker=worker, error=fault)
         return found
 
     def _broker(self, run: str, host: str, held: ExitStack) -> Broker | None:

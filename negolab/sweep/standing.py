@@ -9,9 +9,9 @@ from typing import Literal
 import msgspec
 
 from negolab import manifest
+from negolab.status import FILE, State, Status
 from negolab.sweep.folder import ATTEMPTS, Folder
 from negolab.sweep.plan import Cell, Plan
-from negolab.sweep.status import FILE, State, Status
 
 Stand = Literal["waiting", "running"] | State
 """What a cell is doing, or how it ended."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets.charts.look import HUES, TONE, dressed, plain
+from negolab_widgets.charts.look import HUES, TONE, bars, dressed, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,7 @@ def _add_group(
         y=[names.index(str(name)) + aside for name in known["name"]],
         mode="markers",
         marker={"color": hue, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8},
-        error_x=_reach(known, hue),
+        error_x=bars(known[["value", "low", "high"]].to_numpy(), hue, width=3),
         name=plain(group),
         legendgroup=str(number),
         showlegend=place == (1, 1),
@@ -111,13 +111,6 @@ def _add_group(
         row=place[0],
         col=place[1],
     )
-
-
-def _reach(known: pd.DataFrame, hue: str) -> dict[str, Any]:
-    """A value without an interval has none drawn."""
-    up, down = (known["high"] - known["value"]).fillna(0), (known["value"] - known["low"]).fillna(0)
-    bars = {"array": up.tolist(), "arrayminus": down.tolist()}
-    return {"type": "data", "symmetric": False, **bars, "color": hue, "thickness": 1.5, "width": 3}
 
 
 def _words(estimate: Any, group: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets.charts.look import HUES, TONE, dressed, plain
+from negolab_widgets.charts.look import HUES, TONE, bars, dressed, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,14 +87,14 @@ def _add_curve(figure: Figure, own: pd.DataFrame, name: str, first: bool, place:
 
 
 def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: dict[str, int]) -> None:
-    known = own.dropna(subset=["a", "b"])
+    known, hue = own.dropna(subset=["a", "b"]), HUES[at % len(HUES)]
     figure.add_scatter(
         x=known["a"].tolist(),
         y=known["b"].tolist(),
         mode="markers",
         marker=_look(at),
-        error_x=_reach(known, "a", at),
-        error_y=_reach(known, "b", at),
+        error_x=bars(known[["a", "a_low", "a_high"]].to_numpy(), hue, width=0),
+        error_y=bars(known[["b", "b_low", "b_high"]].to_numpy(), hue, width=0),
         legendgroup=str(at),
         showlegend=False,
         hovertext=[
@@ -110,14 +110,6 @@ def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: dic
 def _look(at: int) -> dict[str, Any]:
     # The first ones are larger, so that they show behind others.
     return {"color": HUES[at % len(HUES)], "symbol": _SYMBOLS[at % len(_SYMBOLS)], "size": max(13 - at, 8)}
-
-
-def _reach(known: pd.DataFrame, side: str, at: int) -> dict[str, Any]:
-    """A value without an interval has none drawn."""
-    up, down = (known[f"{side}_high"] - known[side]).fillna(0), (known[side] - known[f"{side}_low"]).fillna(0)
-    hue = HUES[at % len(HUES)]
-    bars = {"array": up.tolist(), "arrayminus": down.tolist()}
-    return {"type": "data", "symmetric": False, **bars, "color": hue, "thickness": 1.5, "width": 0}
 
 
 def _legend(figure: Figure, names: list[str]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from html import escape
+from math import isnan
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from negolab.game import Seat
 
@@ -47,6 +49,20 @@ def wrapped(text: str, most: int = LONGEST_HOVER) -> str:
     if len(clean) > most:
         clean = clean[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
     return "<br>".join(plain(line, most) for line in wrap(clean, 44))
+
+
+def bars(estimates: Iterable[Sequence[float]], hue: str, *, width: float = 4) -> dict[str, Any]:
+    """The intervals of estimates (value, low, high), as plotly's error bars; one that is not known (NaN) has none."""
+    ends = [(value - low, high - value) for value, low, high, *_ in estimates]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0 if isnan(up) else up for _, up in ends],
+        "arrayminus": [0 if isnan(down) else down for down, _ in ends],
+        "color": hue,
+        "thickness": 1.5,
+        "width": width,
+    }
 
 
 def figure_of(x: str, y: str, *, still: bool = False) -> Figure:

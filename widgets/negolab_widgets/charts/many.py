@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
 from negolab.game import SEATS
-from negolab_widgets.charts.look import COLOURS, TONE, figure_of, plain
+from negolab_widgets.charts.look import COLOURS, TONE, bars, figure_of, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,20 +90,12 @@ def _mark(figure: Figure, name: str, x: float, count: int, dash: str) -> None:
 
 
 def _means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, what: str) -> None:
-    reach = {
-        "type": "data",
-        "symmetric": False,
-        "array": [e.high - e.value for e in estimates],
-        "arrayminus": [e.value - e.low for e in estimates],
-        "color": TONE,
-        "thickness": 2,
-    }
     figure.add_scatter(
         x=[e.value for e in estimates],
         y=list(range(len(estimates))),
         mode="markers",
         marker={"color": TONE, "size": 9, "symbol": "diamond"},
-        error_x=reach,
+        error_x=bars(estimates, TONE),
         name=name,
         hovertext=[f"{what} {e.value:.5g}, 95 % interval {e.low:.5g} to {e.high:.5g}, n = {e.n}" for e in estimates],
         hoverinfo="text",

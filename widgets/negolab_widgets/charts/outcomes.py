@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
-from negolab_widgets.charts.look import HUES, TONE, figure_of, plain
+from negolab_widgets.charts.look import HUES, TONE, bars, figure_of, plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -60,8 +60,8 @@ def _add_group(figure: Figure, name: str, at: int, pairs: Sequence[tuple[float, 
         y=[b.value],
         mode="markers",
         marker={"color": hue, "symbol": symbol, "size": 13, "line": {"color": "#ffffff", "width": 1.5}},
-        error_x=_reach(a, hue),
-        error_y=_reach(b, hue),
+        error_x=bars([a], hue),
+        error_y=bars([b], hue),
         showlegend=False,
         hovertext=[words],
         hoverinfo="text",
@@ -83,10 +83,6 @@ def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
         hoverinfo="text",
         cliponaxis=False,
     )
-
-
-def _reach(e: stats.Estimate, hue: str) -> dict[str, Any]:
-    return {"type": "data", "array": [e.high - e.value], "color": hue, "thickness": 2}
 
 
 def _interval(e: stats.Estimate) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets.charts.look import HUES, TONE, dressed, plain
+from negolab_widgets.charts.look import HUES, TONE, bars, dressed, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,15 +120,13 @@ def _add_level(
 
 def _add_line(figure: Figure, part: pd.DataFrame, x: str, label: str, at: int, place: dict[str, int]) -> None:
     known, hue = part.dropna(subset=["value"]), HUES[at % len(HUES)]
-    up, down = (known["high"] - known["value"]).fillna(0), (known["value"] - known["low"]).fillna(0)
-    bars = {"array": up.tolist(), "arrayminus": down.tolist()}
     figure.add_scatter(
         x=known[x].tolist(),
         y=known["value"].tolist(),
         mode="lines+markers",
         line={"color": hue, "width": 1.5},
         marker={"color": hue, "symbol": _SYMBOLS[at % len(_SYMBOLS)], "size": 7},
-        error_y={"type": "data", "symmetric": False, **bars, "color": hue, "thickness": 1.5, "width": 3},
+        error_y=bars(known[["value", "low", "high"]].to_numpy(), hue, width=3),
         name=plain(label),
         legendgroup=plain(label),
         hovertext=[_words(label, estimate) for estimate in known.itertuples()],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
-from negolab_widgets.charts.look import HUES, TONE, figure_of, plain
+from negolab_widgets.charts.look import HUES, TONE, bars, figure_of, plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -53,21 +53,13 @@ def _add_means(figure: Figure, name: str, at: int, cells: Mapping[float, Sequenc
     counts = sorted({e.n for e in estimates}) or [0]
     each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     hue = HUES[at % len(HUES)]
-    # A single match has no interval.
-    reach = {
-        "type": "data",
-        "symmetric": False,
-        "array": [e.high - e.value if e.n > 1 else 0 for e in estimates],
-        "arrayminus": [e.value - e.low if e.n > 1 else 0 for e in estimates],
-        "color": hue,
-    }
     figure.add_scatter(
         x=list(cells),
         y=[e.value for e in estimates],
         mode="lines+markers",
         line={"color": hue, "width": 2},
         marker={"color": hue, "symbol": _SYMBOLS[at % len(_SYMBOLS)], "size": 8},
-        error_y=reach,
+        error_y=bars(estimates, hue),
         name=f"{plain(name)}, n = {each} each",
         hovertext=[
             f"{plain(name)} at {place:.5g}: {e.value:.5g}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from negolab_widgets.charts.look import HUES, TONE, plain
+from negolab_widgets.charts.look import HUES, TONE, bars, plain
 from negolab_widgets.charts.many import thinned
 from negolab_widgets.results.axes import Along, named, names, reach
 from negolab_widgets.results.factor import Factor
@@ -77,16 +77,6 @@ def lines(
 
 def _marks(figure: Figure, rows: pd.DataFrame, x: Factor | None, along: Along, series: Series, place: Place) -> None:
     codes = [int(code) for code in rows[x.key]] if x else [0] * len(rows)
-    known = rows["low"].notna()  # a single deal has no interval
-    bars = {
-        "type": "data",
-        "symmetric": False,
-        "array": list((rows["high"] - rows["mean"]).where(known, 0)),
-        "arrayminus": list((rows["mean"] - rows["low"]).where(known, 0)),
-        "color": series.hue,
-        "thickness": 1.5,
-        "width": 4,
-    }
     heads = [f"{series.name}{f', {plain(x.title)} {plain(x.texts[code])}' if x else ''}" for code in codes]
     figure.add_scatter(
         x=[along.at(code, series.at, series.many) for code in codes],
@@ -94,7 +84,7 @@ def _marks(figure: Figure, rows: pd.DataFrame, x: Factor | None, along: Along, s
         mode="lines+markers" if along.numbers else "markers",
         line={"color": series.hue, "width": 2, "dash": DASHES[series.at // len(HUES) % len(DASHES)]},
         marker={"color": series.hue, "symbol": SYMBOLS[series.at % len(SYMBOLS)], "size": 8},
-        error_y=bars,
+        error_y=bars(rows[["mean", "low", "high"]].to_numpy(), series.hue),
         name=series.name,
         legendgroup=str(series.at),
         showlegend=place == {"row": 1, "col": 1},

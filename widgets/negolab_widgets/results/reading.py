@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from negolab import store
+from negolab import status, store
 from negolab.analysis import cells, tables
-from negolab.sweep import status
 from negolab.sweep.folder import Folder
 
 REPEAT = "repeat"

@@ -1,4 +1,4 @@
-"""What became of a cell: its status record, the one thing that says so."""
+"""What became of a cell of a sweep: its status record, the one thing that says so."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
+from typing_extensions import override
 
 from negolab.disk import written
-from negolab.sweep.plan import Cell
 
 FILE = "cell.json"
 State = Literal["done", "failed", "timeout", "died", "refused"]
@@ -24,6 +24,10 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     text: str
     cell: int | None = None
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}" + (f" (cell {self.cell})" if self.cell is not None else "")
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,12 +47,6 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     worker: str
     error: Fault | None = None
     usd: float | None = None
-
-
-def of(cell: Cell, state: State, attempt: int, began: float, ended: float, **more: Any) -> Status:
-    """The status of a cell."""
-    own: dict[str, Any] = {"id": cell.id, "params": cell.params, "repeat": cell.repeat, "seed": cell.seed}
-    return Status(state=state, attempts=attempt, began=began, ended=ended, **own, **{"seconds": ended - began, **more})
 
 
 def write(folder: Path, status: Status) -> None:
