@@ -49,6 +49,11 @@ def measurements() -> dict[str, Callable[[], float]]:
     }
 
 
+def measure(name: str) -> float:
+    """One of them; a function that can be sent to another process."""
+    return measurements()[name]()
+
+
 TRADING = [
     "[Offer: 1 Wheat -> 1 Wood]",
     "That is not worth it for me. [Deny] But how about this: [Offer: 2 Wood -> 1 Sheep]",
