@@ -9,6 +9,8 @@ import nbformat
 import pytest
 from negolab_widgets import Replay, SweepBoard
 from negolab_widgets.board import executed
+from negolab_widgets.following import FAULT
+from negolab_widgets.guarded import Guarded
 
 import negolab as nl
 from negolab import manifest, status
@@ -104,6 +106,26 @@ def test_a_finished_cell_opens_its_notebook_and_its_records(swept: Folder) -> No
     press(board, "Replay its records")
     (replay,) = (part for part in below(board) if isinstance(part, Replay))
     assert "bargaining" in state(replay)
+
+
+def test_what_went_wrong_with_a_button_stands_until_it_goes_well(swept: Folder) -> None:
+    board = chosen(SweepBoard(swept.path), "done")
+    file = board._place() / NOTEBOOK  # type: ignore[operator]
+    kept = file.read_text("utf-8")
+    file.write_text("torn", "utf-8")
+    press(board, "Show its notebook")
+    board._looking(board.refresh)
+    assert "cannot be shown" in state(board)
+    file.write_text(kept, "utf-8")
+    press(board, "Show its notebook")
+    assert "cannot be shown" not in state(board) and "1 + 1" in state(board)
+
+
+def test_a_fault_of_ours_is_logged_and_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    guarded = Guarded("a page")
+    guarded(lambda: {}["/a/secret/path"])
+    assert "secret" not in guarded.place.value and FAULT in guarded.place.value
+    assert "a page failed" in caplog.text and "secret" in caplog.text
 
 
 def test_a_folder_without_a_sweep_is_said(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def test_what_is_over_what_it_costs_and_how_long_it_takes_are_shown() -> None:
     for words in ("42 of 100 games", "7 in flight, 3 waiting", "$1.2500 of $5.00", "2 games a second, about 29 s left"):
         assert words in shown
     assert "data/runs/x" in shown and "failed" in shown
+    assert "1,234 games a second" in drawn(progress(games=30_000, new=24_680), "x")
 
 
 def test_a_price_that_is_not_known_is_not_shown_as_nothing() -> None:

@@ -1,9 +1,10 @@
-"""What a control asks for, done so that no fault is lost: it is told on the page, and what is ours is logged."""
+"""What a control or a look asks for, done so that no fault is lost: told on the page, and logged if it is ours."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 import ipywidgets as w
@@ -18,20 +19,33 @@ LONGEST = 500
 
 
 class Guarded:
-    """Runs work for a page with a place for `trouble`; `part` is the page's part, for the log."""
+    """`with guarded:` runs a part of a page, whose name is for the log; `place` tells what went wrong, until the next
+    time that it goes well. What the user does and what goes on by itself have one each: they go wrong apart."""
 
-    def __init__(self, trouble: w.HTML, part: str) -> None:
-        self._trouble, self._part = trouble, part
+    def __init__(self, part: str) -> None:
+        self._part = part
+        self.place = w.HTML(warning(""))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """A `ValueError` or an `OSError` says itself what is wrong."""
+        if isinstance(error, ValueError | OSError):
+            self.place.value = warning(str(error)[:LONGEST])
+        elif isinstance(error, Exception):
+            log.error("%s failed", self._part, exc_info=error)
+            self.place.value = warning(FAULT)
+        elif error is None:
+            self.place.value = warning("")
+        return isinstance(error, Exception)
 
     def __call__(self, work: Callable[[], object]) -> None:
-        """Do it now. A `ValueError` or an `OSError` says itself what is wrong."""
-        try:
+        """Do it now."""
+        with self:
             work()
-        except (ValueError, OSError) as error:
-            self._trouble.value = warning(str(error)[:LONGEST])
-        except Exception:
-            log.exception("%s failed", self._part)
-            self._trouble.value = warning(FAULT)
 
     def button(self, text: str, work: Callable[[], object], **more: Any) -> w.Button:
         """A button that does it."""

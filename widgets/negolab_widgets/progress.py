@@ -37,13 +37,14 @@ class RunProgress(w.VBox):  # type: ignore[misc]
     def __init__(self, run: Run) -> None:
         self._run = run
         self._trouble, self._shown = w.HTML(), Steady()
-        self._guarded = Guarded(self._trouble, "the progress of a run")
+        self._looking, self._guarded = Guarded("the look at a run"), Guarded("the progress of a run")
         self._pause = self._guarded.button("Pause", self._pause_or_resume)
         self._finish = self._guarded.button("Finish games at play", run.finish)
         self._cancel = self._guarded.button("Cancel", run.cancel)
         self._buttons = row(self._pause, self._finish, self._cancel)
         style, shield = page.head()
-        super().__init__([style, shield, self._trouble, self._shown, self._buttons])
+        told = self._trouble, self._looking.place
+        super().__init__([style, shield, *told, self._shown, self._buttons, self._guarded.place])
         self.add_class("nl-page")
         self._phase = ""
         run.watch(self._noticed)
@@ -66,13 +67,13 @@ class RunProgress(w.VBox):  # type: ignore[misc]
     async def _watch(self) -> None:
         while not _over(self._run.progress):
             await asyncio.sleep(EVERY)
-            self._guarded(self.refresh)
-        self._guarded(self.refresh)
+            self._looking(self.refresh)
+        self._looking(self.refresh)
 
     def _noticed(self, now: Progress) -> None:
         """Games are counted at the next look; a new phase is shown at once."""
         if now.phase != self._phase:
-            self._guarded(self.refresh)
+            self._looking(self.refresh)
 
     def _pause_or_resume(self) -> None:
         if self._run.progress.phase == "paused":
@@ -100,10 +101,15 @@ def drawn(now: Progress, folder: str) -> Markup:
     elif now.calls is not None:
         facts.append(("cost", "unknown: not every price is"))
     if now.new:
-        facts.append(("pace", f"{now.rate:.3g} games a second{_left(now)}"))
+        facts.append(("pace", f"{_rate(now.rate)} games a second{_left(now)}"))
     facts.append(("folder", folder))
     meter = bar(now.over, now.games, f"{now.over} of {now.games} games", name="Games that are over")
     return element("div", panel("Run", meter, pairs(facts)))
+
+
+def _rate(rate: float) -> str:
+    """Three digits, but whole numbers whole."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def _left(now: Progress) -> str:

@@ -17,7 +17,7 @@ from negolab_widgets.following import behind
 from negolab_widgets.guarded import Guarded
 from negolab_widgets.html import Markup, element
 from negolab_widgets.steady import Steady
-from negolab_widgets.tables.controls import column, row, warning
+from negolab_widgets.tables.controls import column, row
 
 EVERY = 2.0
 """Seconds between two looks at the folder."""
@@ -32,13 +32,13 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
     def __init__(self, folder: Path | str) -> None:
         self._folder = Folder(folder)
         self._now: Standing | None = None
-        self._trouble, self._progress, self._grid = w.HTML(), Steady(), Steady()
+        self._progress, self._grid = Steady(), Steady()
         states = [("all", _ALL), *((drawing.WORDS[stand], stand) for stand in STANDS)]
         self._state = w.Dropdown(description="State", options=states)
         self._find = w.Text(description="Find", placeholder="beta=0.2, several words", continuous_update=True)
         self._list = w.Select(description="Cells", options=[], rows=6)
         self._cell, self._shown = w.HTML(), column()
-        self._guarded = Guarded(self._trouble, "the sweep's board")
+        self._looking, self._guarded = Guarded("the look at a sweep"), Guarded("the sweep's board")
         self._note = self._guarded.button("Show its notebook", self._show_notebook, disabled=True)
         self._play = self._guarded.button("Replay its records", self._show_records, disabled=True)
         self._buttons = row(self._note, self._play)
@@ -47,18 +47,17 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
         for control in (self._state, self._find):
             control.observe(lambda _: self._guarded(self._offer), "value")
         self._list.observe(lambda _: self._guarded(self._choose), "value")
-        look = column(form, self._list, self._cell, self._buttons, self._shown)
+        look = column(form, self._list, self._cell, self._buttons, self._guarded.place, self._shown)
         title = w.HTML(element("h1", f"Sweep: {self._folder.path.name}"))
-        super().__init__([*page.head(), title, self._trouble, self._progress, self._grid, look])
+        super().__init__([*page.head(), title, self._looking.place, self._progress, self._grid, look])
         self.add_class("nl-page")
-        self._guarded(self.refresh)
+        self._looking(self.refresh)
         behind(self._watch)
 
     def refresh(self) -> None:
         """Look at the folder and show it."""
         now = standing.read(self._folder.path, self._now)
         before, self._now = self._now, now
-        self._trouble.value = warning("")
         self._progress.value, self._grid.value = drawing.progress(now), drawing.grid(now)
         if before is None or (before.ended, before.running) != (now.ended, now.running):
             self._offer()
@@ -66,7 +65,7 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(EVERY)
-            self._guarded(self.refresh)
+            self._looking(self.refresh)
 
     def _offer(self) -> None:
         """Put the cells that fit into the list; the chosen one stays chosen."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from negolab.sweep import standing
 from negolab.sweep.plan import Plan
 from negolab_widgets import page
 from negolab_widgets.charts import Chart
-from negolab_widgets.following import FAULT, behind
+from negolab_widgets.following import behind
 from negolab_widgets.guarded import Guarded
 from negolab_widgets.html import element
 from negolab_widgets.results import drawing, files
@@ -30,8 +29,6 @@ from negolab_widgets.tables.controls import column, row, shown_if, warning
 
 if TYPE_CHECKING:
     import pandas as pd
-
-log = logging.getLogger("negolab.widgets")
 
 EVERY = 3.0
 """Seconds between two looks at the folder."""
@@ -51,9 +48,9 @@ class SweepResults(w.VBox):  # type: ignore[misc]
         self._played = Played(drawing.NOTHING)
         self._plan: Plan | None = None
         self._cells, self._orders = 0, dict[str, Sequence[Any]]()
-        self._trouble, self._read, self._said, self._table = w.HTML(), Steady(), w.HTML(), Steady()
+        self._read, self._said, self._table = Steady(), w.HTML(), Steady()
         self._note = w.HTML(warning(""))
-        self._guarded = Guarded(self._trouble, "the drawing of a sweep's results")
+        self._looking, self._guarded = Guarded("the look at a sweep"), Guarded("the drawing of a sweep's results")
         self._choices, self._filters = Choices(self._redraw), Filters(self._redraw)
         self._chart = Chart()
         self._download = Download(self._told)
@@ -66,31 +63,28 @@ class SweepResults(w.VBox):  # type: ignore[misc]
             self._guarded.button("Matches as Parquet", lambda: self._take_matches("parquet")),
         )
         figure = column(self._said, self._chart)
-        self._body = column(self._choices.widget, self._filters.widget, figure, self._files, self._note, self._table)
+        choices = self._choices.widget, self._filters.widget
+        self._body = column(*choices, figure, self._files, self._guarded.place, self._note, self._table)
         title = w.HTML(element("h1", f"Results: {self._folder.name}"))
-        super().__init__([*page.head(), self._download, title, self._trouble, self._read, self._body])
+        super().__init__([*page.head(), self._download, title, self._looking.place, self._read, self._body])
         self.add_class("nl-page")
         if behind(self._watch) is None:
             self.refresh()
 
     def refresh(self) -> None:
         """Read what is new and draw it, at once."""
-        self._guarded(lambda: self._put_plan(standing.plan_of(self._folder)))
-        for cell in self._reading.left():
-            self._reading.read(cell)
-        self._guarded(lambda: self._take_in(self._reading.played()))
+        with self._looking:
+            self._put_plan(standing.plan_of(self._folder))
+            for cell in self._reading.left():
+                self._reading.read(cell)
+            self._take_in(self._reading.played())
         self._count()
 
     async def _watch(self) -> None:
         while True:
-            try:
+            with self._looking:
                 self._put_plan(await asyncio.to_thread(standing.plan_of, self._folder))
                 await self._read_on()
-            except (ValueError, OSError) as error:
-                self._trouble.value = warning(str(error)[:500])
-            except Exception:
-                log.exception("a sweep's results could not be read")
-                self._trouble.value = warning(FAULT)
             await asyncio.sleep(EVERY)
 
     async def _read_on(self) -> None:
@@ -110,7 +104,6 @@ class SweepResults(w.VBox):  # type: ignore[misc]
         if plan != self._plan:
             self._plan, self._cells = plan, sum(1 for _ in plan.points()) * plan.repeats
             self._orders = {name: [point[name] for point in axis] for axis in plan.axes() for name in axis[0]}
-        self._trouble.value = warning("")
 
     def _take_in(self, played: Played) -> None:
         """Draw what was read, and leave every choice as it is."""
