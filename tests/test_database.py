@@ -504,7 +504,7 @@ def test_a_claim_that_was_lost_is_taken_again_unless_another_host_has_it(databas
     database.hold()
     if database._session is None:
         return
-    ended = sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+    ended = sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'")
     with database._write() as c:
         c.execute(ended)
     database.hold()
@@ -526,7 +526,7 @@ def test_a_claim_is_taken_again_after_any_number_of_looks_at_a_database_that_is_
     if database._session is None:
         return
     with database._write() as c:
-        c.execute(sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
+        c.execute(sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"))
 
     def away() -> Any:
         raise sa.exc.OperationalError("connect", {}, Exception("connection refused"))

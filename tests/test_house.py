@@ -385,11 +385,12 @@ def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path
         assert site.database.participants("trade") == []
         with pytest.raises(Refused, match="PID"):
             site.house.door.join(token, {})
-        _, one = site.house.door.join(token, {"PID": "abc"})
-        _, again = site.house.door.join(token, {"PID": "abc"})
+        _, one = site.house.door.join(token, {"PID": "Ann Nobody"})
+        _, again = site.house.door.join(token, {"PID": "Ann Nobody"})
         _, two = site.house.door.join(token, {"PID": "xyz"})
         assert (one == again, one == two) == (True, False)
-        assert "abc" not in str(site.database.participants("trade"))
+        # What is kept in its place is of hexadecimal digits.
+        assert "Nobody" not in str(site.database.participants("trade"))
 
     run(scene())
 
