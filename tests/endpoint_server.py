@@ -46,8 +46,10 @@ BODIES = {
 }
 HUGE = 64
 """Megabytes of an answer that is huge."""
-LATE = 0.0005
-"""Seconds by which an event loop wakes too late on average: its timer counts whole milliseconds, rounded up."""
+CAME = web.RequestKey("came", float)
+EARLY = 0.04
+"""Share of the latency by which an answer may set out early, so that it is not late on average: an event loop wakes up
+to a millisecond after its time, and then has others to answer first."""
 MIXED = ("drop", "429", "500", "503", "hang", "trickle", "cut", "json", "html", "empty", "null", "length")
 """The faults of `--mixed`, each as likely."""
 
@@ -93,11 +95,24 @@ class Hostile:
         self.began = self.thought = 0.0
         self.thoughts = 0
         self.last = 0.0
+        self.late = 0.0
         self.level, self.filled = self.settings.burst, time.monotonic()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        match request.method, request.path:
+            case "POST", "/v1/chat/completions":
+                return await self.complete(request)
+            case "GET", "/v1/models":
+                return await self.models(request)
+            case "GET", "/counts":
+                return await self.counts(request)
+            case "POST", "/set":
+                return await self.set(request)
+        raise web.HTTPNotFound
 
     # What came.
 
-    async def counts(self, request: web.Request) -> web.Response:
+    async def counts(self, request: web.BaseRequest) -> web.Response:
         """`answered_again` counts answers beyond the first to one body, `window` the seconds from first to last,
         `latency` the mean from a request to its answer."""
         return web.json_response(
@@ -117,7 +132,7 @@ class Hostile:
             }
         )
 
-    async def set(self, request: web.Request) -> web.Response:
+    async def set(self, request: web.BaseRequest) -> web.Response:
         changes = await request.json()
         forget = changes.pop("forget", False)
         self.settings = msgspec.convert({**msgspec.to_builtins(self.settings), **changes}, type=Settings)
@@ -125,7 +140,7 @@ class Hostile:
             self.forget()
         return web.json_response(msgspec.to_builtins(self.settings))
 
-    async def models(self, request: web.Request) -> web.Response:
+    async def models(self, request: web.BaseRequest) -> web.Response:
         if self._stranger(request):
             return self._unknown(request)
         if self.settings.raw:
@@ -134,17 +149,16 @@ class Hostile:
 
     # What goes.
 
-    async def complete(self, request: web.Request) -> web.StreamResponse:
-        came = time.monotonic()
+    async def complete(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
         self.running += 1
         self.peak = max(self.peak, self.running)
         try:
-            return await self._answered(request, body, came)
+            return await self._answered(request, body, request[CAME])
         finally:
             self.running -= 1
 
-    async def _answered(self, request: web.Request, body: bytes, came: float) -> web.StreamResponse:
+    async def _answered(self, request: web.BaseRequest, body: bytes, came: float) -> web.StreamResponse:
         self.last = came
         self.began = self.began or self.last
         digest = blake2b(body, digest_size=16).digest()
@@ -161,7 +175,7 @@ class Hostile:
             early = await self._early(request, fault)
             if early is not None:
                 return early
-        asked = json.loads(body)
+        asked = msgspec.json.decode(body)
         for name in self.settings.refuses:
             if name in asked:
                 said = f"Unsupported parameter: '{name}' is not supported with this model."
@@ -178,7 +192,7 @@ class Hostile:
         if fault in ("trickle", "cut"):
             return await self._slowly(request, content, fault == "cut")
         self.answers[digest] += 1
-        return web.Response(body=content, content_type="application/json", headers={"x-request-id": digest.hex()})
+        return web.Response(body=content, headers={"Content-Type": "application/json", "x-request-id": digest.hex()})
 
     def _fault(self, digest: bytes, attempt: int) -> str | None:
         settings = self.settings
@@ -203,7 +217,7 @@ class Hostile:
             return None
         return (1 - self.level) / settings.rate
 
-    async def _early(self, request: web.Request, fault: str) -> web.StreamResponse | None:
+    async def _early(self, request: web.BaseRequest, fault: str) -> web.StreamResponse | None:
         """Faults that come before any thought."""
         if fault in ERRORS:
             return _error(*ERRORS[fault])
@@ -225,7 +239,7 @@ class Hostile:
         headers = {} if said is None else {"Retry-After": f"{wait:.3f}" if said == "honest" else said}
         return _error(429, {"message": "Too many requests."}, headers)
 
-    async def _slowly(self, request: web.Request, content: bytes, cut: bool) -> web.StreamResponse:
+    async def _slowly(self, request: web.BaseRequest, content: bytes, cut: bool) -> web.StreamResponse:
         """Byte by byte, or half of it and then an end of the connection."""
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(content))})
         await response.prepare(request)
@@ -240,7 +254,7 @@ class Hostile:
             await asyncio.sleep(0.2)
         return response
 
-    async def _endlessly(self, request: web.Request, content: bytes) -> web.StreamResponse:
+    async def _endlessly(self, request: web.BaseRequest, content: bytes) -> web.StreamResponse:
         """An answer after more blanks than anybody should read, without its length; packed if that is understood."""
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         if self.settings.packed:
@@ -252,9 +266,14 @@ class Hostile:
         return response
 
     async def _think(self, came: float) -> None:
-        """Wait until an answer is due, of which its own work is part."""
-        await asyncio.sleep(came + self._latency() - LATE - time.monotonic())
-        self.thought += time.monotonic() - came
+        """Wait until an answer is due, of which its own work is part. By how much it is woken late is watched, and
+        taken off as far as `EARLY` allows."""
+        latency = self._latency()
+        due, most = came + latency, EARLY * latency
+        await asyncio.sleep(due - min(self.late, most) - time.monotonic())
+        now = time.monotonic()
+        self.late = min(max(0.0, self.late + min(now - due, most) / 100), most)
+        self.thought += now - came
         self.thoughts += 1
 
     def _latency(self) -> float:
@@ -281,10 +300,10 @@ class Hostile:
         }
         return msgspec.json.encode(found), put, out
 
-    def _stranger(self, request: web.Request) -> bool:
+    def _stranger(self, request: web.BaseRequest) -> bool:
         return self.settings.key is not None and request.headers.get("Authorization") != f"Bearer {self.settings.key}"
 
-    def _unknown(self, request: web.Request) -> web.Response:
+    def _unknown(self, request: web.BaseRequest) -> web.Response:
         shown = request.headers.get("Authorization", "").removeprefix("Bearer ")
         return _error(401, {"message": f"Incorrect API key provided: {shown}.", "code": "invalid_api_key_format"})
 
@@ -346,15 +365,17 @@ def _of_kind(kind: str, schema: dict[str, Any], root: dict[str, Any], rng: rando
     return {"boolean": rng.random() < 0.5, "null": None}.get(kind, "well")
 
 
+def _noted(*about: Any) -> web.BaseRequest:
+    """A request with the time at which it came: its handler begins later, behind those of others."""
+    request = web.BaseRequest(*about, asyncio.get_running_loop(), client_max_size=64 * 2**20)
+    request[CAME] = time.monotonic()
+    return request
+
+
 async def serve(settings: Settings, port: int) -> None:
     """Serve on loopback until SIGTERM; says its address in one line."""
-    hostile = Hostile(settings)
-    app = web.Application(client_max_size=64 * 2**20)
-    app.router.add_post("/v1/chat/completions", hostile.complete)
-    app.router.add_get("/v1/models", hostile.models)
-    app.router.add_get("/counts", hostile.counts)
-    app.router.add_post("/set", hostile.set)
-    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+    server = web.Server(Hostile(settings).handle, request_factory=_noted, handler_cancellation=True, access_log=None)
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
     await site.start()
