@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import inspect
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -11,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from negolab import collector
 from negolab.catalog import AnyGame
 from negolab.clock import Clocks
 from negolab.game import Ask, Seat
@@ -214,15 +214,13 @@ class Run:
             # The first question leaves before the last of the first games is dealt.
             await asyncio.sleep(0)
         listening = asyncio.create_task(self._listen())
-        # What is there already stays: the collector need not look at it again and again (a tenth of the time).
-        gc.freeze()
         try:
-            await asyncio.gather(*self._workers)
+            with collector.seldom():
+                await asyncio.gather(*self._workers)
         except asyncio.CancelledError:
             if not self._dropped:
                 raise
         finally:
-            gc.unfreeze()
             for task in (left := [*self._workers, listening]):
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)

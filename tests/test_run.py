@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import tracemalloc
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -14,7 +15,7 @@ import msgspec
 import pytest
 
 import negolab as nl
-from negolab import manifest
+from negolab import collector, manifest
 from negolab.analysis import summary, tables
 from negolab.batch import opened
 from negolab.events import Replied
@@ -586,3 +587,20 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         make(game_seconds=-1)
     with pytest.raises(ValueError, match="said to Models"):
         nl.run("trading", LLM, LLM, out=tmp_path, models=Models(), budget=1.0)
+
+
+def test_a_run_leaves_the_collector_as_it_was(tmp_path: Path) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(800, 9, 8)
+    try:
+        played(tmp_path / "run", Fake())
+        assert gc.get_threshold() == (800, 9, 8) and gc.get_freeze_count() == 0
+        first, second = collector.seldom(), collector.seldom()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert gc.get_threshold() == (collector.YOUNG, 9, 8) and gc.get_freeze_count()
+        second.__exit__(None, None, None)
+        assert gc.get_threshold() == (800, 9, 8) and gc.get_freeze_count() == 0
+    finally:
+        gc.set_threshold(*before)
