@@ -373,6 +373,9 @@ def test_a_coroutine_that_waits_for_nothing_is_over_before_its_task_begins() -> 
         assert done == [1]
         await asyncio.create_task(left)
         await Begun(work())
+        (late := asyncio.create_task(Begun(work()))).cancel()
+        await asyncio.wait([late])
+        assert late.cancelled()
 
     asyncio.run(whole())
-    assert done == [1, 1]
+    assert done == [1, 1, 1]

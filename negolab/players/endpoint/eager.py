@@ -36,6 +36,8 @@ class Begun(Generator[Any, Any, None], Coroutine[Any, Any, None]):
 
     @override
     def throw(self, *error: Any) -> Any:
+        if self._over:
+            raise error[0]
         self._awaited.clear()
         return self._work.throw(*error)
 
