@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from negolab.fitting import misfit
 from negolab.game import Game, Observation, State, frozen
 
 AnyGame = Game[Any, Any, Any]
@@ -144,7 +145,7 @@ def convert(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
     try:
         return msgspec.convert(params, type=cls)
     except msgspec.ValidationError as error:
-        raise ValueError(str(error).replace(" - at `$.", ": parameter `").replace(" - at `$`", "")) from None
+        raise ValueError(misfit(error, cls, params)) from None
 
 
 def parameters(game: AnyGame) -> dict[str, Any]:

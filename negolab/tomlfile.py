@@ -12,6 +12,7 @@ import msgspec
 from msgspec import inspect as kinds
 
 from negolab import catalog
+from negolab.fitting import choices, plain
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -60,17 +61,9 @@ def _fields(shape: kinds.Type) -> dict[str, kinds.Type]:
     return {field.encode_name: field.type for field in shape.fields} if isinstance(shape, kinds.StructType) else {}
 
 
-def _plain(shape: kinds.Type) -> kinds.Type:
-    """A type without its `| None`."""
-    if isinstance(shape, kinds.UnionType):
-        rest = [one for one in shape.types if not isinstance(one, kinds.NoneType)]
-        return rest[0] if len(rest) == 1 else shape
-    return shape
-
-
 def _listed(shape: kinds.Type) -> kinds.Type | None:
     """The tables of a list of tables."""
-    shape = _plain(shape)
+    shape = plain(shape)
     inner = shape.item_type if isinstance(shape, kinds.VarTupleType) else None
     return inner if isinstance(inner, kinds.StructType | kinds.DictType) else None
 
@@ -80,7 +73,7 @@ def _check(found: dict[str, Any], shape: kinds.Type, where: str, own: tuple[str,
     for key, value in found.items():
         if key not in known:
             raise ValueError(_unknown(where, key, known))
-        kind = _plain(known[key])
+        kind = plain(known[key])
         if (inner := _listed(kind)) is not None:
             if isinstance(value, dict):
                 raise ValueError(_twice(key))
@@ -91,18 +84,12 @@ def _check(found: dict[str, Any], shape: kinds.Type, where: str, own: tuple[str,
             _check(value, kind, where + _place(key, 0, value, many=False))
         elif isinstance(kind, kinds.DictType) and isinstance(value, dict):
             for word in value:
-                if (words := _words(kind.key_type)) and word not in words:
+                if (words := choices(kind.key_type)) and word not in words:
                     raise ValueError(f"{where}{key}: unknown word {word!r}: {catalog.near(word, words)}")
 
 
 def _unknown(where: str, key: str, known: Any) -> str:
     return f"{where}unknown key {key!r}: {catalog.near(key, list(known))}"
-
-
-def _words(shape: kinds.Type) -> list[str]:
-    """The words of a field that takes one of a few."""
-    shape = _plain(shape)
-    return [str(value) for value in shape.values] if isinstance(shape, kinds.LiteralType) else []
 
 
 def _twice(key: str) -> str:
@@ -154,7 +141,7 @@ def _said(error: str, found: dict[str, Any], shape: kinds.Type) -> str:
         wanted = [_TYPES.get(kind, kind) for kind in wrong[1].split(" | ") if kind != "null"]
         return f"{where}expected {' or '.join(wanted)}, not {_GOT.get(wrong[2], _TYPES.get(wrong[2], wrong[2]))}"
     if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", said):
-        return f"{where}unknown word {choice[1]!r}: {catalog.near(choice[1], _words(steps[-1][1]))}"
+        return f"{where}unknown word {choice[1]!r}: {catalog.near(choice[1], choices(steps[-1][1]))}"
     return where + said
 
 
@@ -162,7 +149,7 @@ def _steps(path: str, found: Any, shape: kinds.Type) -> Iterator[tuple[str, kind
     """The places on the way to a mistake, each with what belongs there."""
     for key, index in re.findall(r"\.(\w+)(?:\[(\d+)\])?", path):
         found = found.get(key, {}) if isinstance(found, dict) else {}
-        shape = _plain(_fields(shape).get(key, shape))
+        shape = plain(_fields(shape).get(key, shape))
         many = _listed(shape)
         if index:
             found = found[int(index)] if isinstance(found, list) else {}

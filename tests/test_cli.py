@@ -65,7 +65,7 @@ def test_games_lists_every_game_with_its_presets() -> None:
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
         (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
         (["export", "nowhere", "--to", "csv", "--seat", "A"], "a table holds both seats; choose --to md, html, tex"),
-        (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player cannot be 'abc'"),
+        (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
         (["serve", "--port", "99999"], "less than or equal to 65535"),

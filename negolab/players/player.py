@@ -8,10 +8,9 @@ import json
 from collections.abc import Awaitable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_type_hints, runtime_checkable
 
-import msgspec
-
 from negolab import catalog
 from negolab.catalog import AnyGame
+from negolab.fitting import fit
 from negolab.game import SEATS, Ask, Malformed, Reply, Seat
 
 if TYPE_CHECKING:
@@ -158,11 +157,7 @@ def _scripted(name: str, cls: type[Scripted], game: AnyGame, params: dict[str, A
 
 def _typed(cls: type[Scripted], param: str, value: Any) -> Any:
     """A parameter of the type that `__init__` declares; `ValueError` names it."""
-    hint = get_type_hints(cls.__init__).get(param, Any)
-    try:
-        return msgspec.convert(value, type=hint)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"parameter {param} of the player cannot be {value!r}: {error}") from None
+    return fit(value, get_type_hints(cls.__init__).get(param, Any), f"parameter {param} of the player")
 
 
 def _model_settings(name: str) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from typing import Any, Literal
 import msgspec
 
 from negolab import catalog
+from negolab.fitting import misfit
 from negolab.players.endpoint.keys import base_url
 
 Form = Literal["free", "schema"]
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 _LONGEST_WORD = 20
+_CALLED = "parameter {} of a model player"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,17 +69,12 @@ def settings(given: dict[str, Any]) -> Settings:
     try:
         return msgspec.convert(given, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise ValueError(_told(str(error))) from None
-
-
-def _told(error: str) -> str:
-    what, at, where = error.partition(" - at `$.")
-    return f"parameter {where.rstrip('`')} of a model player: {what}" if at else what
+        raise ValueError(misfit(error, Settings, given, _CALLED)) from None
 
 
 def _check(name: str, value: object, fits: bool, must: str) -> None:
     if not fits:
-        raise ValueError(f"parameter {name} of a model player must be {must}, not {value!r}")
+        raise ValueError(f"{_CALLED.format(name)} must be {must}, not {value!r}")
 
 
 def _within(value: float | None, least: float, most: float) -> bool:
