@@ -14,35 +14,62 @@ _PLAIN: dict[type[kinds.Type], tuple[str, str]] = {
     kinds.IntType: ("a whole number", "whole numbers"),
     kinds.FloatType: ("a number", "numbers"),
     kinds.StrType: ("a text", "texts"),
+    kinds.StructType: ("a table", "tables"),
 }
 _OWN_WORDS = ("Expected `", "Invalid enum value")
 """How msgspec begins what it says by itself. Anything else is said by the type, and stays as it is."""
 _OF_TYPE = re.compile(r"Invalid enum value|.*, got ")
 """What it says where the type itself is wrong, not a bound of it."""
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_PATH = re.compile(r"`\$(.*)`")
+_FIELD = re.compile(r"\.\w")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
-def fit(value: Any, kind: Any, name: str) -> Any:
-    """The value as this type; `ValueError` says what `name` must be."""
+def fit(value: Any, kind: Any, name: str, called: str = "{}") -> Any:
+    """The value as this type; `ValueError` says what `name` must be, named as in `misfit`."""
     try:
         return msgspec.convert(value, type=kind)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{name} {_must(kinds.type_info(kind), value, str(error))}") from None
+        raise ValueError(misfit(error, kind, value, called, name)) from None
 
 
-def misfit(
-    error: msgspec.ValidationError, kind: type[msgspec.Struct], given: dict[str, Any], called: str = "{}"
-) -> str:
-    """What is wrong with values that were `given` for the fields of `kind`: the first field that does not fit, and what
-    it must be. `called` is how a field is named, with {} for its name."""
-    said, _, where = str(error).partition(" - at ")
-    named = re.search(r"`\$\.(\w+)", where)
-    if named is None:
-        return said
-    name = called.format(named[1])
+def misfit(error: msgspec.ValidationError, kind: Any, given: Any, called: str = "{}", name: str = "") -> str:
+    """What is wrong with what was `given` for `kind`: the first place in it that does not fit, and what must be there.
+    `called` is how a place is named, with {} for the way to it from `name`, as in instance.limit or buyer_values[1]."""
+    said, _, at = str(error).partition(" - at ")
+    path = found[1] if (found := _PATH.search(at)) else ""
+    end, shape, value = _reached(path, kinds.type_info(kind), given)
+    place = f"{name}{path[:end]}".removeprefix(".")
+    if missing := _MISSING.fullmatch(said):
+        return f"{called.format(f'{place}.{missing[1]}'.removeprefix('.'))} is missing"
     if not said.startswith(_OWN_WORDS):
-        return f"{name}: {said}"
-    (shape,) = (field.type for field in msgspec.structs.fields(kind) if field.encode_name == named[1])
-    return f"{name} {_must(kinds.type_info(shape), given[named[1]], str(error))}"
+        return f"{called.format(place)}: {said}" if place else said
+    wanted = _wanted(shape) if _OF_TYPE.match(said) and not _FIELD.search(path, end) else None
+    shown = reprlib.repr(value)
+    must = f"cannot be {shown}: {error}" if wanted is None else f"must be {wanted}, not {shown}"
+    return f"{called.format(place)} {must}"
+
+
+def _reached(path: str, shape: kinds.Type, value: Any) -> tuple[int, kinds.Type, Any]:
+    """How far a path of msgspec's leads by steps that are named, what belongs there and what is there."""
+    end = 0
+    while (step := _STEP.match(path, end)) and (inner := _inner(plain(shape), value, step)) is not None:
+        shape, value, end = inner, value[step[1] or int(step[2])], step.end()
+    return end, shape, value
+
+
+def _inner(shape: kinds.Type, value: Any, step: re.Match[str]) -> kinds.Type | None:
+    """What belongs one step further in; None where the type alone does not say it."""
+    match shape, value:
+        case kinds.StructType(), dict():
+            return next(field.type for field in shape.fields if field.encode_name == step[1])
+        case kinds.CollectionType(), list() | tuple():
+            return shape.item_type
+        case kinds.TupleType(), list() | tuple():
+            return shape.item_types[int(step[2])]
+        case _:
+            return None
 
 
 def plain(shape: kinds.Type) -> kinds.Type:
@@ -59,13 +86,8 @@ def choices(shape: kinds.Type) -> list[str]:
     return [str(value) for value in shape.values] if isinstance(shape, kinds.LiteralType) else []
 
 
-def _must(shape: kinds.Type, value: Any, said: str) -> str:
-    wanted, found = _wanted(shape) if _OF_TYPE.match(said) else None, reprlib.repr(value)
-    return f"cannot be {found}: {said}" if wanted is None else f"must be {wanted}, not {found}"
-
-
 def _wanted(shape: kinds.Type, *, many: bool = False) -> str | None:
-    """What fits, one or `many` of it; None for what has fields of its own, of which an error says more."""
+    """What fits, one or `many` of it; None for what has no plain name."""
     shape = plain(shape)
     match shape:
         case kinds.LiteralType():

@@ -157,7 +157,7 @@ def _scripted(name: str, cls: type[Scripted], game: AnyGame, params: dict[str, A
 
 def _typed(cls: type[Scripted], param: str, value: Any) -> Any:
     """A parameter of the type that `__init__` declares; `ValueError` names it."""
-    return fit(value, get_type_hints(cls.__init__).get(param, Any), f"parameter {param} of the player")
+    return fit(value, get_type_hints(cls.__init__).get(param, Any), param, "parameter {} of the player")
 
 
 def _model_settings(name: str) -> dict[str, Any]:
