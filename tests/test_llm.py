@@ -80,6 +80,8 @@ def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
     [
         ("llm:", "the name of a model"),
         ("llm", "unknown player 'llm'.* llm:MODEL"),
+        ("lm:x", "unknown player 'lm' .* A language model is named llm:MODEL"),
+        ("fiar:0.2", "unknown player 'fiar' .* llm:MODEL"),
         ("llm:x,temprature=1", "no parameter 'temprature': did you mean temperature"),
         ("llm:x,temperature=hot", "parameter temperature of a model player must be a number, not 'hot'"),
         ("llm:x,temperature=3", "temperature .* from 0 to 2, not 3.0"),

@@ -132,13 +132,13 @@ def player(
             raise ValueError(f"model is given twice: {name!r} names the model already")
         return model_player({**_model_settings(name), **params}, game, models=models, match=match, draws=draws)
     name, _, tail = name.partition(":")
-    params = {**settings(tail), **params}
     known = players(game)
     if name not in known:
-        more = " A language model is named llm:MODEL." if name.startswith("llm") else ""
+        as_model = name.startswith("llm") or (tail and "=" not in tail)
+        more = " A language model is named llm:MODEL." if as_model else ""
         raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {catalog.near(name, known)}{more}")
     seeded = {} if draws is None else {"seed": draws}
-    return _scripted(name, known[name], game, {**seeded, **params})
+    return _scripted(name, known[name], game, {**seeded, **settings(tail), **params})
 
 
 def _scripted(name: str, cls: type[Scripted], game: AnyGame, params: dict[str, Any]) -> Scripted:
