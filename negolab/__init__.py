@@ -1,25 +1,22 @@
 """negolab: a research workbench for negotiation games between people, language models and scripted strategies.
 
->>> import negolab as nl
->>> match = nl.Match(nl.load("trading"), seed=7)
+Example:
+    >>> import negolab as nl
+    >>> match = nl.Match(nl.load("trading"), seed=7)
+    >>> match.pending().keys()
+    dict_keys(['A'])
 """
 
-from typing import TYPE_CHECKING
-
-from negolab.batch import batch, run
-from negolab.catalog import load
+from negolab._internal.version import __version__
+from negolab.catalog import list_games, load
 from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
 from negolab.match import Match
-from negolab.play import aplay, play
-from negolab.players.player import Scripted, player, players
+from negolab.players.lookup import list_players, player
+from negolab.protocols import Scripted
 from negolab.record import Record, states
+from negolab.runs.batch import batch, run
+from negolab.runs.driver import aplay, play
 from negolab.store import Store, read
-from negolab.version import __version__
-
-if TYPE_CHECKING:
-    from negolab.catalog import games
-else:
-    from negolab import games
 
 __all__ = [
     "Ask",
@@ -36,14 +33,19 @@ __all__ = [
     "__version__",
     "aplay",
     "batch",
-    "games",
+    "list_games",
+    "list_players",
     "load",
     "observe",
     "other",
     "play",
     "player",
-    "players",
     "read",
     "run",
     "states",
 ]
+
+
+def __dir__() -> list[str]:
+    # Completion offers the public names only, not submodules that happen to be imported.
+    return __all__

@@ -1,4 +1,4 @@
-"""`python -m negolab`."""
+"""Entry point of `python -m negolab`."""
 
 from negolab.cli import main
 

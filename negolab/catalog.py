@@ -1,102 +1,123 @@
-"""Which games there are, found by the name of their module: no registry, no decorator, no edit elsewhere."""
+"""Games found by the name of their module, without a registry: loading, construction and decoding of stored ones."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any, get_args
 
 import msgspec
 
-from negolab.fitting import misfit
-from negolab.game import Game, Observation, State, frozen
+from negolab._internal.validation import explain_validation_error, suggest
+from negolab.game import Game, Observation, Seat, State, freeze
 
 AnyGame = Game[Any, Any, Any]
-_OURS = "negolab.games."
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """The tail of an error message about an unknown name: the near ones, else all."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}."
+_PACKAGE = "negolab.games."
 
 
 @cache
-def names() -> tuple[str, ...]:
-    """The ids of our own games."""
+def game_names() -> tuple[str, ...]:
+    """Return the names of negolab's own games."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")])))
 
 
-def games() -> dict[str, tuple[str, ...]]:
-    """Every game of negolab with its presets, the default first."""
-    return {name: tuple(presets(module(name))) for name in names()}
+def list_games() -> dict[str, tuple[str, ...]]:
+    """List negolab's games with their presets.
 
+    Returns:
+        Names of presets by name of the game, the default preset first.
 
-def module(name: str) -> ModuleType:
-    """The module of a game: an id or alias of ours, a dotted module path, or a path ending in `.py`.
-
-    Importing a module runs its code: call it only with names that the user typed, never with one from a record.
+    Example:
+        >>> list_games()["trading"]
+        ('seed', 'tolerant', 'textarena-0.7.4')
     """
-    if name in names():
-        return importlib.import_module(_OURS + name)
+    return {name: tuple(presets(game_module(name))) for name in game_names()}
+
+
+def game_module(name: str) -> ModuleType:
+    """Import the module of a game: the name or alias of one of ours, a dotted module path, or a path ending in `.py`.
+
+    Importing runs the module's code: call it only with a name that the user typed, never with one from a record.
+    """
+    if name in game_names():
+        return importlib.import_module(_PACKAGE + name)
     if name.endswith(".py"):
-        return _from_file(Path(name))
-    for ours in names():
-        found = importlib.import_module(_OURS + ours)
-        if name in getattr(found, "ALIASES", ()):
-            return found
+        return _load_file(Path(name))
+    for ours in game_names():
+        package = importlib.import_module(_PACKAGE + ours)
+        if name in getattr(package, "ALIASES", ()):
+            return package
     try:
         return importlib.import_module(name)
     except (ImportError, ValueError, TypeError):
-        raise ValueError(f"unknown game {name!r}: {near(name, names())}") from None
+        raise ValueError(f"unknown game {name!r}: {suggest(name, game_names())}") from None
 
 
-def _from_file(path: Path) -> ModuleType:
+def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ValueError(f"no game module at {path}")
     name = path.stem
-    known = sys.modules.get(name)
-    if known is not None:
-        if Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
-            return known
+    imported = sys.modules.get(name)
+    if imported is not None:
+        if Path(getattr(imported, "__file__", None) or "").resolve() == path.resolve():
+            return imported
         raise ValueError(f"{path} cannot be loaded: another module is called {name!r}; rename the file")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[name] = loaded
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     try:
-        spec.loader.exec_module(loaded)
+        spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
         raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
-    return loaded
+    return module
 
 
-def presets(found: ModuleType) -> dict[str, dict[str, Any]]:
-    """Name -> changes of parameters; a module without PRESETS has the one preset `default`."""
-    named = getattr(found, "PRESETS", None) or {"default": {}}
-    if not (isinstance(named, dict) and all(isinstance(changes, dict) for changes in named.values())):
-        raise ValueError(f"PRESETS of {found.__name__} must map names to changes of parameters")
-    return named
+def part(game: str, name: str) -> ModuleType | None:
+    """Import a submodule of one of our games at first use: `players`, `form`, `measures` or `front`.
+
+    None if the game has no such submodule or is not ours. Games do not import these, so that a participant's process
+    loads the rules only.
+    """
+    path = f"{_PACKAGE}{game}.{name}"
+    if game not in game_names() or importlib.util.find_spec(path) is None:
+        return None
+    return importlib.import_module(path)
 
 
-def game_class(found: ModuleType, name: str | None = None) -> type[AnyGame]:
-    """The one `Game` subclass that a module defines, or the one called `name`."""
-    home = found.__name__
+def text_front(game: AnyGame, seat: Seat) -> Callable[[Sequence[Any]], list[str]] | None:
+    """Return the game's fixed texts for a seat as a function of a match's events; None if it has none for that seat.
+
+    What the function returns is safe to show to the seat.
+    """
+    module: Any = part(game_id(game), "front")
+    return partial(module.texts, game) if module is not None and seat == module.SEAT else None
+
+
+def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
+    """Return changes of parameters by name of the preset; a module without PRESETS has the one preset `default`."""
+    by_name = getattr(module, "PRESETS", None) or {"default": {}}
+    if not (isinstance(by_name, dict) and all(isinstance(changes, dict) for changes in by_name.values())):
+        raise ValueError(f"PRESETS of {module.__name__} must map names to changes of parameters")
+    return by_name
+
+
+def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
+    """Return the one `Game` subclass that a module defines, or the one called `name`."""
+    home = module.__name__
     classes = [
         c
-        for c in vars(found).values()
+        for c in vars(module).values()
         if isinstance(c, type)
         and issubclass(c, Game)
         and c is not Game
@@ -110,83 +131,115 @@ def game_class(found: ModuleType, name: str | None = None) -> type[AnyGame]:
 
 
 def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **params: Any) -> AnyGame:
-    """A game by id, alias or module path, or a `Game` instance, with a preset and changes of single parameters.
+    """Load a game with a preset and changes of single parameters.
 
-    >>> load("split", preset="trust-and-split", rounds=5)
+    Args:
+        game: The name or alias of one of negolab's games, a dotted module path, a path ending in `.py`, or a `Game`
+            instance. A module that is named is imported, which runs its code.
+        preset: Name of a preset; None: the default one. Not for an instance.
+        **params: Parameters that differ from the preset's. Lists become tuples.
+
+    Returns:
+        The game. Its `preset` is the preset's name; None if a parameter was changed that is not in the module's
+        `FREE`, where there is one.
+
+    Raises:
+        ValueError: The game, preset or parameter is unknown, or a value is invalid; suggests similar names.
+
+    Example:
+        >>> game = load("split", preset="trust-and-split", rounds=5)
+        >>> game.rounds, game.preset
+        (5, 'trust-and-split')
     """
     if isinstance(game, os.PathLike):
         game = os.fspath(game)
     if isinstance(game, Game):
         if preset is not None:
             raise ValueError("a Game instance has its parameters already: load its module to choose a preset")
-        return convert(type(game), {**parameters(game), "preset": game.preset, **params}) if params else game
+        return make_game(type(game), {**parameters(game), "preset": game.preset, **params}) if params else game
     if not (game and type(game) is str):
         raise ValueError(f"a game is a name, a module or a Game, not {game!r}")
-    found = module(game)
-    known = presets(found)
+    module = game_module(game)
+    known = presets(module)
     if "preset" in params or "game" in params:
         raise ValueError("preset and game are no parameters")
     preset = next(iter(known)) if preset is None else preset
     if preset not in known:
-        raise ValueError(f"unknown preset {preset!r} of {game}: {near(preset, known)}")
-    free = getattr(found, "FREE", params)
+        raise ValueError(f"unknown preset {preset!r} of {game}: {suggest(preset, known)}")
+    free = getattr(module, "FREE", params)
     name = (
         preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
     )
-    return convert(game_class(found), {**known[preset], **params, "preset": name})
+    return make_game(game_class(module), {**known[preset], **params, "preset": name})
 
 
-def convert(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
-    """Typed construction: lists become tuples, and a parameter that is unknown or ill-typed is named."""
+def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
+    """Construct a game from plain data; `ValueError` names a parameter that is unknown or has the wrong type."""
     fields = cls.__struct_fields__
     for name in params:
         if name not in fields:
-            raise ValueError(f"unknown parameter {name!r}: {near(name, [f for f in fields if f != 'preset'])}")
+            raise ValueError(f"unknown parameter {name!r}: {suggest(name, [f for f in fields if f != 'preset'])}")
     try:
         return msgspec.convert(params, type=cls)
     except msgspec.ValidationError as error:
-        raise ValueError(misfit(error, cls, params)) from None
+        raise ValueError(explain_validation_error(error, cls, params)) from None
 
 
 def parameters(game: AnyGame) -> dict[str, Any]:
-    """All parameters of a game but the preset's name, as plain data."""
+    """Return all parameters of a game but the preset's name, as plain data."""
     plain: dict[str, Any] = msgspec.to_builtins(game)
     del plain["preset"]
     return plain
 
 
-def home(game: AnyGame) -> ModuleType:
-    """The module a game belongs to, with its PRESETS and, for a researcher's own game, its PLAYERS."""
-    found = game_id(game)
-    return sys.modules[found.partition(":")[0]] if ":" in found else module(found)
+def module_of(game: AnyGame) -> ModuleType:
+    """Return the module a game belongs to, with its PRESETS and, for a researcher's own game, its PLAYERS."""
+    name = game_id(game)
+    return sys.modules[name.partition(":")[0]] if ":" in name else game_module(name)
 
 
 def game_id(game: AnyGame) -> str:
-    """The name a record keeps: our own id, or `module:Class`."""
+    """Return the name that records keep: that of one of our games, or `module:Class`."""
     home = type(game).__module__
-    if home.startswith(_OURS):
-        return home[len(_OURS) :].split(".")[0]
+    if home.startswith(_PACKAGE):
+        return home[len(_PACKAGE) :].split(".")[0]
     return f"{home}:{type(game).__name__}"
 
 
-def known_class(game: str) -> type[AnyGame]:
-    """The class a record's game id names. A game that is not ours must have been imported before: reading a
-    record never imports what it names."""
+def describe(game: AnyGame) -> str:
+    """Name a game and its preset, such as `bargaining, preset 'exact'`."""
+    return f"{game_id(game)}, preset {game.preset!r}" if game.preset else game_id(game)
+
+
+def imported_class(game: str) -> type[AnyGame]:
+    """Return the class that a record's game id names. Reading a record never imports what it names: a game that is not
+    ours must have been imported before."""
     home, _, name = game.partition(":")
     if not name:
-        if home not in names():
-            raise ValueError(f"unknown game {home!r}: {near(home, names())}")
-        return game_class(module(home))
-    found = sys.modules.get(home)
-    cls = getattr(found, name, None)
+        if home not in game_names():
+            raise ValueError(f"unknown game {home!r}: {suggest(home, game_names())}")
+        return game_class(game_module(home))
+    cls = getattr(sys.modules.get(home), name, None)
     if not (isinstance(cls, type) and issubclass(cls, Game) and cls is not Game):
         raise ValueError(f"the game {game!r} is not loaded: nl.load its module first (--module FILE.py)")
     return cls
 
 
+def stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> AnyGame:
+    """Construct a game from stored parameters, adding its `legacy_defaults` for parameters that came later."""
+    cls = imported_class(game)
+    return make_game(cls, {**cls.legacy_defaults, **params, "preset": preset})
+
+
+def with_legacy_defaults(game: AnyGame, params: Collection[str]) -> AnyGame:
+    """Give a new game the `legacy_defaults` of parameters that are not in `params`, the names of the stored ones."""
+    missing = {name: value for name, value in game.legacy_defaults.items() if name not in params}
+    return msgspec.structs.replace(game, **missing) if missing else game
+
+
 @cache
 def state_type(cls: type[AnyGame]) -> Any:
-    """The type `State[Public, Private]` of a game, with its `Hidden`, for reading records."""
+    """Return the struct type of a game's states, with its `Public`, `Private` and `Hidden`, for decoding records."""
     for base in getattr(cls, "__orig_bases__", ()):
         args = get_args(base)
         if len(args) == 3:
@@ -197,24 +250,24 @@ def state_type(cls: type[AnyGame]) -> Any:
     raise ValueError(f"{cls.__name__} must subclass Game[Public, Private, Action] with its three types")
 
 
-def read_seen(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:
-    """What a seat sees, from its plain form; `ValueError` names the field that does not fit."""
+def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:
+    """Convert a plain observation to a typed one; `ValueError` names the invalid field."""
     public, private = (field.type for field in msgspec.structs.fields(state_type(cls))[:2])
     try:
         shown = msgspec.convert(plain["public"], type=public)
         own = msgspec.convert(plain["private"], type=get_args(private)[1])
     except msgspec.ValidationError as error:
         raise ValueError(f"what is seen does not fit {cls.__name__}: {error}") from None
-    return Observation(plain["seat"], frozen(shown), frozen(own))
+    return Observation(plain["seat"], freeze(shown), freeze(own))
 
 
-def read_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
-    """A start from its plain form; `ValueError` names the field that does not fit."""
+def decode_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
+    """Convert a plain initial state to a typed one; `ValueError` names the invalid field."""
     try:
-        found = msgspec.convert(plain, type=state_type(cls))
+        state = msgspec.convert(plain, type=state_type(cls))
     except msgspec.ValidationError as error:
         raise ValueError(f"the start does not fit {cls.__name__}: {error}") from None
-    if set(found.private) != {"A", "B"}:
-        raise ValueError(f"the start must hold what A and B know, not {sorted(found.private)}")
-    private = {seat: frozen(own) for seat, own in found.private.items()}
-    return State(frozen(found.public), private, None if cls.Hidden is NoneType else found.hidden)
+    if set(state.private) != {"A", "B"}:
+        raise ValueError(f"the start must hold what A and B know, not {sorted(state.private)}")
+    private = {seat: freeze(own) for seat, own in state.private.items()}
+    return State(freeze(state.public), private, None if cls.Hidden is NoneType else state.hidden)

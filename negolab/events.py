@@ -1,4 +1,4 @@
-"""What can happen in a match: six kinds of event for every game, and nothing derived beside them."""
+"""The six kinds of event of a match, the same for every game. Nothing derived is stored beside them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from negolab.game import End, Invalid, Reply, Seat
 
 
 class Dealt(msgspec.Struct, frozen=True, gc=False, tag="dealt"):
-    """All chance is drawn; `state` is the start, everything included."""
+    """The match began; `state` is the full initial state, all chance included."""
 
     state: Any
 
 
 class Replied(msgspec.Struct, frozen=True, gc=False, tag="replied"):
-    """A seat's words as they came, legal or not."""
+    """A seat replied; the text is stored as it came, legal or not."""
 
     seat: Seat
     reply: Reply
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="rejected"):
-    """The words before it, or an answer that never became words (`said`, if anything came), were no legal action."""
+    """A reply was not a legal action: the one recorded before, or (`wordless`) one without text, as a time-out; then
+    `said` is the raw answer, if there was any."""
 
     seat: Seat
     invalid: Invalid
@@ -32,19 +33,19 @@ class Rejected(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="r
 
 
 class Stepped(msgspec.Struct, frozen=True, gc=False, tag="stepped"):
-    """The waiting actions of these seats were played at once; replay parses their words again."""
+    """The actions of these seats were played at once; replay parses their texts again."""
 
     seats: tuple[Seat, ...]
 
 
 class Forfeited(msgspec.Struct, frozen=True, gc=False, tag="forfeited"):
-    """A seat's allowance was used up and the game's `forfeit` was called."""
+    """A seat used up its retries and the game's `forfeit` was called."""
 
     seat: Seat
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ended"):
-    """The match is over. `reason` is set when the engine stopped it rather than the rules."""
+    """The match is over; `reason` is set when it was aborted from outside the rules."""
 
     end: End
     payoffs: dict[Seat, int | float | None]

@@ -1,7 +1,7 @@
-"""What a game is: frozen values, pure rules, and no way to show a secret.
+"""The base class of games and the values they exchange: states, observations, actions' verdicts and outcomes.
 
 A game subclasses `Game[Public, Private, Action]`; its fields are its parameters and nothing else. Everything that is
-true at one moment is a `State`, filed by who may see it; a seat is only ever given `observe(state, seat)`.
+true at one moment is a `State`, split by who may see it; a seat is only ever given `observe(state, seat)`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 
 import msgspec
 
+from negolab.money import format_cents
+
 Seat = Literal["A", "B"]
 SEATS: tuple[Seat, Seat] = ("A", "B")
 
 End = Literal["AGREED", "NO_DEAL", "OUT_OF_TIME", "FORFEIT", "ABORTED"]
-Kind = Literal["format", "rule", "time"]
+InvalidKind = Literal["format", "rule", "time"]
 
 Public = TypeVar("Public")
 Private = TypeVar("Private")
@@ -26,13 +28,21 @@ Value = TypeVar("Value")
 
 
 def other(seat: Seat) -> Seat:
-    """The seat across the table."""
+    """Return the opposite seat.
+
+    Args:
+        seat: "A" or "B".
+
+    Example:
+        >>> other("A")
+        'B'
+    """
     return "B" if seat == "A" else "A"
 
 
 class FrozenDict(dict[Key, Value]):
-    """A mapping that nobody can change. What a player is shown must not be a way into the state, so mappings in
-    `Public` and `Private` are of this kind; equality, order and JSON are those of a dict."""
+    """An immutable dict. Mappings in `Public` and `Private` must be of this kind: a player must not be able to change
+    the state through what it is shown. Equality, order and JSON are those of a dict."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("what a seat sees cannot be changed")
@@ -41,20 +51,26 @@ class FrozenDict(dict[Key, Value]):
     clear = pop = popitem = setdefault = update = _refuse
 
 
-def frozen(value: Any) -> Any:
-    """The same value with every mapping in it a `FrozenDict` and every list a tuple."""
+def freeze(value: Any) -> Any:
+    """Copy a value with every mapping in it as a `FrozenDict` and every list as a tuple."""
     if isinstance(value, msgspec.Struct):
-        fields = {name: frozen(getattr(value, name)) for name in value.__struct_fields__}
+        fields = {name: freeze(getattr(value, name)) for name in value.__struct_fields__}
         return type(value)(**fields)
     if isinstance(value, dict):
-        return FrozenDict({key: frozen(inner) for key, inner in value.items()})
+        return FrozenDict({key: freeze(inner) for key, inner in value.items()})
     if isinstance(value, list | tuple):
-        return tuple(frozen(inner) for inner in value)
+        return tuple(freeze(inner) for inner in value)
     return value
 
 
 class State(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
-    """Everything true: `public` for both, `private[seat]` for that seat, `hidden` for nobody yet."""
+    """The full state of a match, split by visibility.
+
+    Args:
+        public: Visible to both seats.
+        private: Visible to the seat it is filed under.
+        hidden: Visible to neither seat, such as chance that is drawn but not yet revealed.
+    """
 
     public: Public
     private: dict[Seat, Private]
@@ -62,7 +78,13 @@ class State(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
 
 
 class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
-    """All that one seat may see; the only thing a player is ever given of a state."""
+    """Everything that one seat may see; the only part of a state that a player is ever given.
+
+    Args:
+        seat: The seat that sees it.
+        public: The state's public part.
+        private: The seat's own private part.
+    """
 
     seat: Seat
     public: Public
@@ -70,15 +92,27 @@ class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=Fals
 
 
 class Invalid(msgspec.Struct, frozen=True, gc=False):
-    """A reply that is not a legal action. `reason` speaks to its author and uses only what the author can see."""
+    """A reply that is not a legal action.
+
+    Args:
+        codes: Codes of the faults, as the game's specification names them; at least one.
+        reason: An explanation for the reply's author, built only from what the author can see.
+        kind: "format" (cannot be read), "rule" (not legal now) or "time" (too late).
+    """
 
     codes: tuple[str, ...]
     reason: str
-    kind: Kind = "format"
+    kind: InvalidKind = "format"
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """How a match ended, apart from what it paid (None: nothing is paid or imputed)."""
+    """The end of a match and its payoffs.
+
+    Args:
+        end: "AGREED", "NO_DEAL", "OUT_OF_TIME", "FORFEIT" or "ABORTED".
+        payoffs: Payoff of each seat in the game's `unit`; None: nothing is paid or imputed.
+        details: The game's own measures, see `Game.details`.
+    """
 
     end: End
     payoffs: dict[Seat, int | float | None]
@@ -86,10 +120,20 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A player's words and how they came. Times are seconds since the epoch, `cost` is in US dollars.
+    """A player's text with data about how it was produced.
 
-    Of a language model also: `asked`, what it was told last before it answered; `raw`, its own text where `text` is
-    not; `usage`, what the answer took (see `negolab.players.endpoint.call.Answer`).
+    Args:
+        text: The words that the game reads.
+        via: Input channel, such as "model", "button" or "text".
+        asked_at: Time of the request in seconds since the epoch.
+        answered_at: Time of the answer in seconds since the epoch.
+        model: Name of the language model, as the endpoint reports it.
+        reasoning: The model's reasoning text.
+        usage: Tokens and attempts of the answer, see `negolab.llm.endpoint.call.Answer`.
+        cost: Cost of the answer in US dollars.
+        request_id: The endpoint's id of the request.
+        asked: The last message that the model was sent before it answered.
+        raw: The model's own text, where `text` is derived from it.
     """
 
     text: str
@@ -106,14 +150,20 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
-    """A player's answer that never became words of the game: what came, and what is wrong with it."""
+    """An answer that could not be turned into text of the game, with the reason."""
 
     reply: Reply
     invalid: Invalid
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):
-    """What a seat is asked: its observation, its rejections since it last acted, and how many more it may make."""
+    """A request to a seat for its next reply.
+
+    Args:
+        seen: The seat's observation.
+        rejected: Its rejected replies since it last acted, oldest first.
+        retries_left: How many more invalid replies it may make before it forfeits; None: no limit.
+    """
 
     seen: Observation[Any, Any]
     rejected: tuple[Invalid, ...] = ()
@@ -121,12 +171,27 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
 
 
 def observe(state: State[Public, Private], seat: Seat) -> Observation[Public, Private]:
-    """What `seat` may see. A function of the engine, so that no game can show more."""
+    """Return what `seat` may see of `state`. Games cannot override this, so none can show more.
+
+    Args:
+        state: The full state of a match.
+        seat: "A" or "B".
+
+    Returns:
+        The public part and the seat's own private part.
+    """
     return Observation(seat, state.public, state.private[seat])
 
 
 class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_only=True):
-    """Parameters and pure rules. Bad parameters raise `ValueError` at construction, naming parameter and value."""
+    """Base class of games: the fields are the parameters, the methods are pure rules.
+
+    A subclass writes the eight methods from `deal` to `prompt`; the others have defaults. Its type arguments are the
+    types of the public state, of a seat's private state and of an action, all frozen.
+
+    Raises:
+        ValueError: A parameter is invalid; the message names the parameter and its value.
+    """
 
     preset: str | None = None
     """Name of the preset these parameters came from; never told to a seat."""
@@ -135,117 +200,143 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     """True if an unfinished match has payoffs: what was earned so far."""
 
     unit: ClassVar[str] = "points"
-    """What a payoff is counted in."""
+    """Unit of a payoff; see `display_unit` for the unit in which people read it."""
 
     stake_unit: ClassVar[str | None] = None
-    """What `stakes` and `frontier` are counted in, where it is not `unit`."""
+    """Unit of `stakes` and `frontier`, where it is not `unit`."""
 
     measure_units: ClassVar[Mapping[str, str]] = {}
-    """What entries of `details` are counted in, by their names; counts, shares and words have none."""
+    """Units of entries of `details`, by name; counts, shares and words have none."""
 
     divisible: ClassVar[bool] = False
-    """True if the points of `frontier` are corners of one line, False if they stand alone."""
+    """True if every point on the line through the points of `frontier` can be reached, False if only the points can."""
+
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {}
+    """Values of parameters that were added later, for stored games that lack them: how games behaved before."""
 
     Hidden: ClassVar[Any] = type(None)
     """Type of `State.hidden`, so that records can be read back."""
 
-    # What a small game writes.
+    # Methods that every game writes.
 
     def deal(self, rng: random.Random) -> State[Public, Private]:
-        """Draw all chance of the match, once, from `rng`, and return the start."""
+        """Draw all chance of the match from `rng` and return the initial state."""
         raise NotImplementedError
 
     def turn(self, public: Public) -> tuple[Seat, ...]:
-        """Who is asked now: () = over, one seat = alternate, two = at once."""
+        """Return the seats on turn: () when the match is over, both seats for simultaneous moves."""
         raise NotImplementedError
 
     def parse(self, text: str, seen: Observation[Public, Private]) -> Action | Invalid:
-        """Read a reply. Legality is decided from what the author can see alone; never raises for a string."""
+        """Parse a reply into an action, or an `Invalid` that explains the fault to its author.
+
+        Legality must be decided from `seen` alone. Never raises for a string.
+        """
         raise NotImplementedError
 
     def say(self, action: Action) -> str:
-        """The inverse of `parse`: `parse(say(a), seen) == a`."""
+        """Write an action as text, the inverse of `parse`: `parse(say(action), seen) == action`."""
         raise NotImplementedError
 
     def options(self, seen: Observation[Public, Private]) -> tuple[Action, ...]:
-        """All legal actions or a fair sample, in a fixed order; () for a seat that is not on turn."""
+        """Return all legal actions or a fair sample, in a fixed order; () for a seat that is not on turn."""
         raise NotImplementedError
 
     def step(self, state: State[Public, Private], actions: Mapping[Seat, Action]) -> State[Public, Private]:
-        """A new state; `ValueError` for an action that is not legal."""
+        """Return the state after the actions of all seats on turn.
+
+        Raises:
+            ValueError: An action is not legal in `state`.
+        """
         raise NotImplementedError
 
     def outcome(self, state: State[Public, Private]) -> Outcome:
-        """How it ended and what it paid, cheaply; a state that is not over gives ABORTED."""
+        """Return the end and the payoffs without `details`; "ABORTED" for a state that is not over."""
         raise NotImplementedError
 
     def prompt(self, seen: Observation[Public, Private], since: Observation[Public, Private] | None) -> str:
-        """What the seat must read: everything (`since` None), or what became visible after it and what is due now."""
+        """Return the text that the seat must read before it replies.
+
+        Args:
+            seen: The seat's observation.
+            since: The last observation it answered; the text then holds only what is new and what is due now.
+                None: the text is complete by itself.
+        """
         raise NotImplementedError
 
-    # What has a default.
+    # Methods with a default.
 
     def secrets(self, seat: Seat) -> tuple[str, ...]:
-        """Names of the parameters that `seat` may not know; `told` sets them to None, so checks must skip None."""
+        """Return the parameters that `seat` may not know; `told` sets them to None, which checks must allow."""
         return ()
 
     def details(self, state: State[Public, Private]) -> dict[str, Any]:
-        """Measures of a match for `Outcome.details`: plain data, computed only when asked for."""
+        """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
         return {}
 
-    def paid(self, payoff: int | float | None) -> str:
-        """A payoff in words, with its unit."""
+    def format_payoff(self, payoff: int | float | None) -> str:
+        """Write a payoff with its unit as people read it, such as `$52.50` or `12 points`."""
         if payoff is None:
             return "nothing"
+        if self.unit == "cents":
+            return format_cents(payoff)
         return f"{payoff if isinstance(payoff, int) else round(payoff, 2):g} {self.unit}"
 
     def retries(self, seat: Seat) -> int | None:
-        """Invalid replies in a row before `forfeit` is called; 0 = each one calls it, None = ask for ever."""
+        """Return how many invalid replies in a row a seat may make before `forfeit` is called; None: no limit."""
         return 2
 
     def forfeit(self, state: State[Public, Private], seat: Seat, invalid: Invalid) -> State[Public, Private] | None:
-        """What then happens: a new state, or None: the match ends as FORFEIT, `seat` gets 0 and the other seat
-        what `disagreement` pays it."""
+        """Return the state after `seat` used up its retries, such as one with a fallback move.
+
+        None ends the match as "FORFEIT": `seat` is paid 0 and the other seat what `disagreement` says.
+        """
         return None
 
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
-        """The disagreement point: what each seat is paid without a deal."""
+        """Return the disagreement point: the payoffs without a deal."""
         return {"A": 0, "B": 0}
 
     def stakes(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-        """For the experimenter: what the match would pay if each proposal in `action`, which `seat` may play in
-        `state`, were accepted. One entry per proposal, in order; () where nothing is proposed."""
+        """Return the payoffs if each proposal in `action` were accepted, in order; () where nothing is proposed.
+
+        For the experimenter: uses the full state. `action` must be legal for `seat` in `state`.
+        """
         return ()
 
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
-        """For the experimenter: the Pareto frontier of what agreements can pay (A, B), by rising A; () where it is not
-        known. See `divisible`, and `theory.solutions` for points on it."""
+        """Return the Pareto frontier of the payoffs (A, B) of agreements, by rising A; () where it is not known.
+
+        For the experimenter: uses the full state. See `divisible`, and `theory.solutions` for points on the frontier.
+        """
         return ()
 
-    def possible(self, state: State[Public, Private]) -> float | None:
-        """For the experimenter: the most that both together can come to from a start, counted as `frontier` is; None
-        where it is not known."""
+    def max_joint_payoff(self, state: State[Public, Private]) -> float | None:
+        """Return the largest sum of both payoffs reachable from an initial state; None where it is not known.
+
+        For the experimenter: uses the full state. Counted in the unit of `frontier`.
+        """
         return max((a + b for a, b in self.frontier(state)), default=None)
 
     def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
-        """A seat's own facts for its table: label -> number, text, or a mapping of rows."""
+        """Return what a seat's table shows of its private state: label to number, text, or a mapping of rows."""
         plain: dict[str, Any] = msgspec.to_builtins(seen.private, enc_hook=sorted)
         return plain
 
     def bound(self) -> int | None:
-        """Most accepted replies in a match; None: no bound."""
+        """Return the largest number of accepted replies in a match; None: no bound."""
         return None
 
     def vary(self, state: State[Public, Private], seat: Seat, rng: random.Random) -> State[Public, Private] | None:
-        """The same start with only what `seat` alone knows redrawn (None: it knows nothing alone)."""
+        """Redraw only what `seat` alone knows, for the blindness law; None if it knows nothing alone."""
         return None
 
     def revealed(self, public: Public) -> bool:
-        """From here on the rules show what was private; the blindness law compares until then."""
+        """Return True once the rules have shown what was private; the blindness law compares until then."""
         return False
 
-    # What no game overrides.
+    # Not to be overridden.
 
     def told(self, seat: Seat) -> Self:
-        """The same game as `seat` may know it: no preset name, and None for every secret parameter."""
+        """Return the game as `seat` may know it: no preset name, and None for every secret parameter."""
         return msgspec.structs.replace(self, preset=None, **dict.fromkeys(self.secrets(seat)))

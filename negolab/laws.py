@@ -1,6 +1,6 @@
-"""What every game must obey, as functions of a game and a seed: they raise `AssertionError` in one sentence.
+"""Laws that every game must obey, as functions of a game and a seed that raise `AssertionError`.
 
-For tests and for authors of new games: run each over many seeds and all presets (hypothesis does it well).
+For tests and for authors of new games: run each over many seeds and all presets, for example with hypothesis.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, FrozenDict, Invalid, Observation, Seat, State, other
-from negolab.match import Match, differences
-from negolab.record import final, from_line
+from negolab.match import Match, replay_differences
+from negolab.record import final_state, parse_record
 
-LONGEST = 400
-"""Replies after which a playout of a game without bound stops."""
+MAX_REPLIES = 400
+"""Replies after which a playout of a game without a bound stops."""
 
 _JUNK = (
     "",
@@ -41,8 +41,8 @@ _JUNK = (
 )
 
 
-def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = LONGEST) -> Match:
-    """A match of random options, typed or in words, with a share of junk replies."""
+def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = MAX_REPLIES) -> Match:
+    """Play a match of random options, as actions or text, with a share of `junk` replies."""
     rng = random.Random(seed)
     match = Match(game, seed=seed)
     for _ in range(most):
@@ -51,14 +51,14 @@ def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = LONGEST)
             break
         seat = rng.choice(sorted(asks))
         if rng.random() < junk:
-            match.submit(seat, words(rng))
+            match.submit(seat, junk_text(rng))
         else:
             _move(match, seat, rng)
     return match
 
 
-def words(rng: random.Random) -> str:
-    """Text that means little to any game."""
+def junk_text(rng: random.Random) -> str:
+    """Draw text that means little to any game."""
     return "".join(rng.choice(_JUNK) for _ in range(rng.randint(0, 3)))
 
 
@@ -73,10 +73,10 @@ def _move(match: Match, seat: Seat, rng: random.Random) -> None:
 
 
 def positions(game: AnyGame, seed: int) -> Iterator[tuple[Match, Seat]]:
-    """A playout, at each moment before a seat answers."""
+    """Yield a playout before each reply, with the seat that replies next."""
     rng = random.Random(seed)
     match = Match(game, seed=seed)
-    for _ in range(LONGEST):
+    for _ in range(MAX_REPLIES):
         asks = match.pending()
         if not asks:
             break
@@ -92,12 +92,12 @@ def same_seed_same_deal(game: AnyGame, seed: int) -> None:
 
 
 def replay_equals_play(game: AnyGame, seed: int) -> None:
-    """A record that went to disk and back tells the same match."""
+    """A record that was written and read again replays to the same match."""
     match = playout(game, seed)
-    record = from_line(match.record().to_line())
+    record = parse_record(match.record().to_line())
     assert record.game == game, "the record's game is another one"
-    assert not (found := differences(record)), found[0]
-    assert final(record) == match.state, "the fold of the events is another state"
+    assert not (differences := replay_differences(record)), differences[0]
+    assert final_state(record) == match.state, "the fold of the events is another state"
     assert repr(record.outcome) == repr(match.outcome), "the outcome of the record is another one"
 
 
@@ -132,30 +132,30 @@ def rules_change_nothing_in_place(game: AnyGame, seed: int) -> None:
     rng = random.Random(seed)
     for match, seat in positions(game, seed):
         state = match.state
-        before = _frozen(state)
+        before = _fingerprint(state)
         told, seen = match.told(seat), match.seen(seat)
         options = told.options(seen)
         told.prompt(seen, None)
-        told.parse(words(rng), seen)
+        told.parse(junk_text(rng), seen)
         game.outcome(state)
         game.details(state)
         game.forfeit(state, seat, Invalid(("law",), "A law asks what a forfeit does.", "format"))
         Match(game, start=state).submit(seat, told.say(rng.choice(options)))
         if len(match.pending()) == 1 and len(game.turn(state.public)) == 1:
             game.step(state, {seat: rng.choice(options)})
-        assert _frozen(state) == before, "a state was changed in place"
+        assert _fingerprint(state) == before, "a state was changed in place"
 
 
 def nothing_shown_can_be_changed(game: AnyGame, seed: int) -> None:
     """Nothing that a player is given is a way to change the state: mappings are `FrozenDict`, sequences tuples."""
     for match, _ in positions(game, seed):
         for seat in SEATS:
-            found = _mutable(match.seen(seat)) or _mutable(match.told(seat))
-            assert found is None, f"seat {seat} is shown something it could change: {found!r:.200}"
+            mutable = _find_mutable(match.seen(seat)) or _find_mutable(match.told(seat))
+            assert mutable is None, f"seat {seat} is shown something it could change: {mutable!r:.200}"
 
 
-def _mutable(value: Any) -> Any:
-    """The first part of a value that could be changed in place; None if there is none."""
+def _find_mutable(value: Any) -> Any:
+    """Find the first part of a value that could be changed in place; None if there is none."""
     if isinstance(value, msgspec.Struct):
         if not value.__struct_config__.frozen:
             return value
@@ -166,7 +166,7 @@ def _mutable(value: Any) -> Any:
         parts = value
     else:
         return value if isinstance(value, dict | list | set | bytearray) else None
-    return next((found for part in parts if (found := _mutable(part)) is not None), None)
+    return next((mutable for part in parts if (mutable := _find_mutable(part)) is not None), None)
 
 
 def ends_within_bound(game: AnyGame, seed: int) -> None:
@@ -201,11 +201,11 @@ def any_text_is_read(game: AnyGame, seed: int, text: str) -> None:
 
 
 def a_seat_is_blind(game: AnyGame, seed: int, twin: AnyGame | None = None, seat: Seat | None = None) -> None:
-    """What `seat` gets does not depend on what only the other seat knows.
+    """Nothing that a seat is given depends on what only the other seat knows.
 
-    The same words are played from two starts that differ in the other seat's secret alone: a start and its `vary`, or,
-    with a `twin` (see `twins`), the deals of two games. Compared until the game's reveal: observations, prompts,
-    options and their order, reasons, `repr`, and `seen_by`.
+    The same texts are played from two initial states that differ in the other seat's secret alone: a state and its
+    `vary`, or, with a `twin` (see `twins`), the deals of two games. Compared until the game's reveal: observations,
+    prompts, options and their order, reasons, `repr`, and `seen_by`.
     """
     rng = random.Random(seed)
     for watcher in SEATS if seat is None else (seat,):
@@ -213,7 +213,7 @@ def a_seat_is_blind(game: AnyGame, seed: int, twin: AnyGame | None = None, seat:
         changed = game.vary(start, other(watcher), rng) if twin is None else twin.deal(random.Random(seed))
         if changed is not None:
             _unchanged_outside(start, changed, watcher)
-            _same_words(Match(game, start=start), Match(twin or game, start=changed), watcher, rng)
+            _compare_matches(Match(game, start=start), Match(twin or game, start=changed), watcher, rng)
 
 
 def _unchanged_outside(start: State[Any, Any], changed: State[Any, Any], watcher: Seat) -> None:
@@ -221,17 +221,17 @@ def _unchanged_outside(start: State[Any, Any], changed: State[Any, Any], watcher
     assert changed.private[watcher] == start.private[watcher], f"vary changed what seat {watcher} sees"
 
 
-def _same_words(left: Match, right: Match, watcher: Seat, rng: random.Random) -> None:
+def _compare_matches(left: Match, right: Match, watcher: Seat, rng: random.Random) -> None:
     pair = (left, right)
     last: tuple[Any, ...] | None = None
     since: tuple[Observation[Any, Any] | None, ...] = (None, None)
     for _ in range(60):
         if left.game.revealed(left.state.public) or right.game.revealed(right.state.public):
             break
-        _agree(*(_given(match, watcher, before) for match, before in zip(pair, since, strict=True)))
+        _assert_equal(*(_everything_shown(match, watcher, before) for match, before in zip(pair, since, strict=True)))
         since = (left.seen(watcher), right.seen(watcher))
         last = (left.record(), right.record())
-        if not _both_hear(left, right, watcher, rng):
+        if not _submit_to_both(left, right, watcher, rng):
             break
     if last is not None:
         a, b = (record.seen_by(watcher) for record in last)
@@ -239,8 +239,8 @@ def _same_words(left: Match, right: Match, watcher: Seat, rng: random.Random) ->
         assert repr(a) == repr(b), f"repr of seen_by({watcher}) differs"
 
 
-def _given(match: Match, seat: Seat, since: Observation[Any, Any] | None) -> dict[str, Any]:
-    """Everything a seat gets at this moment, by name."""
+def _everything_shown(match: Match, seat: Seat, since: Observation[Any, Any] | None) -> dict[str, Any]:
+    """Collect everything that a seat is given now, by name."""
     told, seen, ask = match.told(seat), match.seen(seat), match.pending().get(seat)
     options = told.options(seen)
     return {
@@ -258,19 +258,19 @@ def _given(match: Match, seat: Seat, since: Observation[Any, Any] | None) -> dic
     }
 
 
-def _agree(left: dict[str, Any], right: dict[str, Any]) -> None:
+def _assert_equal(left: dict[str, Any], right: dict[str, Any]) -> None:
     for name, value in left.items():
         assert value == right[name], f"{name} tells the other's secret: {value!r:.300} against {right[name]!r:.300}"
 
 
-def _both_hear(left: Match, right: Match, watcher: Seat, rng: random.Random) -> bool:
-    """Let one seat say the same in both; False if there is nothing to say that means the same in both."""
+def _submit_to_both(left: Match, right: Match, watcher: Seat, rng: random.Random) -> bool:
+    """Submit the same text for one seat in both matches; False if no text means the same in both."""
     asked = sorted(left.pending())
     assert asked == sorted(right.pending()), "who is asked tells the other's secret"
     if not asked:
         return False
     seat = rng.choice(asked)
-    text = words(rng) if rng.random() < 0.25 else _common_option(left, right, seat, rng)
+    text = junk_text(rng) if rng.random() < 0.25 else _common_option(left, right, seat, rng)
     if text is None:
         return False
     read = [match.told(seat).parse(text, match.seen(seat)) for match in (left, right)]
@@ -286,21 +286,21 @@ def _both_hear(left: Match, right: Match, watcher: Seat, rng: random.Random) -> 
 
 
 def _common_option(left: Match, right: Match, seat: Seat, rng: random.Random) -> str | None:
-    """Words that are legal in both: some are legal for one of the secrets only, and saying them gives it away."""
+    """Choose a text that is legal in both: one that is legal for one secret only would give it away."""
     said, also = ({m.told(seat).say(a): a for a in m.told(seat).options(m.seen(seat))} for m in (left, right))
     common = [text for text in said if text in also]
     return rng.choice(common) if common else None
 
 
 def twins(game: AnyGame, seeds: int = 16) -> list[tuple[AnyGame, AnyGame, Seat]]:
-    """Pairs of games that differ in a secret of one seat, as (game, twin, the seat that must not tell them apart).
+    """Find pairs of games that differ in a secret of one seat: (game, twin, the seat that must not tell them apart).
 
     Candidates are changes of single parameters and the presets of the same module. A pair counts if, for every seed
     tried, both deal the same observation to the seat, and for some seed a different state.
     """
     return [
         (game, twin, seat)
-        for twin in [*_changes(game), *_siblings(game)]
+        for twin in [*_changed_games(game), *_other_presets(game)]
         for seat in SEATS
         if _indistinguishable(game, twin, seat, seeds)
     ]
@@ -316,16 +316,16 @@ def _indistinguishable(game: AnyGame, twin: AnyGame, seat: Seat, seeds: int) -> 
     return differ
 
 
-def _siblings(game: AnyGame) -> Iterator[AnyGame]:
+def _other_presets(game: AnyGame) -> Iterator[AnyGame]:
     fields = type(game).__struct_fields__
-    for name, changes in catalog.presets(catalog.home(game)).items():
+    for name, changes in catalog.presets(catalog.module_of(game)).items():
         if name != game.preset and all(param in fields for param in changes):
-            yield catalog.convert(type(game), {**changes, "preset": name})
+            yield catalog.make_game(type(game), {**changes, "preset": name})
 
 
-def _changes(game: AnyGame) -> Iterator[AnyGame]:
+def _changed_games(game: AnyGame) -> Iterator[AnyGame]:
     for name in type(game).__struct_fields__:
-        for value in _near(getattr(game, name)):
+        for value in _other_values(getattr(game, name)):
             try:
                 changed = msgspec.structs.replace(game, **{name: value})
                 changed.deal(random.Random(0))
@@ -334,8 +334,8 @@ def _changes(game: AnyGame) -> Iterator[AnyGame]:
                 continue
 
 
-def _near(value: Any) -> list[Any]:
-    """A few other values of the same shape, far enough away that draws which use them come out differently."""
+def _other_values(value: Any) -> list[Any]:
+    """Vary a value, keeping its shape, far enough that draws which use it come out differently."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int | float):
@@ -345,7 +345,7 @@ def _near(value: Any) -> list[Any]:
     return []
 
 
-def _frozen(state: State[Any, Any]) -> tuple[bytes, str]:
+def _fingerprint(state: State[Any, Any]) -> tuple[bytes, str]:
     return msgspec.json.encode(state, enc_hook=sorted), repr(state)
 
 
@@ -362,4 +362,4 @@ LAWS: tuple[Law, ...] = (
     unfinished_pays_only_as_it_goes,
     a_seat_is_blind,
 )
-"""The laws of a game and a seed; `any_text_is_read` takes a text besides."""
+"""The laws that take a game and a seed; `any_text_is_read` also takes a text."""

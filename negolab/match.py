@@ -1,4 +1,4 @@
-"""A match: the one mutable thing in play. It does no I/O and asks nobody; drivers and widgets do."""
+"""A match between two seats: the only mutable object in play. It does no I/O; drivers and widgets do."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from numbers import Integral, Real
 from typing import Any, Self, get_args
 
 import msgspec
+from typing_extensions import override
 
 from negolab import catalog
+from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
-from negolab.game import SEATS, Ask, End, Game, Invalid, Kind, Observation, Outcome, Reply, Seat, State, other
-from negolab.record import Header, Record, start
-from negolab.version import __version__
+from negolab.game import SEATS, Ask, End, Game, Invalid, InvalidKind, Observation, Outcome, Reply, Seat, State, other
+from negolab.record import Header, Record, start_state
 
 
-def _check(game: Any, seed: Any, players: Any, id: Any) -> None:
-    """What a caller may get wrong, before anything is played that could not be written down."""
+def _validate(game: Any, seed: Any, players: Any, id: Any) -> None:
+    """Reject arguments that could not be recorded."""
     if not isinstance(game, Game):
         raise ValueError(f"a match needs a Game, such as nl.load('trading'), not {game!r:.80}")
     if seed is not None and type(seed) is not int:
@@ -35,12 +36,12 @@ def _check(game: Any, seed: Any, players: Any, id: Any) -> None:
 
 
 def new_id() -> str:
-    """128 random bits as hex digits."""
+    """Draw a match id: 128 random bits as hex digits."""
     return os.urandom(16).hex()
 
 
-def clean(text: str) -> str:
-    """The text with every lone surrogate replaced, so that it can be written as UTF-8."""
+def replace_surrogates(text: str) -> str:
+    """Replace every lone surrogate, so that the text can be written as UTF-8."""
     if type(text) is not str:
         text = str.__str__(text)
     if text.isascii():
@@ -53,9 +54,27 @@ def clean(text: str) -> str:
 
 
 class Match:
-    """One game between two seats: who is asked what, and what their replies do.
+    """One match of a game: which seats are asked, and what their replies do.
 
-    `seed` deals with `random.Random(seed)` (None: a seed is drawn and kept); `start` plays from an explicit state.
+    Args:
+        game: The game with its parameters.
+        seed: Seed of the deal, for `random.Random`; None draws one, kept as `seed`.
+        start: An initial state to play from instead of a deal.
+        players: Names of the players by seat, for the record's header.
+        id: Identifier of the match; None draws 128 random bits.
+        notes: Further facts for the record's header, as plain data.
+
+    Raises:
+        ValueError: An argument cannot be recorded.
+
+    Example:
+        >>> import negolab as nl
+        >>> match = nl.Match(nl.load("bargaining"), seed=7, id="demo")
+        >>> list(match.pending())
+        ['A']
+        >>> events = match.submit("A", "52.50")
+        >>> match
+        <Match 'demo' of bargaining, preset 'exact': turn of B>
     """
 
     def __init__(
@@ -68,7 +87,7 @@ class Match:
         id: str | None = None,
         notes: dict[str, Any] | None = None,
     ) -> None:
-        _check(game, seed, players, id)
+        _validate(game, seed, players, id)
         if start is None:
             seed = random.SystemRandom().getrandbits(48) if seed is None else seed
             start = game.deal(random.Random(seed))
@@ -83,34 +102,43 @@ class Match:
         self._told: dict[Seat, AnyGame] = {}
         self._created = time.time()
         self._seen: dict[Seat, Observation[Any, Any]] = {}
-        self._held: dict[Seat, Any] = {}
+        self._submitted: dict[Seat, Any] = {}
         self._rejected: dict[Seat, tuple[Invalid, ...]] = {}
         self._turn: tuple[Seat, ...] = ()
-        self._settle()
+        self._advance()
 
-    # Asking.
+    @override
+    def __repr__(self) -> str:
+        turn = " and ".join(seat for seat in self._turn if seat not in self._submitted)
+        status = f"turn of {turn}" if self.ended is None else self.ended.end
+        return f"<Match {self.id!r} of {catalog.describe(self.game)}: {status}>"
+
+    # Requests.
 
     def told(self, seat: Seat) -> AnyGame:
-        """The game as `seat` may know it."""
+        """Return the game as `seat` may know it."""
         told = self._told.get(seat)
         if told is None:
             told = self._told[seat] = self.game.told(seat)
         return told
 
     def seen(self, seat: Seat) -> Observation[Any, Any]:
-        """What `seat` sees now."""
+        """Return what `seat` sees now."""
         seen = self._seen.get(seat)
         if seen is None:
             seen = self._seen[seat] = Observation(seat, self.state.public, self.state.private[seat])
         return seen
 
     def pending(self) -> dict[Seat, Ask]:
-        """Who is asked what now; empty when the match is over."""
-        return {seat: self._ask(seat) for seat in self._turn if seat not in self._held}
+        """Return the open requests by seat; empty when the match is over.
+
+        In a simultaneous move a seat that has replied is no longer asked; its reply stays hidden from the other.
+        """
+        return {seat: self._ask(seat) for seat in self._turn if seat not in self._submitted}
 
     def asks(self, seat: Seat) -> bool:
-        """Whether `seat` is being asked now."""
-        return seat in self._turn and seat not in self._held
+        """Return True if `seat` is being asked now."""
+        return seat in self._turn and seat not in self._submitted
 
     def _ask(self, seat: Seat) -> Ask:
         rejected = self._rejected.get(seat, ())
@@ -119,30 +147,49 @@ class Match:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended, what it paid and the game's details; None while it runs."""
+        """The end, the payoffs and the game's details; None while the match runs."""
         ended = self.ended
         return None if ended is None else Outcome(ended.end, ended.payoffs, self.game.details(self.state))
 
-    # Answering.
+    # Replies.
 
     def submit(self, seat: Seat, reply: Reply | str) -> list[Event]:
-        """Hear a seat's words; the events they caused. `ValueError` if `seat` is not being asked."""
-        self._must_ask(seat)
-        reply = heard(reply)
+        """Submit a seat's reply and return the events it caused.
+
+        Args:
+            seat: The seat that replies; it must be pending.
+            reply: Its text, or a `Reply` with data about how it was produced.
+
+        Returns:
+            The new events: `Replied` first, then for example `Rejected` or `Stepped`.
+
+        Raises:
+            ValueError: `seat` is not being asked now.
+            TypeError: The reply has no text.
+        """
+        self._require_asked(seat)
+        reply = recordable(reply)
         action = self.told(seat).parse(reply.text, self.seen(seat))
         if not isinstance(action, Invalid):
             return self._play(seat, reply, action)
         mark = len(self.events)
         self.events.append(Replied(seat, reply))
-        self._refuse(seat, Rejected(seat, _bare(action)), action)
+        self._record_rejection(seat, Rejected(seat, _recordable_invalid(action)), action)
         return self.events[mark:]
 
     def act(self, seat: Seat, action: Any) -> list[Event]:
-        """Play a typed action: the same events as submitting `game.say(action)`. `ValueError` if it is not legal, and
-        then nothing was recorded."""
-        self._must_ask(seat)
+        """Play a typed action and return the events it caused, the same as for submitting `game.say(action)`.
+
+        Args:
+            seat: The seat that acts; it must be pending.
+            action: An action of the game.
+
+        Raises:
+            ValueError: `seat` is not being asked or the action is not legal; nothing is recorded.
+        """
+        self._require_asked(seat)
         try:
-            reply = Reply(clean(self.game.say(action)))
+            reply = Reply(replace_surrogates(self.game.say(action)))
         except (AttributeError, TypeError) as error:
             raise ValueError(f"{action!r:.200} is no action of {type(self.game).__name__}: {error}") from None
         read = self.told(seat).parse(reply.text, self.seen(seat))
@@ -153,46 +200,62 @@ class Match:
 
     def _play(self, seat: Seat, reply: Reply, action: Any) -> list[Event]:
         mark = len(self.events)
-        held = {**self._held, seat: action}
+        submitted = {**self._submitted, seat: action}
         # Step first: should it raise, nothing was recorded.
-        state = self.game.step(self.state, held) if len(held) == len(self._turn) else None
+        state = self.game.step(self.state, submitted) if len(submitted) == len(self._turn) else None
         self.events.append(Replied(seat, reply))
-        self._held = held
+        self._submitted = submitted
         if state is not None:
-            self._stepped(state)
+            self._record_step(state)
         return self.events[mark:]
 
     def reject(self, seat: Seat, invalid: Invalid, said: Reply | None = None) -> list[Event]:
-        """Refuse what never became words: a time-out, or an answer (`said`) that cannot be read at all."""
-        self._must_ask(seat)
+        """Record a rejection without text, such as a time-out, and return the events it caused.
+
+        Args:
+            seat: The seat that was asked; it must be pending.
+            invalid: The reason.
+            said: The raw answer, if there was one that cannot be parsed at all.
+
+        Raises:
+            ValueError: `seat` is not being asked now.
+        """
+        self._require_asked(seat)
         mark = len(self.events)
-        kept = None if said is None else heard(said)
-        self._refuse(seat, Rejected(seat, _bare(invalid), wordless=True, said=kept), invalid)
+        kept = None if said is None else recordable(said)
+        self._record_rejection(seat, Rejected(seat, _recordable_invalid(invalid), wordless=True, said=kept), invalid)
         return self.events[mark:]
 
     def abort(self, reason: str) -> list[Event]:
-        """Stop the match from outside the rules; nothing happens if it is over."""
+        """End the match as ABORTED from outside the rules and return the events; none if it is over already.
+
+        Args:
+            reason: Why it is stopped; recorded in `Ended`.
+
+        Raises:
+            ValueError: `reason` is empty.
+        """
         if not (reason and type(reason) is str):
             raise ValueError(f"say in words why the match is stopped, not {reason!r}")
         if self.ended is not None:
             return []
         mark = len(self.events)
-        self._end(msgspec.structs.replace(self._verdict(), reason=clean(reason)))
+        self._end(msgspec.structs.replace(self._computed_end(), reason=replace_surrogates(reason)))
         return self.events[mark:]
 
-    def _must_ask(self, seat: Seat) -> None:
-        if seat not in self._turn or seat in self._held:
-            asked = " and ".join(s for s in self._turn if s not in self._held) or "nobody"
+    def _require_asked(self, seat: Seat) -> None:
+        if seat not in self._turn or seat in self._submitted:
+            asked = " and ".join(s for s in self._turn if s not in self._submitted) or "nobody"
             raise ValueError(f"seat {seat!r} is not being asked now: {asked} is")
 
-    def _stepped(self, state: State[Any, Any]) -> None:
-        seats = tuple(self._held) if len(self._held) == 1 else SEATS
+    def _record_step(self, state: State[Any, Any]) -> None:
+        seats = tuple(self._submitted) if len(self._submitted) == 1 else SEATS
         self.events.append(Stepped(seats))
-        self._held = {}
+        self._submitted = {}
         self._rejected = {}
-        self._move(state)
+        self._set_state(state)
 
-    def _refuse(self, seat: Seat, event: Rejected, invalid: Invalid) -> None:
+    def _record_rejection(self, seat: Seat, event: Rejected, invalid: Invalid) -> None:
         self.events.append(event)
         rejected = self._rejected[seat] = (*self._rejected.get(seat, ()), event.invalid)
         allowed = self.game.retries(seat)
@@ -210,40 +273,40 @@ class Match:
             return
         if state.public != before:
             self._rejected.pop(seat)
-        self._move(state)
+        self._set_state(state)
 
-    def _move(self, state: State[Any, Any]) -> None:
+    def _set_state(self, state: State[Any, Any]) -> None:
         self.state = state
         self._seen = {}
-        self._settle()
+        self._advance()
 
-    def _settle(self) -> None:
-        """See who is on turn; step what still waits, or end."""
+    def _advance(self) -> None:
+        """Update the seats on turn; step when all of them have submitted, end when there is none."""
         self._turn = turn = self.game.turn(self.state.public)
-        if self._held:
-            self._held = {seat: action for seat, action in self._held.items() if seat in turn}
-            if self._held and len(self._held) == len(turn):
-                self._stepped(self.game.step(self.state, self._held))
+        if self._submitted:
+            self._submitted = {seat: action for seat, action in self._submitted.items() if seat in turn}
+            if self._submitted and len(self._submitted) == len(turn):
+                self._record_step(self.game.step(self.state, self._submitted))
                 return
         if not turn:
-            self._end(self._verdict())
+            self._end(self._computed_end())
 
-    def _verdict(self) -> Ended:
+    def _computed_end(self) -> Ended:
         outcome = self.game.outcome(self.state)
         if outcome.end not in get_args(End) or set(outcome.payoffs) != {"A", "B"}:
             raise ValueError(f"an outcome ends in one of {get_args(End)} and pays A and B, not {outcome!r:.200}")
-        return Ended(outcome.end, {seat: _payoff(seat, outcome.payoffs[seat]) for seat in SEATS})
+        return Ended(outcome.end, {seat: _plain_payoff(seat, outcome.payoffs[seat]) for seat in SEATS})
 
     def _end(self, ended: Ended) -> None:
         self.ended = ended
         self.events.append(ended)
         self._turn = ()
-        self._held = {}
+        self._submitted = {}
 
-    # Keeping.
+    # Records.
 
     def record(self) -> Record:
-        """The match so far as header and events."""
+        """Return the match so far as header and events."""
         header = Header(
             id=self.id,
             game=catalog.game_id(self.game),
@@ -259,26 +322,34 @@ class Match:
 
     @classmethod
     def replay(cls, record: Record, at: int | None = None, **changes: Any) -> Self:
-        """The match as it stood after `events[:at]` (None: all), ready to go on. What one reply caused is one
-        whole: an `at` inside it stands before that reply. `changes` are arguments of `Match`."""
-        *_, match = cls.stages(record, at, **changes)
+        """Rebuild a match from its record, ready to go on.
+
+        Args:
+            record: The record of a match.
+            at: How many events to replay; None: all. An `at` among the events that one reply caused stops before it.
+            **changes: Arguments of `Match` that replace those of the record's header.
+
+        Raises:
+            ValueError: The record's game is not known, or its events are not legal.
+        """
+        *_, match = cls.replay_stages(record, at, **changes)
         return match
 
     @classmethod
-    def stages(cls, record: Record, at: int | None = None, **changes: Any) -> Iterator[Self]:
-        """`replay`, one whole after the other: the same match again and again, first as it was dealt."""
+    def replay_stages(cls, record: Record, at: int | None = None, **changes: Any) -> Iterator[Self]:
+        """Replay reply by reply: yield the same match as it was dealt, then after each reply and what it caused."""
         header = record.header
         keep: dict[str, Any] = {"seed": header.seed, "players": header.players, "notes": header.notes, "id": header.id}
-        match = cls(record.game, start=start(record), **{**keep, **changes})
+        match = cls(record.game, start=start_state(record), **{**keep, **changes})
         yield match
         last = len(record.events) if at is None else at
-        for begin, end in _moves(record.events):
+        for begin, end in _reply_ranges(record.events):
             if end > last:
                 break
-            match._again(record.events[begin])
+            match._reapply(record.events[begin])
             yield match
 
-    def _again(self, event: Event) -> None:
+    def _reapply(self, event: Event) -> None:
         match event:
             case Replied(seat, reply):
                 self.submit(seat, reply)
@@ -288,7 +359,11 @@ class Match:
                 self.abort(reason)
 
     def fork(self, at: int | None = None) -> Match:
-        """A new match that shares the first `at` events of this one and goes on by itself."""
+        """Return a new match that shares the first `at` events of this one (None: all) and goes on independently.
+
+        Raises:
+            ValueError: `at` is not from 1 to the number of events.
+        """
         at = len(self.events) if at is None else at
         if not 1 <= at <= len(self.events):
             raise ValueError(f"at must be 1 to {len(self.events)} events, not {at}")
@@ -298,36 +373,38 @@ class Match:
         return Match.replay(self.record(), at, id=new_id(), notes=notes)
 
 
-def _bare(invalid: Any) -> Invalid:
-    """The three recorded fields of an `Invalid`; a game may parse into a richer one."""
+def _recordable_invalid(invalid: Any) -> Invalid:
+    """Reduce a game's own kind of `Invalid` to the three recorded fields."""
     codes, reason, kind = invalid.codes, invalid.reason, invalid.kind
     if not (isinstance(codes, tuple) and codes and all(isinstance(code, str) for code in codes)):
         raise ValueError(f"Invalid.codes must be a tuple of words, not {codes!r}")
-    if kind not in get_args(Kind) or not isinstance(reason, str):
-        raise ValueError(f"Invalid needs a reason in words and a kind of {get_args(Kind)}, not {kind!r}")
+    if kind not in get_args(InvalidKind) or not isinstance(reason, str):
+        raise ValueError(f"Invalid needs a reason in words and a kind of {get_args(InvalidKind)}, not {kind!r}")
     return Invalid(codes, reason, kind)
 
 
-def heard(reply: Any) -> Reply:
-    """A reply as it can be recorded: text as a plain string, without lone surrogates. `TypeError` for what is no
+def recordable(reply: Any) -> Reply:
+    """Convert a reply to one that can be recorded: plain strings without lone surrogates. `TypeError` if it has no
     text, `ValueError` for a field of the wrong type."""
     if isinstance(reply, str):
-        return Reply(clean(reply))
+        return Reply(replace_surrogates(reply))
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
-        found = reply.text if isinstance(reply, Reply) else reply
-        raise TypeError(f"a reply's text must be a string, not {type(found).__name__}")
+        text = reply.text if isinstance(reply, Reply) else reply
+        raise TypeError(f"a reply's text must be a string, not {type(text).__name__}")
     if all(value is None for value in msgspec.structs.astuple(reply)[1:]) and type(reply.text) is str:
-        text = clean(reply.text)
+        text = replace_surrogates(reply.text)
         return reply if text is reply.text else Reply(text)
-    fields = {name: clean(v) if isinstance(v, str) else v for name, v in msgspec.structs.asdict(reply).items()}
+    fields = {
+        name: replace_surrogates(v) if isinstance(v, str) else v for name, v in msgspec.structs.asdict(reply).items()
+    }
     try:
         return msgspec.convert(fields, type=Reply)
     except msgspec.ValidationError as error:
         raise ValueError(f"a reply cannot be recorded: {error}") from None
 
 
-def _payoff(seat: Seat, payoff: Any) -> int | float | None:
-    """A payoff as a plain number."""
+def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:
+    """Convert a payoff, such as one of numpy's types, to a plain number."""
     if payoff is None or type(payoff) is int:
         return payoff
     if isinstance(payoff, Integral):
@@ -337,8 +414,8 @@ def _payoff(seat: Seat, payoff: Any) -> int | float | None:
     raise ValueError(f"the payoff of seat {seat} must be a finite number or None, not {payoff!r}")
 
 
-def _moves(events: tuple[Event, ...]) -> list[tuple[int, int]]:
-    """Index ranges of what belongs together: a reply, a wordless rejection or an abort, with all that it caused."""
+def _reply_ranges(events: tuple[Event, ...]) -> list[tuple[int, int]]:
+    """Index ranges of a reply, a wordless rejection or an abort, each with all the events it caused."""
     begins = [
         i
         for i, event in enumerate(events)
@@ -349,17 +426,17 @@ def _moves(events: tuple[Event, ...]) -> list[tuple[int, int]]:
     return list(zip(begins, [*begins[1:], len(events)], strict=False))
 
 
-def differences(record: Record) -> list[str]:
-    """Deal and play a record again and say, a line each, what does not come out as stored (`negolab check`)."""
+def replay_differences(record: Record) -> list[str]:
+    """Deal and play a record again and describe, a line each, what differs from what is stored (`negolab check`)."""
     try:
-        return [f"record {record.id}: {text}" for text in _differences(record)]
+        return [f"record {record.id}: {text}" for text in _find_differences(record)]
     except Exception as error:  # whatever a damaged record leads to is a finding about that record
         return [f"record {record.id}: cannot be replayed: {type(error).__name__}: {error}"]
 
 
-def _differences(record: Record) -> Iterator[str]:
+def _find_differences(record: Record) -> Iterator[str]:
     seed = record.header.seed
-    if seed is not None and record.game.deal(random.Random(seed)) != start(record):
+    if seed is not None and record.game.deal(random.Random(seed)) != start_state(record):
         yield f"the start is not the deal of seed {seed}"
     again = Match.replay(record)
     if len(again.events) != len(record.events):

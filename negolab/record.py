@@ -1,4 +1,4 @@
-"""A finished (or running) match as data: a header and events. Everything else is folded from them."""
+"""The record of a match, a header and events, and the states and views that are folded from it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
 from negolab import catalog
 from negolab.catalog import AnyGame
@@ -18,9 +19,9 @@ SCHEMA = 1
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whose match it was: the game with all its parameters, the deal's seed, and who sat where.
+    """The game with all its parameters, the seed of the deal, and who played.
 
-    `created` is UTC in ISO 8601. `notes` holds what an importer, a batch or a branch wants to say.
+    `created` is UTC in ISO 8601. `notes` holds facts of an importer, a batch or a branch.
     """
 
     schema: int = msgspec.field(default=SCHEMA, name="schema")
@@ -36,75 +37,95 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Header and events of one match."""
+    """Header and events of one match; everything else is derived from them.
+
+    Args:
+        header: The game, its parameters, the seed and the players.
+        events: The events in order, `Dealt` first.
+    """
 
     header: Header
     events: tuple[Event, ...]
 
+    @override
+    def __repr__(self) -> str:
+        preset = f", preset {self.header.preset!r}" if self.header.preset else ""
+        return (
+            f"<Record {self.id!r} of {self.header.game}{preset}: {self.end or 'not over'}, {len(self.events)} events>"
+        )
+
     @property
     def id(self) -> str:
+        """Identifier of the match."""
         return self.header.id
 
     @property
     def game(self) -> AnyGame:
-        """The game as it was played; `ValueError` if it is neither ours nor loaded."""
-        return _game(self.header.game, self.header.preset, json.dumps(self.header.params))
+        """The game as it was played; `ValueError` if it is not one of negolab's and its module is not imported."""
+        return _stored_game(self.header.game, self.header.preset, json.dumps(self.header.params))
 
     @property
     def end(self) -> End | None:
-        """How it ended; None: it has not."""
+        """End of the match; None: it is not over."""
         last = self.events[-1]
         return last.end if isinstance(last, Ended) else None
 
     @property
     def payoffs(self) -> dict[Seat, int | float | None]:
-        """What each seat was paid; None: nothing."""
+        """Payoff of each seat in the game's unit; None: nothing is paid."""
         last = self.events[-1]
         return last.payoffs if isinstance(last, Ended) else {"A": None, "B": None}
 
     @property
     def outcome(self) -> Outcome | None:
-        """The stored end and payoffs with the game's details of the final state; None while it runs."""
+        """The stored end and payoffs with the game's details of the final state; None if the match is not over."""
         last = self.events[-1]
         if not isinstance(last, Ended):
             return None
-        return Outcome(last.end, last.payoffs, self.game.details(final(self)))
+        return Outcome(last.end, last.payoffs, self.game.details(final_state(self)))
 
-    def seen_by(self, seat: Seat) -> View:
-        """What `seat` saw and did, and nothing else."""
+    def seen_by(self, seat: Seat) -> SeatRecord:
+        """Return what one seat saw, said and was told, and nothing else.
+
+        Args:
+            seat: "A" or "B".
+
+        Raises:
+            ValueError: There is no such seat, or the record cannot be replayed.
+        """
         if seat not in SEATS:
             raise ValueError(f"a seat is A or B, not {seat!r}")
-        return view(self, seat)
+        return view_of_seat(self, seat)
 
     def to_line(self) -> bytes:
-        """One line of JSON, with its line end."""
+        """Encode the record as one line of JSON, with its line end."""
         return _encoder.encode(self) + b"\n"
 
 
 @lru_cache(maxsize=256)
-def _game(game: str, preset: str | None, params: str) -> AnyGame:
-    return catalog.convert(catalog.known_class(game), {**json.loads(params), "preset": preset})
+def _stored_game(game: str, preset: str | None, params: str) -> AnyGame:
+    return catalog.stored_game(game, preset, json.loads(params))
 
 
-def _plain(value: Any) -> Any:
+def _encode_set(value: Any) -> Any:
     if isinstance(value, frozenset | set):
         return sorted(value)
     raise TypeError(f"{type(value).__name__} cannot be written to a record")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_plain, order=None)
+_encoder = msgspec.json.Encoder(enc_hook=_encode_set, order=None)
 
 
 def encode_event(event: Event) -> bytes:
-    """One event as JSON, as it stands in a record's line."""
+    """Encode one event as JSON, as in a record's line."""
     return _encoder.encode(event)
 
 
 _decoder = msgspec.json.Decoder(Record)
 
 
-def from_line(line: bytes | str) -> Record:
-    """Read one line; `ValueError` says what is wrong with it."""
+def parse_record(line: bytes | str) -> Record:
+    """Decode one line; `ValueError` says what is wrong with it."""
     try:
         record = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -121,22 +142,23 @@ def from_line(line: bytes | str) -> Record:
     return record
 
 
-def start(record: Record) -> State[Any, Any]:
-    """The state that was dealt."""
+def start_state(record: Record) -> State[Any, Any]:
+    """Return the initial state."""
     dealt = record.events[0]
     assert isinstance(dealt, Dealt)
     state = dealt.state
-    return state if isinstance(state, State) else catalog.read_state(catalog.known_class(record.header.game), state)
+    return (
+        state if isinstance(state, State) else catalog.decode_state(catalog.imported_class(record.header.game), state)
+    )
 
 
-def opened(record: Record) -> Record:
-    """The record with the state that was dealt as typed values, for those who look at it often: reading it takes longer
-    than most of what is done with it."""
-    return msgspec.structs.replace(record, events=(Dealt(start(record)), *record.events[1:]))
+def with_typed_start(record: Record) -> Record:
+    """Decode the initial state of a record once, for callers that use it often: decoding is slow."""
+    return msgspec.structs.replace(record, events=(Dealt(start_state(record)), *record.events[1:]))
 
 
 class Fold:
-    """The state of a match after each of its events, from the events alone."""
+    """Folds events into states; the games' rules are the only other input."""
 
     def __init__(self, game: AnyGame, state: State[Any, Any]) -> None:
         self.game = game
@@ -146,6 +168,7 @@ class Fold:
         self._invalid: dict[Seat, Invalid] = {}
 
     def apply(self, event: Event) -> State[Any, Any]:
+        """Apply the next event and return the state after it."""
         match event:
             case Replied(seat, reply):
                 self._said[seat] = (reply, observe(self.state, seat))
@@ -167,8 +190,18 @@ class Fold:
 
 
 def states(record: Record) -> Iterator[State[Any, Any]]:
-    """Replay: the state after each event, in order."""
-    fold = Fold(record.game, start(record))
+    """Replay a record.
+
+    Args:
+        record: The record of a match.
+
+    Yields:
+        The full state after each event, in order.
+
+    Raises:
+        ValueError: The record cannot be replayed; names the event.
+    """
+    fold = Fold(record.game, start_state(record))
     for i, event in enumerate(record.events):
         try:
             yield fold.apply(event)
@@ -177,36 +210,38 @@ def states(record: Record) -> Iterator[State[Any, Any]]:
             raise ValueError(f"record {record.id}, event {i}: cannot be replayed: {why}") from error
 
 
-def final(record: Record) -> State[Any, Any]:
-    """The state after the last event."""
+def final_state(record: Record) -> State[Any, Any]:
+    """Return the state after the last event."""
     *_, last = states(record)
     return last
 
 
-class Closing(msgspec.Struct, frozen=True, tag="closing"):
-    """The end as one seat is told it: how, and what it was paid itself."""
+class SeatOutcome(msgspec.Struct, frozen=True, tag="closing"):
+    """The end of a match as one seat is told it: how it ended and the seat's own payoff."""
 
     end: End
     payoff: int | float | None
 
 
-class View(msgspec.Struct, frozen=True):
-    """One seat's match: the game as told, then what it saw, said, and was told, in order. No id, seed, preset or
-    opponent, and nothing numbered by the full log."""
+class SeatRecord(msgspec.Struct, frozen=True):
+    """A match as one seat saw it: the game as told, then its observations, replies and rejections in order.
+
+    It holds no id, seed, preset or opponent, and no index into the full log.
+    """
 
     game: str
     params: dict[str, Any]
     seat: Seat
-    entries: tuple[Observation[Any, Any] | Replied | Rejected | Forfeited | Closing, ...]
+    entries: tuple[Observation[Any, Any] | Replied | Rejected | Forfeited | SeatOutcome, ...]
 
     @property
     def told(self) -> AnyGame:
-        """The game as its seat was told it; `ValueError` as for `Record.game`."""
-        return _game(self.game, None, json.dumps(self.params))
+        """The game as the seat may know it; `ValueError` as for `Record.game`."""
+        return _stored_game(self.game, None, json.dumps(self.params))
 
 
-def view(record: Record, seat: Seat) -> View:
-    """`Record.seen_by`: an event of the other seat that leaves what `seat` sees unchanged is absent."""
+def view_of_seat(record: Record, seat: Seat) -> SeatRecord:
+    """Build `Record.seen_by`: an event of the other seat that changes nothing `seat` sees is left out."""
     game = record.game
     entries: list[Any] = []
     last: Observation[Any, Any] | None = None
@@ -218,5 +253,5 @@ def view(record: Record, seat: Seat) -> View:
             entries.append(seen)
             last = seen
         if isinstance(event, Ended):
-            entries.append(Closing(event.end, event.payoffs[seat]))
-    return View(record.header.game, catalog.parameters(game.told(seat)), seat, tuple(entries))
+            entries.append(SeatOutcome(event.end, event.payoffs[seat]))
+    return SeatRecord(record.header.game, catalog.parameters(game.told(seat)), seat, tuple(entries))

@@ -1,4 +1,4 @@
-"""A run's folder of records: appended a game at a time, readable after a crash at any byte."""
+"""Folders of records: appended one match at a time, readable after a crash at any byte."""
 
 from __future__ import annotations
 
@@ -15,36 +15,46 @@ from typing import Any, Self
 import filelock
 import msgspec
 
-from negolab import manifest
-from negolab.disk import synced
-from negolab.record import Record, from_line
+from negolab._internal import manifest
+from negolab._internal.files import fsync_folder
+from negolab.record import Record, parse_record
 
 FILE = "records.jsonl"
 RETRIED = "retried.ndjson"
-"""Records of games that were played again; not among the records that are read."""
+"""File of matches that were set aside and played again; it is not read with the records."""
 STOPPED = "stopped"
-"""In the notes of a record: why its game has no end of its own. Absent where the rules ended it."""
+"""Note in a record's header: why the run stopped the match. Absent where the rules ended it."""
 REDRAW = "redraw"
-"""In the notes of a record that was stopped: played again, its models are asked for other answers than those kept."""
+"""Note of a stopped record: when it is played again, cached answers of its models are not used."""
 _SYNC_EVERY = 1.0
-"""Seconds after which an append is also forced to the disk. A killed process loses nothing that it has written."""
+"""Seconds between fsyncs. A killed process loses nothing that it has written, a power failure at most this."""
 
 
 def read(path: str | Path) -> list[Record]:
-    """All records of a file, or of every `.jsonl` file below a folder."""
-    return list(iterate(path))
+    """Read all records of a file, or of every `.jsonl` file below a folder.
+
+    Args:
+        path: A file or folder.
+
+    Returns:
+        The records in the order of file names and lines. A torn last line is dropped with a warning.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `path`.
+        ValueError: A line is not a record; names file and line.
+    """
+    return list(iter_records(path))
 
 
-def iterate(path: str | Path) -> Iterator[Record]:
-    """`read`, a record at a time. A torn last line is dropped with a warning; any other bad line is a `ValueError`
-    that names file and line."""
+def iter_records(path: str | Path) -> Iterator[Record]:
+    """Iterate over the records that `read` returns, without holding all of them in memory."""
     if path == "":
         raise ValueError("records are read from a file or a folder; the name is empty")
-    for file in _files(Path(path)):
-        yield from _records(file)
+    for file in _record_files(Path(path)):
+        yield from _iter_file(file)
 
 
-def _files(path: Path) -> list[Path]:
+def _record_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -52,13 +62,13 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*.jsonl") if file.is_file())
 
 
-def _records(file: Path) -> Iterator[Record]:
+def _iter_file(file: Path) -> Iterator[Record]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                yield from_line(line)
+                yield parse_record(line)
             except ValueError as error:
                 if line.endswith(b"\n"):
                     raise ValueError(f"{file}, line {number}: {error}") from None
@@ -66,14 +76,26 @@ def _records(file: Path) -> Iterator[Record]:
 
 
 class Store:
-    """One run's folder, open for appending by one process at a time.
+    """A folder of records, open for appending by one process at a time.
 
-    >>> with Store("data/runs/today") as store:
-    ...     store.append(match.record())
+    Args:
+        folder: The folder; created if there is none.
+        wait: Seconds to wait for another process that has the folder open.
+
+    Raises:
+        ValueError: The folder is in use, is a file, or its records end with something else.
+
+    Example:
+        >>> import tempfile
+        >>> import negolab as nl
+        >>> folder = tempfile.mkdtemp()
+        >>> with nl.Store(folder) as store:
+        ...     store.append(nl.Match(nl.load("trading"), seed=7).record())
+        >>> len(nl.read(folder))
+        1
     """
 
     def __init__(self, folder: str | Path, *, wait: float = 0) -> None:
-        """`wait`: seconds to wait for another process that is writing to the folder."""
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file: records are kept in a folder")
@@ -85,16 +107,16 @@ class Store:
         except filelock.Timeout:
             raise ValueError(f"{self.folder} is in use: another process writes to it") from None
         try:
-            mend(self.file)
+            repair_last_line(self.file)
         except BaseException:
             self._lock.release()
             raise
-        self._out = _appending(self.file)
+        self._out = _open_for_append(self.file)
         self._run: str | None = None
         self._synced = time.monotonic()
 
     def append(self, record: Record) -> None:
-        """Write one record as one line, by one call. Where there is no room for all of it, none of it stays."""
+        """Append a record as one line; if the disk is full, nothing of it stays."""
         line = memoryview(record.to_line())
         size = os.fstat(self._out).st_size
         try:
@@ -107,24 +129,27 @@ class Store:
             self._sync()
 
     def ids(self) -> set[str]:
-        """Ids of the games that are there already; `ValueError` names the line that is no record."""
+        """Return the ids of all stored matches; `ValueError` names a line that is no record."""
         return set(self.stopped())
 
     def stopped(self) -> dict[str, str | None]:
-        """Ids of the games that are there already, and why each has no end of its own (None: it has one)."""
+        """Return, by id of each stored match, why the run stopped it (None: the rules ended it)."""
         return {head.id: head.notes.stopped for _, head in self._heads()}
 
     def _heads(self) -> Iterator[tuple[bytes, _Header]]:
         with self.file.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield line, _heads.decode(line).header
+                    yield line, _header_decoder.decode(line).header
                 except msgspec.DecodeError as error:
                     raise ValueError(f"{self.file}, line {number}: not a record: {error}") from None
 
     def set_aside(self, why: Container[str]) -> int:
-        """Move the games that were stopped for one of these reasons to another file, so that they can be played again,
-        and say how many they were. A process that is killed meanwhile leaves all of them here."""
+        """Move the matches that were stopped for one of these reasons to another file, to be played again.
+
+        Returns:
+            How many were moved. If the process is killed meanwhile, all of them stay.
+        """
         rest, gone = self.file.with_suffix(".tmp"), 0
         with rest.open("wb") as kept, (self.folder / RETRIED).open("ab") as aside:
             for line, head in self._heads():
@@ -136,23 +161,30 @@ class Store:
                 os.fsync(file.fileno())
         os.close(self._out)
         rest.replace(self.file)
-        synced(self.folder)
-        self._out = _appending(self.file)
+        fsync_folder(self.folder)
+        self._out = _open_for_append(self.file)
         return gone
 
-    def redrawn(self) -> Counter[str]:
-        """Ids of games that were set aside because of what models answered, and how often."""
+    def redraw_counts(self) -> Counter[str]:
+        """Count, by match id, how often a match was set aside because of its models' answers."""
         aside = self.folder / RETRIED
         if not aside.exists():
             return Counter()
         with aside.open("rb") as lines:
-            heads = [_heads.decode(line).header for line in lines if line.endswith(b"\n")]
+            heads = [_header_decoder.decode(line).header for line in lines if line.endswith(b"\n")]
         return Counter(head.id for head in heads if head.notes.redraw)
 
     def claim(self, plan: Any, players: dict[str, Any] | None = None, **about: Any) -> None:
-        """Write the manifest before the first game: the plan, what its players are, and what is worth knowing besides.
-        `ValueError` says what differs if the folder holds another run's games. The number of games may change, so that
-        a run can grow; so may `about`, of which the newest stands there."""
+        """Write the run's manifest: the plan, the facts about its players and other facts.
+
+        Args:
+            plan: The plan; the number of matches may grow when a run is resumed.
+            players: Facts that make a player the same in a resumed run, by name.
+            **about: Other facts; a resumed run replaces them.
+
+        Raises:
+            ValueError: The folder holds a different run; says what differs.
+        """
         new = msgspec.json.decode(
             msgspec.json.encode({"run": self.run, "plan": plan, "players": players or {}, **about})
         )
@@ -168,19 +200,20 @@ class Store:
 
     @property
     def run(self) -> str:
-        """The run's own id, drawn when its folder is first used."""
+        """The run's id, drawn when its folder is first used."""
         if self._run is None:
             self._run = manifest.read(self.folder).get("run") or uuid.uuid4().hex
         return self._run
 
-    def free(self) -> Self:
-        """`ValueError` if the folder holds the games of a plan, which single games would only confuse."""
+    def for_single_matches(self) -> Self:
+        """Return the store for matches outside a plan; `ValueError` if the folder holds a run."""
         if (self.folder / manifest.FILE).exists():
             self.close()
             raise ValueError(f"{self.folder} holds a batch: keep single matches in another folder")
         return self
 
     def close(self) -> None:
+        """Fsync the records and release the folder."""
         self._sync()
         os.close(self._out)
         self._lock.release()
@@ -196,7 +229,7 @@ class Store:
         self.close()
 
 
-def _appending(file: Path) -> int:
+def _open_for_append(file: Path) -> int:
     return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
@@ -210,16 +243,16 @@ class _Header(msgspec.Struct):
     notes: _Notes = _Notes()
 
 
-class _Head(msgspec.Struct):
+class _HeaderOnly(msgspec.Struct):
     header: _Header
 
 
-_heads = msgspec.json.Decoder(_Head)
+_header_decoder = msgspec.json.Decoder(_HeaderOnly)
 
 
-def mend(file: Path) -> None:
-    """Make the file end with a whole line: a record that lacks only its line end gets it, a torn one is cut off with a
-    warning that names the file. What is neither is left alone: `ValueError`."""
+def repair_last_line(file: Path) -> None:
+    """Repair the end of a file: complete a missing line end, cut off a torn record with a warning. `ValueError` if the
+    last line is neither, and the file is left alone."""
     if not file.exists() or not file.stat().st_size:
         return
     with file.open("rb+") as out:
@@ -229,14 +262,14 @@ def mend(file: Path) -> None:
         if _is_json(last):
             out.seek(0, os.SEEK_END)
             out.write(b"\n")
-        elif last.startswith(_BEGINS) or _BEGINS.startswith(last):
+        elif last.startswith(_RECORD_PREFIX) or _RECORD_PREFIX.startswith(last):
             warnings.warn(f"{file}: the last line is torn and was cut off", stacklevel=3)
             out.truncate(out.seek(0, os.SEEK_END) - len(last))
         else:
             raise ValueError(f"{file} does not end with a record or the beginning of one: choose another folder")
 
 
-_BEGINS = b'{"header":'
+_RECORD_PREFIX = b'{"header":'
 
 
 def _is_json(line: bytes) -> bool:
@@ -248,7 +281,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def _last_line(file: Any) -> bytes:
-    """What follows the last line end but one, found from the back."""
+    """Read the last line, searching backwards in blocks."""
     end = file.seek(0, os.SEEK_END)
     begin, tail = end, b""
     while begin and b"\n" not in tail[:-1]:

@@ -1,1 +1,1 @@
-"""analysis"""
+"""Tables, measures, estimates and statistics of recorded matches."""

@@ -1,8 +1,4 @@
-"""The cells of a sweep, from the status record that each of its attempts left in the sweep's folder.
-
-`cells/<id>/` is a finished cell with its records; `attempts/<id>.<k>/` is what is left of an attempt that was not
-finished. Both hold a `cell.json`.
-"""
+"""Cells of a sweep as a frame, read from the status files of their attempts in the sweep's folder."""
 
 from __future__ import annotations
 
@@ -13,29 +9,33 @@ from typing import Any
 
 import pandas as pd
 
-from negolab import manifest, status
-from negolab.status import Status
+from negolab._internal import manifest
+from negolab.sweeps import status
+from negolab.sweeps.status import CellStatus
 
 FIXED = ("id", "state", "seed", "repeat", "seconds", "attempts", "error", "usd")
-"""Columns of `frame` that are no parameters."""
+"""Columns of `cell_frame` that are not parameters."""
 Params = Mapping[str, Mapping[str, Any]]
-"""Of each cell, its parameters by name."""
+"""Parameters of each cell: cell id -> name -> value."""
 
 
 def is_sweep(path: Path) -> bool:
-    """Whether a folder is a sweep's, of which attempts may be running but none be over."""
+    """Return True for the folder of a sweep, even if no attempt has ended yet."""
     return (path / "attempts").is_dir() or any(path.glob(f"cells/*/{status.FILE}"))
 
 
-def finished(path: Path) -> Iterator[tuple[str, Path]]:
-    """Id and folder of every finished cell, by id."""
+def finished_cells(path: Path) -> Iterator[tuple[str, Path]]:
+    """Yield id and folder of every finished cell, by id."""
     for folder, found in _statuses(path, "cells/*"):
         yield found.id, folder
 
 
-def newest(path: Path) -> dict[str, Status]:
-    """Id -> status of the newest attempt, by id: the one that finished, else the last that did not. `ValueError` for a
-    folder that is no sweep's and for a status that cannot be read."""
+def newest_statuses(path: Path) -> dict[str, CellStatus]:
+    """Return the status of each cell's newest attempt, by id: the one that finished, else the last that did not.
+
+    Raises:
+        ValueError: The folder is not a sweep's, or a status file cannot be read.
+    """
     if not is_sweep(path) and "cells" not in manifest.read(path):
         raise ValueError(f"{path} is no folder of a sweep: it has neither cells nor attempts")
     tried = sorted((found for _, found in _statuses(path, "attempts/*.*")), key=lambda found: found.attempts)
@@ -43,22 +43,22 @@ def newest(path: Path) -> dict[str, Status]:
     return dict(sorted(ended.items()))
 
 
-def _statuses(path: Path, folders: str) -> Iterator[tuple[Path, Status]]:
-    """The folders with a status, by name."""
+def _statuses(path: Path, folders: str) -> Iterator[tuple[Path, CellStatus]]:
+    """Yield folder and status of each attempt that has a status file, by folder name."""
     for file in sorted(path.glob(f"{folders}/{status.FILE}")):
-        if (found := status.read(file.parent)) is not None:
+        if (found := status.read_status(file.parent)) is not None:
             yield file.parent, found
 
 
-def frame(path: Path) -> pd.DataFrame:
-    """See `tables.cells`."""
-    found = newest(path)
+def cell_frame(path: Path) -> pd.DataFrame:
+    """Implement `tables.cells`."""
+    found = newest_statuses(path)
     names = _parameters({cell: ended.params for cell, ended in found.items()}, FIXED)
     rows = [
         {
             **{column: getattr(ended, column) for column in FIXED},
             "error": None if ended.error is None else str(ended.error),
-            **{column: _plain(ended.params.get(name)) for name, column in names.items()},
+            **{column: _column_value(ended.params.get(name)) for name, column in names.items()},
         }
         for ended in found.values()
     ]
@@ -66,24 +66,35 @@ def frame(path: Path) -> pd.DataFrame:
 
 
 def with_parameters(data: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """See `tables.with_parameters`."""
-    return joined(data, {cell: ended.params for cell, ended in newest(path).items()})[0]
+    """Implement `tables.with_parameters`."""
+    return join_parameters(data, {cell: ended.params for cell, ended in newest_statuses(path).items()})[0]
 
 
-def joined(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:
-    """A frame of a sweep with a column for each parameter, and the name of each parameter's column."""
+def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Add a column for each parameter to a frame of a sweep.
+
+    Args:
+        data: A frame with the column `cell`.
+        params: Parameters by cell id.
+
+    Returns:
+        The frame with parameters, and the column of each parameter by the parameter's name.
+
+    Raises:
+        ValueError: The frame has no column `cell`.
+    """
     if "cell" not in data:
         raise ValueError("only a frame of a sweep has cells: this one has no column `cell`")
     names = _parameters(params, tuple(map(str, data)))
     columns = {
-        column: data["cell"].map({cell: _plain(own.get(name)) for cell, own in params.items()})
+        column: data["cell"].map({cell: _column_value(own.get(name)) for cell, own in params.items()})
         for name, column in names.items()
     }
     return data.assign(**columns), names
 
 
 def _parameters(params: Params, taken: tuple[str, ...]) -> dict[str, str]:
-    """Parameter -> its column."""
+    """Map each parameter to its column, prefixed with `param_` where the name is taken."""
     names: dict[str, str] = {}
     for name in dict.fromkeys(name for own in params.values() for name in own):
         column = name
@@ -93,6 +104,6 @@ def _parameters(params: Params, taken: tuple[str, ...]) -> dict[str, str]:
     return names
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as a cell of a frame: what has parts as JSON, so that one can group by it."""
+def _column_value(value: Any) -> Any:
+    """Encode lists and tables as JSON text, so that a frame can be grouped by them."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

@@ -1,89 +1,128 @@
-"""Groups of games as estimates: a value with its interval and n for each group and measure, to draw and to read."""
+"""Estimates for groups of matches, with intervals and n, for tables and figures.
+
+Means and shares per group, checks against exact values, contrasts between players on the deals that both played, and
+the frames of a sweep that these are computed from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from negolab.analysis import models, stats
+from negolab.analysis import models, stats, tables
+from negolab.analysis.models import deal_means
 from negolab.analysis.stats import Estimate
+from negolab.game import SEATS, other
 
 
 class Measure(NamedTuple):
-    """What is estimated: its name with the unit, its column, and how. `mean` is of one value per deal, with Student's t
-    interval; `bootstrap` the same for values that crowd at an end of their scale; `share` the games in which the column
-    is above 0, in percent, with Wilson's."""
+    """A measure to estimate.
+
+    Attributes:
+        name: Its name with the unit, such as "efficiency (%)".
+        column: Its column in the frame.
+        how: `mean` takes one value per deal, with Student's t interval; `bootstrap` the same with a bootstrap interval,
+            for skewed values such as those at an end of their scale; `share` is the percentage of games in which the
+            column is above 0, with Wilson's interval.
+    """
 
     name: str
     column: str
     how: Literal["mean", "bootstrap", "share"] = "mean"
 
 
-def estimates(frame: pd.DataFrame, groups: Mapping[str, str], measures: Sequence[Measure]) -> pd.DataFrame:
-    """A row per group and measure with `measure, value, low, high, n`, before them a column for each of `groups`: its
-    name here -> its column in `frame`, which has `match` and `deal` besides. Groups keep the order of the frame."""
+def estimate_groups(frame: pd.DataFrame, groups: Mapping[str, str], measures: Sequence[Measure]) -> pd.DataFrame:
+    """Estimate each measure in each group.
+
+    Args:
+        frame: A row per match and seat, or per match, with `match` and `deal`.
+        groups: Name of a column of the result -> column of `frame` to group by.
+        measures: The measures to estimate.
+
+    Returns:
+        A row per group and measure: the columns of `groups`, `measure`, `value`, `low`, `high`, `n`. Groups are in the
+        order of the frame.
+    """
     rows = [
-        {**dict(zip(groups, key, strict=True)), "measure": measure.name, **of(part, measure)._asdict()}
+        {**dict(zip(groups, key, strict=True)), "measure": measure.name, **estimate_measure(part, measure)._asdict()}
         for key, part in frame.groupby(list(groups.values()), sort=False)
         for measure in measures
     ]
     return pd.DataFrame(rows, columns=[*groups, "measure", *Estimate._fields])
 
 
-def of(part: pd.DataFrame, measure: Measure) -> Estimate:
-    """One measure of one group. What is missing in a game is left out, so n may differ from one measure to the next."""
+def estimate_measure(part: pd.DataFrame, measure: Measure) -> Estimate:
+    """Estimate one measure of one group; missing values are left out, so n may differ between measures."""
     if measure.how == "share":
-        share = stats.share(*models.faulty(part, measure.column))
+        share = stats.wilson_interval(*models.count_faulty(part, measure.column))
         return Estimate(100 * share.value, 100 * share.low, 100 * share.high, share.n)
-    values = models.by_deal(part, measure.column)
-    return stats.mean(values) if measure.how == "mean" else stats.bootstrap(values)
+    values = models.deal_means(part, measure.column)
+    return stats.mean_interval(values) if measure.how == "mean" else stats.bootstrap_interval(values)
 
 
-def wide(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
-    """`estimates` for reading: a row per group, a column per measure."""
-    shown = found.assign(text=texts(found, n=True)).pivot(index=list(index), columns="measure", values="text")
+def estimate_table(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
+    """Format the rows of `estimate_groups` as text: a row per group, a column per measure.
+
+    Args:
+        found: Estimates with `measure` and the columns of `index`.
+        index: The columns that name a group.
+    """
+    shown = found.assign(text=format_estimates(found, n=True)).pivot(
+        index=list(index), columns="measure", values="text"
+    )
     rows = found.set_index(list(index)).index.drop_duplicates()
     shown.columns.name = None
     return shown.loc[rows, list(dict.fromkeys(found["measure"]))]
 
 
-def compared(found: pd.DataFrame, what: str = "difference") -> pd.DataFrame:
-    """Comparisons for reading, such as `contrasts` gives: `value` with its interval as `what`, which says the unit, and
-    `p` and `holm` as `chances`; the other columns as they are."""
-    tested = {name: chances(found, name) for name in ("p", "holm")}
-    shown = found.assign(value=texts(found), **tested).drop(columns=["low", "high"])
+def comparison_table(found: pd.DataFrame, what: str = "difference") -> pd.DataFrame:
+    """Format comparisons, such as those of `contrasts`, as text.
+
+    Args:
+        found: Comparisons with `value`, `low`, `high`, `p` and `holm`; other columns are kept as they are.
+        what: Name of the column that holds the difference and its interval; it should tell the unit.
+    """
+    tested = {name: format_p_values(found, name) for name in ("p", "holm")}
+    shown = found.assign(value=format_estimates(found), **tested).drop(columns=["low", "high"])
     return shown.rename(columns={"value": what})
 
 
 _FLOOR = 2 / 10_000
-"""The smallest p that the 9,999 random signs of `stats.paired` can give."""
+"""The smallest p that `stats.paired_test` can return from its 9,999 random sign flips."""
 
 
-def chance(p: float, tests: int = 1) -> str:
-    """A p to two digits, corrected for this number of tests; one that is as small as random signs can show is told as
-    a bound."""
+def format_p(p: float, tests: int = 1) -> str:
+    """Format a p value with two digits, as a bound where it is the smallest that random sign flips can give.
+
+    Args:
+        p: The p value; NaN becomes a dash.
+        tests: Number of tests that `p` is corrected for.
+    """
     if p != p:
         return "–"
     floor = _FLOOR * tests
     return f"≤ {floor:.2g}" if p <= floor * (1 + 1e-9) < 1 else f"{p:.2g}"
 
 
-def chances(found: pd.DataFrame, column: str = "holm") -> list[str]:
-    """The `p` or `holm` of comparisons, as text; a dash where the difference does not vary, or was not tested."""
+def format_p_values(found: pd.DataFrame, column: str = "holm") -> list[str]:
+    """Format the column `p` or `holm` of comparisons; a dash where differences do not vary or were not tested."""
     tests = int(found["p"].notna().sum()) if column == "holm" else 1
     fixed = found["low"] == found["high"]
-    return ["–" if same else chance(p, tests) for p, same in zip(found[column], fixed, strict=True)]
+    return ["–" if same else format_p(p, tests) for p, same in zip(found[column], fixed, strict=True)]
 
 
-def texts(found: pd.DataFrame, *, n: bool = False) -> list[str]:
-    """Each row's estimate as text, with its interval, and with its n if that is asked for."""
-    return [said(Estimate(*values), n=n) for values in found[[*Estimate._fields]].itertuples(index=False)]
+def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
+    """Format the estimate of each row with its interval, and with its n if `n` is set."""
+    return [format_estimate(Estimate(*values), n=n) for values in found[[*Estimate._fields]].itertuples(index=False)]
 
 
-def said(estimate: Estimate | stats.Paired, *, n: bool = True) -> str:
-    """A number with its interval in square brackets, three digits of each, and its n."""
+def format_estimate(estimate: Estimate | stats.PairedDifference, *, n: bool = True) -> str:
+    """Format an estimate with its interval, if it has one, and with its n if `n` is set."""
     if estimate.value != estimate.value:
         return "unknown, n = 0" if n else "unknown"
     known = estimate.low == estimate.low
@@ -92,5 +131,273 @@ def said(estimate: Estimate | stats.Paired, *, n: bool = True) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits, but whole numbers whole, and nothing below a thousandth."""
+    """Format with three significant digits, but without decimals from 100 on and with at most three decimals."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 3) + 0:.3g}"
+
+
+def means_by_deal(rows: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
+    """Return one row per combination of `by` and deal: the mean of `column` over the games on that deal.
+
+    `group_means` can then treat rows as independent.
+
+    Args:
+        rows: A row per match and seat, such as those of `by_seat`.
+        by: Columns to group by.
+        column: The column to average.
+    """
+    return rows.groupby([*by, "deal"], sort=False, as_index=False)[[column]].mean()
+
+
+def group_means(frame: pd.DataFrame, by: Sequence[str], column: str, level: float = stats.LEVEL) -> pd.DataFrame:
+    """Return a row per combination of `by` with the mean of `column`, in the order of the frame.
+
+    Assumes that the rows of a group are independent: in a sweep, that each is a deal of its own.
+
+    Args:
+        frame: A row per observation; rows without a value are left out.
+        by: Columns to group by.
+        column: The column to average.
+        level: Confidence level of the interval, from 0 to 1.
+
+    Returns:
+        The columns of `by`, `value`, `low`, `high` (Student's t) and `n`, the number of rows with a value.
+    """
+    known = frame.dropna(subset=[column])
+    rows = []
+    for names, part in known.groupby(list(by), sort=False):
+        estimate = stats.mean_interval([float(value) for value in part[column]], level)
+        rows.append([*names, *estimate])
+    return pd.DataFrame(rows, columns=[*by, *stats.Estimate._fields])
+
+
+def measure_means(
+    frame: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str], level: float = stats.LEVEL
+) -> pd.DataFrame:
+    """Stack the `group_means` of several columns, each under its title in the column `measure`.
+
+    Args:
+        frame: A row per observation.
+        by: Columns to group by.
+        titles: Column -> title.
+        level: Confidence level of the intervals, from 0 to 1.
+    """
+    parts = [group_means(frame, by, column, level).assign(measure=title) for column, title in titles.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+_UNPLAYED = "(not played in this run)"
+
+
+def estimate_text(found: pd.DataFrame, **where: object) -> str:
+    """Format the estimate of the one row with these column values; a placeholder if this run did not play it."""
+    for column, value in where.items():
+        found = found[found[column] == value]
+    known = found.dropna(subset=["value"])
+    return format_estimates(known)[0] if len(known) else _UNPLAYED
+
+
+def join_paragraphs(*paragraphs: Sequence[str]) -> str:
+    """Join paragraphs of a heading and independent sentences, leaving out sentences about matches that were not played.
+
+    Such sentences contain the placeholder of `estimate_text`. A heading without sentences is left out too, and a
+    closing line says that the run is only a part of the plan.
+    """
+    kept = [[sentence for sentence in sentences if _UNPLAYED not in sentence] for _, *sentences in paragraphs]
+    texts = [" ".join([heading, *known]) for (heading, *_), known in zip(paragraphs, kept, strict=True) if known]
+    if sum(map(len, kept)) < sum(len(paragraph) - 1 for paragraph in paragraphs):
+        texts.append("*The whole plan says more than this run, which is a part of it.*")
+    return "\n\n".join(texts)
+
+
+Exact = dict[str, float]
+"""Expected values by column."""
+
+
+def check_exact(
+    frame: pd.DataFrame, by: Sequence[str], measures: Mapping[str, str], exact: Callable[..., Exact], others: int = 0
+) -> pd.DataFrame:
+    """Compare the mean of each measure in each group with its exact expected value.
+
+    All intervals hold simultaneously at the 95 % level (Bonferroni), together with those of `others`.
+
+    Args:
+        frame: A row per independent match.
+        by: Columns to group by.
+        measures: Column -> title.
+        exact: Called with the group's values of `by`; returns the expected values by column, for those that are known.
+        others: Number of further checks beside these.
+
+    Returns:
+        A row per group and measure that is known exactly: the columns of `by`, `measure`, `value`, `low`, `high`, `n`,
+        `exact` and `holds`.
+    """
+    known = {names: exact(*names) for names in frame[list(by)].drop_duplicates().itertuples(index=False, name=None)}
+    count = sum(map(len, known.values())) + others
+    found = measure_means(frame, by, measures, stats.bonferroni_level(count))
+    columns = {title: name for name, title in measures.items()}
+    groups = found[list(by)].itertuples(index=False, name=None)
+    values = [known[names].get(columns[title]) for names, title in zip(groups, found["measure"], strict=True)]
+    return mark_coverage(found.assign(exact=pd.Series(values, dtype=float)).dropna(subset=["exact"]))
+
+
+def mark_coverage(found: pd.DataFrame) -> pd.DataFrame:
+    """Add the column `holds`: True where `exact` lies from `low` to `high`, missing where there is no interval.
+
+    Results without chance have an interval of no width, and must equal the exact value up to rounding.
+    """
+    slack = 1e-9 * found["exact"].abs().clip(lower=1)
+    inside = (found["low"] - slack <= found["exact"]) & (found["exact"] <= found["high"] + slack)
+    return found.assign(holds=inside.astype("boolean").mask(found["low"].isna()))
+
+
+def verdict(checks: pd.DataFrame) -> str:
+    """Summarise checks in one sentence: how many exact values lie within their interval, and which are missed."""
+    tested = checks["holds"].notna()
+    met, count, left = int(checks["holds"].sum()), int(tested.sum()), int((~tested).sum())
+    more = f" {left} have a single match and no interval." if left else ""
+    if met == count:
+        return f"**All {count} exact values lie within their interval.**{more}"
+    missed = ", ".join(checks[tested & ~checks["holds"].fillna(True)]["measure"].unique())
+    return f"**{met} of {count} exact values lie within their interval**; missed: {missed}.{more}"
+
+
+def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Format checks as text: a row per group, a column per measure.
+
+    Each cell holds the mean with its interval and the exact value in parentheses, marked where it is missed.
+
+    Args:
+        found: The rows of `check_exact`.
+        names: The columns that name a group.
+    """
+    missed = (~found["holds"].fillna(True)).tolist()
+    rows = zip(format_estimates(found), found["exact"], missed, strict=True)
+    words = [f"{text} ({exact:.6g}){' MISSED' if out else ''}" for text, exact, out in rows]
+    table = found.assign(text=words).pivot(index=[*names, "n"], columns="measure", values="text")
+    order = found.set_index([*names, "n"]).index.drop_duplicates()
+    table.columns.name = None
+    return table.loc[order, list(dict.fromkeys(found["measure"]))].fillna("")
+
+
+def contrasts(rows: pd.DataFrame, column: str, players: Sequence[str] | None = None) -> pd.DataFrame:
+    """Compare every pair of players on the deals that both played.
+
+    Args:
+        rows: A row per match and seat with `deal`, `seat` and `player`, such as those of `by_seat`.
+        column: The column to compare.
+        players: The players, in order; default: all of `rows`.
+
+    Returns:
+        A row per pair `one`, `two`: `value` (mean of `one` less `two`) with its 95 % interval `low`, `high`; `n` deals,
+        each the mean over the seats that both took; `p` of no difference (a permutation test of signs); `holm`, the
+        same corrected for the number of pairs (Holm 1979).
+    """
+    names = list(dict.fromkeys(rows["player"])) if players is None else list(players)
+    pairs = list(combinations(names, 2))
+    return _test_differences(
+        ["one", "two"], pairs, [stats.paired_differences(rows, one, two, column) for one, two in pairs]
+    )
+
+
+def matched_contrasts(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str]) -> pd.DataFrame:
+    """Compare player `one` with `two` on the same deals, in a row per combination of `by`.
+
+    Args:
+        rows: A row per match and seat with `deal`, `seat` and `player`.
+        one: The first player.
+        two: The player whose values are subtracted.
+        column: The column to compare.
+        by: Columns to group by, such as the opponent.
+
+    Returns:
+        The columns of `by`, then the numbers of `contrasts`; `holm` is corrected for the number of rows.
+    """
+    groups = dict(list(rows.groupby(list(by), sort=False)))
+    return _test_differences(
+        by, list(groups), [stats.paired_differences(part, one, two, column) for part in groups.values()]
+    )
+
+
+def _test_differences(
+    heads: Sequence[str], names: Sequence[Any], differences: Sequence[Iterable[float]]
+) -> pd.DataFrame:
+    """Test each list of differences against zero, one row each, and correct p for their number."""
+    rows = [[*name, *stats.paired_test(list(of))] for name, of in zip(names, differences, strict=True)]
+    frame = pd.DataFrame(rows, columns=[*heads, *stats.PairedDifference._fields])
+    return frame.assign(holm=stats.adjust_p_values(list(frame["p"])))
+
+
+_OF_SEAT = re.compile(r"(.+)_[ab]")
+
+
+def sweep_matches(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return one row per match of a sweep's finished cells.
+
+    Args:
+        path: The folder of a sweep.
+
+    Returns:
+        The columns of `tables.matches` and `tables.measures`, the parameters of the match's cell, and its seed as
+        `deal`.
+
+    Raises:
+        FileNotFoundError: There is nothing at `path`.
+        ValueError: The folder is not a sweep's, or a record cannot be read or replayed.
+    """
+    found = tables.matches(path)
+    measured = tables.measures(path)
+    if len(found):
+        found = found.merge(measured, on=["match", "cell"], validate="one_to_one")
+    return tables.with_parameters(found.assign(deal=found["seed"]), path)
+
+
+def per_round(matches: pd.DataFrame, shares: Iterable[str]) -> pd.DataFrame:
+    """Convert `shares` of matches with several rounds to percent, and add each seat's payoff per round.
+
+    Args:
+        matches: A row per match with `rounds`, `payoff_a`, `payoff_b` and the columns `shares`.
+        shares: Columns of fractions.
+
+    Returns:
+        The frame with `points_a` and `points_b`.
+    """
+    rounds = matches["rounds"].astype(float)
+    percent = {name: 100 * matches[name].astype(float) for name in shares}
+    points = {f"points_{seat}": matches[f"payoff_{seat}"].astype(float) / rounds for seat in "ab"}
+    return matches.assign(**percent, **points)
+
+
+def by_seat(frame: pd.DataFrame) -> pd.DataFrame:
+    """Reshape a frame of matches to one row per match and seat.
+
+    A measure with a column for each seat (`gain_a`, `gain_b`) becomes one column with the seat's own value (`gain`);
+    columns of the whole match are repeated. `player` is the seat's player and `opponent` the other one, and both
+    replace parameters of these names.
+    """
+    ends = {name: match[1] for name in map(str, frame.columns) if (match := _OF_SEAT.fullmatch(name))}
+    # A column `x_a` belongs to a seat only if there is an `x_b` too.
+    twice = [name for name in dict.fromkeys(ends.values()) if {f"{name}_a", f"{name}_b"} <= ends.keys()]
+    parts = []
+    for seat in SEATS:
+        own = {f"{name}_{seat.lower()}": name for name in twice}
+        gone = [*(f"{name}_{other(seat).lower()}" for name in twice), *(name for name in twice if name in frame)]
+        part = frame.assign(seat=seat, opponent=frame[f"player_{other(seat).lower()}"])
+        parts.append(part.drop(columns=gone).rename(columns=own))
+    return pd.concat(parts, ignore_index=True)
+
+
+def payoffs_by_opponent(rows: pd.DataFrame, column: str, order: Sequence[str]) -> dict[str, dict[str, list[float]]]:
+    """Collect one value per deal for each player against each opponent, both seats alike.
+
+    Args:
+        rows: The rows of `by_seat`.
+        column: The column to average per deal.
+        order: Players, in the order of the result.
+
+    Returns:
+        Player -> opponent -> values; pairs that never met are left out.
+    """
+    met = dict(list(rows.groupby(["player", "opponent"], sort=False)))
+    return {
+        player: {who: deal_means(met[player, who], column) for who in order if (player, who) in met} for player in order
+    }

@@ -1,6 +1,6 @@
-"""What players made of their games, models above all: a row per match and seat, and estimates that count a deal once.
+"""Results of players, above all language models: a row per match and seat, and estimates that count each deal once.
 
-A deal is what was dealt; that both agreed is an agreement.
+A deal is a draw of the game's start; coming to terms is called an agreement.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import stats, tables
-from negolab.analysis.said import said
+from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
 from negolab.analysis.tables import Source
@@ -23,23 +23,34 @@ from negolab.record import Record
 from negolab.store import STOPPED
 
 COUNTED = ("input", "output", "reasoning")
-"""Tokens by what an endpoint counts; those of reasoning are part of the output."""
+"""Kinds of tokens that an endpoint counts; `reasoning` tokens are part of `output`."""
 
 GROUP = ["setting", "player", "opponent"]
-"""Who played what against whom."""
+"""Columns that identify a game, a player and its opponent."""
 
 
-def seats(source: Source) -> pd.DataFrame:
-    """One row per match and seat, in a sweep with the `cell` after the `match`. `deal` is the seed, `setting` game and
-    preset, `agreed` whether they came to terms.
+def seat_frame(source: Source) -> pd.DataFrame:
+    """Return one row per match and seat.
 
-    `payoff` is the seat's own, `joint` and `possible` are of both together, above what they have without a deal: gains
-    in own worth in trading, else in the game's unit. All are None where a run stopped the match (`stopped`).
+    Args:
+        source: Records, or a path to them.
 
-    `replies` are all, `format`, `rule` and `time` those that were rejected, by what was wrong, `forfeits` how often
-    they used up what is allowed, `lost_by` the kind of fault by which this seat ended the match. Of a model also
-    `answers`, `tokens_*`, `cost` (US dollars, also of kept answers) and `seconds` at the endpoint; None where one
-    answer does not say.
+    Returns:
+        Columns:
+
+        - `match`, in a sweep `cell`, `setting` (game and preset), `deal` (the seed), `seat`, `player`, `opponent`.
+        - `end`; `stopped`, "failed" or "timed out" where a run stopped the match, "unfinished" where it has no regular
+          end, else None; `agreed`, None where the match was stopped.
+        - `payoff`, the seat's own, in the game's unit; `joint` and `possible`, the reached and the largest joint
+          surplus above no deal (`measures.surplus`). None where the match was stopped.
+        - `replies` (all); `format`, `rule` and `time`, rejected replies by kind; `forfeits`; `lost_by`, the kind of
+          fault by which this seat ended the match.
+        - Of a model `answers`, `tokens_*`, `cost` (US dollars, cached answers included) and `seconds` at the endpoint;
+          None where one of the answers does not tell.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record, or a record cannot be replayed.
     """
     return pd.DataFrame([row for cell, record in tables.records(source) for row in _seats(record, cell)])
 
@@ -64,7 +75,7 @@ def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _whole(record: Record) -> dict[str, Any]:
-    """What both seats share."""
+    """Return the columns that both seats share."""
     stopped = record.header.notes.get(STOPPED)
     if stopped is None and record.end in (None, "ABORTED"):
         stopped = "unfinished"
@@ -74,16 +85,17 @@ def _whole(record: Record) -> dict[str, Any]:
 
 
 def _faults(record: Record, seat: Seat) -> dict[str, Any]:
-    replies = sum(event.seat == seat for event, _, _ in said(record))
+    replies = sum(event.seat == seat for event, _, _ in iter_replies(record))
     forfeits = sum(isinstance(event, Forfeited) and event.seat == seat for event in record.events)
-    lost = measured.lost_by(record)
+    lost = measured.forfeiting_seat(record)
     kind = lost[1] if lost and lost[0] == seat else None
     counts: dict[str, int] = {str(of): n for of, n in measured.faults(record)[seat].items()}
     return {"replies": replies, **counts, "forfeits": forfeits, "lost_by": kind}
 
 
 def _taken(record: Record, seat: Seat) -> dict[str, Any]:
-    replies = [reply for event, reply, _ in said(record) if event.seat == seat and reply is not None]
+    """Return the usage columns: answers of a model, their tokens, cost and time."""
+    replies = [reply for event, reply, _ in iter_replies(record) if event.seat == seat and reply is not None]
     answers = [reply for reply in replies if reply.via == "model"]
     usages = [reply.usage or {} for reply in answers]
     return {
@@ -100,7 +112,7 @@ def _seconds(reply: Reply) -> float | None:
 
 
 def _sum(numbers: Sequence[float | None]) -> float | None:
-    """None if there are none, or one of them is not known."""
+    """Sum the numbers; None if there are none or one of them is unknown."""
     known = [number for number in numbers if number is not None]
     return float(sum(known)) if numbers and len(known) == len(numbers) else None
 
@@ -108,8 +120,15 @@ def _sum(numbers: Sequence[float | None]) -> float | None:
 # Names.
 
 
-def short(players: Iterable[str]) -> dict[str, str]:
-    """Names for figures: of a model what tells it from the other models here. Names that would be alike stay whole."""
+def short_names(players: Iterable[str]) -> dict[str, str]:
+    """Shorten names of players for figures: a model keeps only the settings in which it differs from the other models.
+
+    Args:
+        players: Names of players.
+
+    Returns:
+        Name -> short name; names that would become equal stay whole.
+    """
     whole = list(dict.fromkeys(players))
     settings = {name: name.removeprefix("llm:").split(",") for name in whole if name.startswith("llm:")}
     common = set.intersection(*(set(parts[1:]) for parts in settings.values())) if settings else set()
@@ -126,48 +145,67 @@ _ADDRESS = ("base_url=", "key=")
 # Estimates.
 
 
-def by_deal(frame: pd.DataFrame, column: str) -> list[float]:
-    """One value per deal, the mean of the games played on it, so that values are independent; unknown ones are left
-    out."""
+def deal_means(frame: pd.DataFrame, column: str) -> list[float]:
+    """Return one value per deal, the mean over the games on it, so that values are independent; NaN is left out."""
     means = frame.dropna(subset=[column]).astype({column: float}).groupby("deal")[column].mean()
     return [float(value) for value in means]
 
 
-def lead(frame: pd.DataFrame, player: str, baseline: str) -> list[float]:
-    """Per deal, what `player` was paid against `baseline` more than `baseline` itself in the same seat of the same
-    deal; both seats count alike."""
-    return [float(more) for more in stats.differences(frame[frame.opponent == baseline], player, baseline)]
+def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]:
+    """Return, per deal, by how much `player` was paid more against `baseline` than `baseline` against itself.
+
+    Payoffs are compared in the same seat of the same deal, and averaged over the seats.
+
+    Args:
+        frame: The rows of `seat_frame`.
+        player: The player to compare.
+        baseline: The opponent, and the player whose payoffs are subtracted.
+    """
+    return [float(more) for more in stats.paired_differences(frame[frame.opponent == baseline], player, baseline)]
 
 
-def efficiency(frame: pd.DataFrame) -> list[float]:
-    """Per deal, the percentage of the possible joint surplus that was reached; deals that allow none are left out."""
+def deal_efficiency(frame: pd.DataFrame) -> list[float]:
+    """Return, per deal, the percentage of the possible joint surplus that was reached.
+
+    Deals that allow none are left out.
+    """
     known = frame.dropna(subset=["joint", "possible"]).astype({"joint": float, "possible": float})
     known = known[known.possible > 0]
-    return by_deal(known.assign(share=100 * known.joint / known.possible), "share")
+    return deal_means(known.assign(share=100 * known.joint / known.possible), "share")
 
 
-def faulty(frame: pd.DataFrame, kind: str) -> tuple[int, int]:
-    """In how many games a player had a reply rejected for this kind of fault (or `forfeits`), and of how many; a game
-    against itself is one game."""
+def count_faulty(frame: pd.DataFrame, kind: str) -> tuple[int, int]:
+    """Count the games in which a seat had a reply rejected for this kind of fault (or `forfeits`), and all games.
+
+    A game of a player against itself counts once.
+    """
     return _games(frame[kind] > 0, frame.match)
 
 
 def _games(hit: pd.Series[bool], match: pd.Series[str]) -> tuple[int, int]:
-    """In how many games, of those in the frame, it happened at a seat."""
+    """Count the games in which `hit` is true at a seat, and all games."""
     by_game = hit.groupby(match).any()
     return int(by_game.sum()), len(by_game)
 
 
-def agreements(frame: pd.DataFrame) -> tuple[int, int]:
-    """How many games ended in a deal, and of how many that the rules ended."""
+def count_agreements(frame: pd.DataFrame) -> tuple[int, int]:
+    """Count the games that ended in a deal, and all games that no run stopped."""
     over = frame[frame.stopped.isna()].drop_duplicates("match")
     return int(over.agreed.astype(bool).sum()), len(over)
 
 
-def measures(frame: pd.DataFrame, unit: str = "points", joint_unit: str | None = None) -> pd.DataFrame:
-    """The rows of `seats` as estimates: a row per setting, player, opponent and measure, with its unit, value, 95 %
-    interval and n. Shares are over games (Wilson), means over deals (Student's t); a value that is not known is NaN
-    with n = 0. Cents become dollars."""
+def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | None = None) -> pd.DataFrame:
+    """Estimate the measures of `OUTCOMES`, `CONDUCT` and, for models, `EFFORT` in each group of `GROUP`.
+
+    Args:
+        frame: The rows of `seat_frame`.
+        unit: Unit of payoffs; cents are converted to dollars.
+        joint_unit: Unit of the joint surplus; default: `unit`.
+
+    Returns:
+        A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, and `n`.
+        Shares are over games (Wilson), means over deals (Student's t); an unknown value is NaN with n = 0.
+    """
     rows = []
     for group, part in frame.groupby(GROUP, sort=False):
         names = dict(zip(GROUP, group, strict=True))
@@ -183,29 +221,29 @@ def _outcomes(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
     games, stopped = part.match.nunique(), part[part.stopped.notna()].match.nunique()
     yield "games", "", _exact(games, games)
     yield "games stopped", "", _exact(stopped, games)
-    yield "agreement", "%", _percent(agreements(part))
-    yield "own payoff", *_mean_paid(by_deal(part, "payoff"), unit)
-    yield "joint surplus", *_mean_paid(by_deal(part, "joint"), joint_unit)
-    yield "efficiency", "%", stats.mean(efficiency(part))
+    yield "agreement", "%", _percent(count_agreements(part))
+    yield "own payoff", *_mean_paid(deal_means(part, "payoff"), unit)
+    yield "joint surplus", *_mean_paid(deal_means(part, "joint"), joint_unit)
+    yield "efficiency", "%", stats.mean_interval(deal_efficiency(part))
 
 
 def _conduct(part: pd.DataFrame) -> Found:
     for kind in KINDS:
-        yield f"{kind} faults", "% of games", _percent(faulty(part, kind))
-    yield "allowance used up", "% of games", _percent(faulty(part, "forfeits"))
+        yield f"{kind} faults", "% of games", _percent(count_faulty(part, kind))
+    yield "allowance used up", "% of games", _percent(count_faulty(part, "forfeits"))
     for kind in KINDS:
         yield f"lost by {kind}", "% of games", _percent(_games(part.lost_by == kind, part.match))
 
 
 def _effort(part: pd.DataFrame) -> Found:
-    """What the answers of a model took, per game and seat."""
+    """Yield tokens, cost and time of a model's answers, per game and seat; nothing for players that are no models."""
     if not part.answers.any():
         return
-    yield "answers", "per game", stats.mean(by_deal(part, "answers"))
+    yield "answers", "per game", stats.mean_interval(deal_means(part, "answers"))
     for name in COUNTED:
-        yield f"tokens {name}", "per game", stats.mean(by_deal(part, f"tokens_{name}"))
-    yield "cost", "US dollars per 1,000 games", stats.mean([1000 * usd for usd in by_deal(part, "cost")])
-    yield "seconds", "per game", stats.mean(by_deal(part, "seconds"))
+        yield f"tokens {name}", "per game", stats.mean_interval(deal_means(part, f"tokens_{name}"))
+    yield "cost", "US dollars per 1,000 games", stats.mean_interval([1000 * usd for usd in deal_means(part, "cost")])
+    yield "seconds", "per game", stats.mean_interval(deal_means(part, "seconds"))
 
 
 def _exact(value: int, n: int) -> Estimate:
@@ -213,13 +251,13 @@ def _exact(value: int, n: int) -> Estimate:
 
 
 def _percent(counted: tuple[int, int]) -> Estimate:
-    e = stats.share(*counted)
+    e = stats.wilson_interval(*counted)
     return Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n)
 
 
 def _mean_paid(values: Sequence[float], unit: str) -> tuple[str, Estimate]:
     by = 100 if unit == "cents" else 1
-    return "dollars" if unit == "cents" else unit, stats.mean([value / by for value in values])
+    return "dollars" if unit == "cents" else unit, stats.mean_interval([value / by for value in values])
 
 
 OUTCOMES = ("games", "games stopped", "agreement", "own payoff", "joint surplus", "efficiency")
@@ -227,9 +265,15 @@ CONDUCT = (*(f"{kind} faults" for kind in KINDS), "allowance used up", *(f"lost 
 EFFORT = ("answers", *(f"tokens {name}" for name in COUNTED), "cost", "seconds")
 
 
-def overview(estimates: pd.DataFrame, chosen: Sequence[str] = OUTCOMES) -> pd.DataFrame:
-    """`measures` for reading: a row per player and opponent, a column per chosen measure, of `value [low, high], n`.
-    "unknown" is what an endpoint did not say; who was not asked has no row."""
+def overview_table(estimates: pd.DataFrame, chosen: Sequence[str] = OUTCOMES) -> pd.DataFrame:
+    """Format estimates as text: a row per player and opponent, a column per measure, each `value [low, high], n`.
+
+    A value that an endpoint did not report is "unknown".
+
+    Args:
+        estimates: The rows of `estimate_seats` of one setting.
+        chosen: The measures to show.
+    """
     shown = estimates[estimates.measure.isin(chosen)]
     shown = shown.assign(
         column=[f"{what} ({of})" if of else what for what, of in zip(shown.measure, shown.unit, strict=True)],
@@ -254,5 +298,5 @@ def _text(row: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits, but whole numbers whole."""
+    """Format with three significant digits, but without decimals from 100 on."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,7 +1,6 @@
-"""Intervals for the numbers that are shown, comparisons and regressions. All are at the 95 % level
-unless another is given.
+"""Intervals, paired comparisons and regressions, at the 95 % level unless another is given.
 
-Games on one deal are alike, so what counts as one observation is a deal, not a game.
+Games on the same deal are correlated, so an observation is a deal, not a game.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ LEVEL = 0.95
 
 
 class Estimate(NamedTuple):
-    """A value with its interval and the number of observations behind it; NaN bounds where n is too small."""
+    """A value with its interval and the number of observations; bounds are NaN where n is too small."""
 
     value: float
     low: float
@@ -24,14 +23,16 @@ class Estimate(NamedTuple):
     n: int
 
 
-def simultaneous(count: int) -> float:
-    """The level for each of `count` intervals that are to hold all at once at the 95 % level (Bonferroni; Dunn 1961),
-    whatever they have to do with each other."""
+def bonferroni_level(count: int) -> float:
+    """Return the Bonferroni-adjusted level for `count` simultaneous 95 % intervals (Dunn 1961).
+
+    Holds for any dependence between the intervals.
+    """
     return 1 - (1 - LEVEL) / max(count, 1)
 
 
-def share(hits: int, n: int, level: float = LEVEL) -> Estimate:
-    """A proportion with its Wilson score interval (Wilson 1927); `hits` of `n` independent trials."""
+def wilson_interval(hits: int, n: int, level: float = LEVEL) -> Estimate:
+    """Return the proportion of `hits` in `n` independent trials with its Wilson score interval (Wilson 1927)."""
     from scipy import stats  # half a second to import
 
     if not n:
@@ -40,8 +41,8 @@ def share(hits: int, n: int, level: float = LEVEL) -> Estimate:
     return Estimate(hits / n, float(interval.low), float(interval.high), n)
 
 
-def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
-    """A mean with Student's t interval; assumes independent observations."""
+def mean_interval(values: Sequence[float], level: float = LEVEL) -> Estimate:
+    """Return the mean with Student's t interval; assumes independent observations, NaN bounds for fewer than two."""
     import numpy as np
     from scipy import stats
 
@@ -54,10 +55,10 @@ def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
 
 
 Statistic = Callable[..., Any]
-"""Of an array of values, along `axis`: `numpy.mean`, `numpy.median`, ..."""
+"""A function of an array along `axis`, such as `numpy.mean` or `numpy.median`."""
 
 
-def bootstrap(
+def bootstrap_interval(
     values: Sequence[float],
     statistic: Statistic | None = None,
     *,
@@ -65,11 +66,20 @@ def bootstrap(
     resamples: int = 9999,
     seed: int = 0,
 ) -> Estimate:
-    """A statistic (default: the mean) with its bootstrap interval (Efron and Tibshirani 1993), the same for one seed.
+    """Return a statistic with its bootstrap interval (Efron and Tibshirani 1993), reproducible by `seed`.
 
-    Assumes independent observations from one distribution of any shape, and enough of them to stand for it: below ten
-    or so the interval is too short. `BCa` corrects for bias and skewness, for smooth statistics; `percentile` is for
-    medians and the like. Values that are all alike give an interval of no width.
+    Assumes independent observations from one distribution of any shape. Below about ten observations the interval is
+    too short. Identical values give an interval of width zero.
+
+    Args:
+        values: The observations.
+        statistic: A function of an array along `axis`; default: the mean.
+        method: `BCa` corrects for bias and skewness of smooth statistics; use `percentile` for medians and the like.
+        resamples: Number of bootstrap samples.
+        seed: Seed of the resampling.
+
+    Returns:
+        The estimate; NaN bounds for fewer than two observations.
     """
     import numpy as np
     from scipy import stats
@@ -92,8 +102,8 @@ def bootstrap(
 # Two players on the same deals.
 
 
-class Paired(NamedTuple):
-    """A mean difference with its interval, the number of differences, and the p of no difference at all."""
+class PairedDifference(NamedTuple):
+    """A mean difference with its interval, the number of differences, and the p value of no difference."""
 
     value: float
     low: float
@@ -102,13 +112,20 @@ class Paired(NamedTuple):
     p: float
 
 
-def differences(frame: pd.DataFrame, one: str, two: str, column: str = "payoff") -> pd.Series[float]:
-    """Per deal, how much more `one` has in `column` than `two` in the same seat of the same deal, the mean over the
-    seats that both took; by deal, without deals that only one of them played.
+def paired_differences(frame: pd.DataFrame, one: str, two: str, column: str = "payoff") -> pd.Series[float]:
+    """Return, per deal, by how much `one` exceeds `two` in `column` in the same seat of the same deal.
 
-    `frame` has a row per match and seat with `deal`, `seat` and `player`, such as `models.seats` gives. Both may have
-    played each other with seats swapped, or others that are the same for both; keep only rows of the opponents that
-    count. What a seat and a deal are worth cancels out.
+    Comparing within seat and deal cancels what these are worth. The two players may have met each other with seats
+    swapped, or the same other opponents; keep only the rows of the opponents that should count.
+
+    Args:
+        frame: A row per match and seat with `deal`, `seat` and `player`, such as `models.seat_frame` returns.
+        one: The first player.
+        two: The player whose values are subtracted.
+        column: The column to compare.
+
+    Returns:
+        A difference per deal that both played, the mean over the seats that both took; indexed by deal.
     """
     known = frame.dropna(subset=[column]).astype({column: float})
     own, base = (known[known.player == name].groupby(["deal", "seat"])[column].mean() for name in (one, two))
@@ -116,19 +133,27 @@ def differences(frame: pd.DataFrame, one: str, two: str, column: str = "payoff")
     return more.groupby("deal").mean()
 
 
-def paired(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> Paired:
-    """The mean of differences, one per deal, with Student's t interval and the two-sided p of a permutation test of
-    signs (Fisher 1935): exact up to 13 differences, from seeded random signs beyond.
+def paired_test(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> PairedDifference:
+    """Test whether the mean of `differences` is zero, by a permutation test of signs (Fisher 1935).
 
-    The interval assumes independent deals and a mean that is about normal. The p assumes only that each deal's
-    difference would be as likely with the other sign if there were none between the two. NaN for fewer than two.
+    The p value is two-sided, exact up to 13 differences and from seeded random sign flips beyond. It assumes only that,
+    without an effect, each difference is as likely with the other sign. The interval is Student's t and assumes
+    independent deals and an approximately normal mean.
+
+    Args:
+        differences: One difference per deal.
+        resamples: Number of random sign flips.
+        seed: Seed of the sign flips.
+
+    Returns:
+        Mean, interval, n and p; NaN bounds and p for fewer than two differences.
     """
     import numpy as np
     from scipy import stats
 
-    estimate = mean(differences)
+    estimate = mean_interval(differences)
     if estimate.n < 2:
-        return Paired(*estimate, float("nan"))
+        return PairedDifference(*estimate, float("nan"))
     test = stats.permutation_test(
         (np.asarray(differences, float),),
         np.mean,
@@ -136,15 +161,20 @@ def paired(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0
         n_resamples=resamples,
         rng=np.random.default_rng(seed),
     )
-    return Paired(*estimate, float(test.pvalue))
+    return PairedDifference(*estimate, float(test.pvalue))
 
 
-def corrected(p: Sequence[float], method: Literal["holm", "bh"] = "holm") -> list[float]:
-    """The p of several tests, corrected for their number, in the same order. NaN (no test) stays NaN and counts not.
+def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") -> list[float]:
+    """Return the p values of several tests, corrected for their number, in the same order.
 
-    `holm` (Holm 1979) keeps the chance of any false finding below the level, whatever the tests have to do with each
-    other. `bh` (Benjamini and Hochberg 1995) keeps the expected share of false findings below it, for tests that are
-    independent or positively dependent.
+    Args:
+        p: The p values; NaN (no test) stays NaN and is not counted.
+        method: `holm` (Holm 1979) bounds the probability of any false finding, for any dependence between tests. `bh`
+            (Benjamini and Hochberg 1995) bounds the expected share of false findings, for tests that are independent or
+            positively dependent.
+
+    Raises:
+        ValueError: Unknown method.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -162,13 +192,23 @@ def corrected(p: Sequence[float], method: Literal["holm", "bh"] = "holm") -> lis
 # Regression.
 
 
-def regression(frame: pd.DataFrame, formula: str, cluster: str = "deal") -> pd.DataFrame:
-    """Least squares with errors clustered by deal: a row per term with `term, estimate, low, high, p, n, clusters`.
+def clustered_regression(frame: pd.DataFrame, formula: str, cluster: str = "deal") -> pd.DataFrame:
+    """Fit least squares with standard errors clustered by deal.
 
-    `formula` is R's, over columns of the frame: `"payoff ~ C(player) + C(seat)"`. Rows that lack a value are left out.
-    Assumes that the outcome is linear in the terms and that clusters are independent; within one, errors may depend on
-    each other in any way (Liang and Zeger 1986). Intervals and p are Student's t with clusters - 1 degrees of freedom;
-    they are too small for few clusters (below 30 or so), and `ValueError` for fewer than two.
+    Assumes that the outcome is linear in the terms and that clusters are independent; errors within a cluster may
+    depend on each other in any way (Liang and Zeger 1986). Intervals and p values are Student's t with clusters - 1
+    degrees of freedom; below about 30 clusters they are too small.
+
+    Args:
+        frame: A row per observation; rows that lack a value are left out.
+        formula: A formula as in R over columns of the frame, such as `"payoff ~ C(player) + C(seat)"`.
+        cluster: The column that names the cluster.
+
+    Returns:
+        A row per term: `term`, `estimate`, `low`, `high`, `p`, `n` observations and `clusters`.
+
+    Raises:
+        ValueError: Fewer than two clusters.
     """
     import pandas as pd
     import statsmodels.formula.api as smf

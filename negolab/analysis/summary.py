@@ -1,4 +1,4 @@
-"""What a batch came to: ends, what each player was paid, what was refused and why, and what models took."""
+"""Summary of a batch: ends of matches, payoffs, rejected replies, and usage of language models."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Iterable, Iterator
 
 from negolab.analysis import stats
 from negolab.events import Rejected, Replied
-from negolab.game import SEATS, Kind, Reply
+from negolab.game import SEATS, InvalidKind, Reply
 from negolab.record import Record
 from negolab.store import STOPPED
 
-KINDS: tuple[Kind, ...] = ("format", "rule", "time")
-"""What can be wrong with a reply: how it was said, what it asked for, and when it came."""
+KINDS: tuple[InvalidKind, ...] = ("format", "rule", "time")
+"""Kinds of rejection: the reply was unreadable, against the rules, or too late."""
 TOKENS = ("input", "output", "cached", "reasoning")
-"""What a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
+"""Tokens that a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
 
 
-class Taken:
-    """What the answers of models took. Costs are in US dollars: `paid` by the run, `saved` by answers from another
-    run's cache; `unpriced` answers have no known cost."""
+class ModelUsage:
+    """Usage of language models, summed over their answers.
+
+    Costs are in US dollars: `paid` by the run, `saved` by the `replayed` answers, those from another run's cache;
+    `unpriced` answers have no known cost.
+    """
 
     def __init__(self) -> None:
         self.answers = self.replayed = self.unpriced = 0
@@ -27,6 +30,7 @@ class Taken:
         self.paid = self.saved = 0.0
 
     def add(self, reply: Reply) -> None:
+        """Add one reply; replies that do not come from a model are ignored."""
         if reply.via != "model":
             return
         usage = reply.usage or {}
@@ -44,20 +48,29 @@ class Taken:
 
 
 class Tally:
-    """Counts that grow a record at a time, so that a run need not fit in memory. `ends` of matches that a run stopped
-    are "failed" and "timed out", for `reasons`; their payoffs do not count. `faults` and `forfeits` are by what was
-    wrong: kind and code of each rejected reply, kind of what ended a match by forfeit."""
+    """Counts that grow one record at a time, so that a run need not fit in memory.
+
+    Attributes:
+        ends: Matches by end; those that a run stopped count as "failed" or "timed out".
+        reasons: Stopped matches by the reason of the stop.
+        payoffs: Payoffs by player and seat, without those of stopped matches.
+        faults: Rejected replies by kind and first code.
+        forfeits: Matches that ended by forfeit, by kind of the last fault.
+        rejected: Rejected replies in all.
+        taken: Usage of language models, stopped matches included.
+    """
 
     def __init__(self) -> None:
         self.ends: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.payoffs: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self.faults: Counter[tuple[Kind, str]] = Counter()
-        self.forfeits: Counter[Kind] = Counter()
+        self.faults: Counter[tuple[InvalidKind, str]] = Counter()
+        self.forfeits: Counter[InvalidKind] = Counter()
         self.rejected = 0
-        self.taken = Taken()
+        self.taken = ModelUsage()
 
     def add(self, record: Record) -> None:
+        """Count one record; payoffs only if no run stopped the match."""
         stopped = record.header.notes.get(STOPPED)
         self.ends[stopped or record.end or "unfinished"] += 1
         self._count(record)
@@ -70,7 +83,7 @@ class Tally:
                 self.payoffs[record.header.players.get(seat, "?"), seat].append(payoff)
 
     def _count(self, record: Record) -> None:
-        last: Kind | None = None
+        last: InvalidKind | None = None
         for event in record.events:
             if isinstance(event, Replied):
                 self.taken.add(event.reply)
@@ -85,39 +98,45 @@ class Tally:
 
     @property
     def n(self) -> int:
+        """Number of matches, stopped ones included."""
         return self.ends.total()
 
     @property
     def stopped(self) -> int:
-        """Matches that have no end of their own."""
+        """Number of matches that the run stopped before the rules ended them."""
         return self.ends["failed"] + self.ends["timed out"]
 
 
-def tally(records: Iterable[Record]) -> Tally:
-    """The tally of some records."""
+def tally_records(records: Iterable[Record]) -> Tally:
+    """Count some records."""
     result = Tally()
     for record in records:
         result.add(record)
     return result
 
 
-def lines(result: Tally, unit: str) -> list[str]:
-    """The tally as a small table: n, shares with Wilson intervals, mean payoffs with t intervals."""
+def tally_lines(result: Tally, unit: str) -> list[str]:
+    """Format a tally as lines of text: n, shares with Wilson intervals, mean payoffs with t intervals.
+
+    Args:
+        result: The tally.
+        unit: Unit of the payoffs.
+    """
     over = result.n - result.stopped
     out = [f"{result.n} games, {result.rejected} rejected replies; 95 % intervals in brackets", *_stopped(result), ""]
     for end, count in result.ends.most_common():
         if end not in ("failed", "timed out"):
-            out.append(f"{end:12} {_percent(stats.share(count, over))}   n = {count}")
+            out.append(f"{end:12} {_percent(stats.wilson_interval(count, over))}   n = {count}")
     out += ["", f"mean payoff ({unit})"] if result.payoffs else []
     for (player, seat), values in sorted(result.payoffs.items()):
-        e = stats.mean(values)
+        e = stats.mean_interval(values)
         interval = f"[{e.low:.3f}, {e.high:.3f}]" if e.n > 1 else "(no interval)"
         out.append(f"{player:28} at {seat}   {e.value:10.3f}  {interval}   n = {e.n}")
     return [*out, *_faults(result), *_taken(result.taken)]
 
 
 def _stopped(result: Tally) -> Iterator[str]:
-    """Matches apart from which the shares and means are."""
+    """Yield the number of stopped matches, which shares and means leave out, and their most frequent reasons."""
     if result.stopped:
         counts = (f"{result.ends[kind]} {kind}" for kind in ("failed", "timed out") if result.ends[kind])
         yield f"{result.n - result.stopped} finished, {', '.join(counts)} (not in the numbers below)"
@@ -126,7 +145,7 @@ def _stopped(result: Tally) -> Iterator[str]:
 
 
 def _faults(result: Tally) -> Iterator[str]:
-    """Form apart from strategy: what could not be read, what broke a rule, what came too late."""
+    """Yield one line per kind of fault, so that unreadable replies are not mixed with broken rules or late ones."""
     if result.rejected:
         yield from ("", "rejected replies")
     for kind in KINDS:
@@ -137,7 +156,7 @@ def _faults(result: Tally) -> Iterator[str]:
             yield f"{kind:12} {codes.total():6}   ({most}{', ...' if len(codes) > 6 else ''}){ended}"
 
 
-def _taken(taken: Taken) -> Iterator[str]:
+def _taken(taken: ModelUsage) -> Iterator[str]:
     if not taken.answers:
         return
     tokens, unpriced, known = taken.tokens, taken.unpriced, taken.answers - taken.unpriced

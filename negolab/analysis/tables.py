@@ -1,67 +1,186 @@
-"""Records as tidy frames: one row per match, one row per reply, one row per cell of a sweep.
+"""Records as tidy frames: one row per match, per reply, or per cell of a sweep.
 
-What is read from a path is read a match at a time: a frame needs the memory of its columns, a Parquet file that of one
-row group.
+Paths are read one match at a time: a frame needs the memory of its columns, a Parquet file that of one row group.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from negolab import store
 from negolab.analysis import cells as sweep
-from negolab.analysis import columns
 from negolab.analysis import measures as measured
-from negolab.analysis.columns import FLAG, NUMBER, REAL, TEXT, WHOLE, Columns
-from negolab.analysis.said import said as said
+from negolab.analysis.replies import iter_replies
 from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.record import Record
 
+CHUNK = 50_000
+"""Rows that are converted to columns at once; also the rows of a Parquet row group."""
+
+TEXT, WHOLE, REAL, FLAG = pa.large_string(), pa.int64(), pa.float64(), pa.bool_()
+NUMBER = pa.null()
+"""Column type that is inferred: integers or floats; always floats in Parquet."""
+
+Columns = Mapping[str, pa.DataType]
+Row = dict[str, Any]
+
+
+def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
+    """Build a frame that has all `columns` with their types, even without rows.
+
+    As usual in pandas, integers become floats in a column with gaps; so do integers beyond 64 bits.
+
+    Raises:
+        ValueError: A value does not fit its column's type.
+    """
+    chunks = [pa.table({name: pa.array([], kind) for name, kind in columns.items()}), *_chunks(rows, columns)]
+    table = pa.concat_tables(chunks, promote_options="permissive")
+    del chunks
+    found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    return found
+
+
+def write_parquet(rows: Iterable[Row], columns: Columns, out: Path) -> int:
+    """Write the rows to the Parquet file `out`, one row group at a time, and return their number.
+
+    The file is written beside `out` and renamed when it is complete.
+
+    Raises:
+        ValueError: A value does not fit its column's type.
+    """
+    schema = pa.schema([(name, REAL if kind == NUMBER else kind) for name, kind in columns.items()])
+    draft = out.with_name(f"{out.name}.tmp")
+    count = 0
+    try:
+        with pq.ParquetWriter(draft, schema) as writer:
+            for chunk in _chunks(rows, columns):
+                writer.write_table(chunk.cast(schema))
+                count += len(chunk)
+        draft.replace(out)
+    finally:
+        draft.unlink(missing_ok=True)
+    return count
+
+
+def _chunks(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
+    rows = iter(rows)
+    while chunk := list(islice(rows, CHUNK)):
+        yield pa.table({name: _column(name, [row.get(name) for row in chunk], kind) for name, kind in columns.items()})
+
+
+def _column(name: str, values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Build one column; integers that do not fit become floats."""
+    try:
+        return pa.array(values, None if kind == NUMBER else kind)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        if kind not in (NUMBER, WHOLE):
+            raise ValueError(f"column {name}: {error}") from None
+        return pa.array([None if value is None else float(value) for value in values], REAL)
+    except pa.ArrowTypeError as error:
+        raise ValueError(f"column {name}: {error}") from None
+
+
 Place = str | os.PathLike[str]
 Source = Iterable[Record] | Place
-"""Records, a file of records, the folder of a batch, or the folder of a sweep, of which the finished cells are read."""
+"""Records, a file of records, the folder of a batch, or the folder of a sweep, whose finished cells are read."""
 
 
 def matches(source: Source) -> pd.DataFrame:
-    """One row per match: `match` (its id), in a sweep `cell`, game, preset, seed, players, end, payoffs, counts of
-    replies (all), rejected replies and forfeits by seat. Payoffs are in the game's own units (cents in bargaining).
-    `stopped` is "failed" or "timed out" where a run stopped the match, for `reason`. Errors as `store.iterate`."""
+    """Return one row per match: ids, game, players, end, payoffs, and counts of replies by seat.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        Columns `match` (its id), in a sweep `cell`, `game`, `preset`, `seed`, `player_*`, `end`, `stopped`, `reason`,
+        `payoff_*`, `replies_*` (all), `rejected_*` and `forfeits_*`, where `*` is `a` and `b`. Payoffs are in the
+        game's unit (cents in bargaining). `stopped` is "failed" or "timed out" where a run stopped the match, for
+        `reason`.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record; names file and line.
+    """
     return _frame(source, "matches")
 
 
 def turns(source: Source) -> pd.DataFrame:
-    """One row per reply, in order: `match`, in a sweep `cell`, `turn` (from 0), seat, player, text, whether it was
-    accepted, and if not the codes, kind and reason; latency in seconds, tokens, cost in US dollars. A turn without
-    words has none."""
+    """Return one row per reply, in order.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        Columns `match`, in a sweep `cell`, `turn` (from 0), `seat`, `player`, `text` (missing where there was no
+        answer), `accepted`, and if it was not, `codes`, `kind` and `reason`; `via`, `model`, `latency` (seconds),
+        `cost` (US dollars) and `tokens_*`.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record; names file and line.
+    """
     return _frame(source, "turns")
 
 
 def replies(source: Source) -> pd.DataFrame:
-    """One row per answer of a model, also of those that never became words: the columns of `turns` and what the answer
-    took. `latency` and `queued` are seconds at the endpoint and before it, `attempts` how often it was asked, `finish`
-    why the model stopped; `replayed`: from another run's cache, so that its `cost` was not paid again."""
+    """Return one row per answer of a language model, including those without a usable text.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        The columns of `turns`, and `finish` (why the model stopped), `queued` (seconds of waiting for admission),
+        `attempts`, `fingerprint`, `replayed` (from another run's cache, so that `cost` was not paid again) and
+        `request_id`. `latency` is in seconds, at the endpoint only.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record; names file and line.
+    """
     return _frame(source, "replies")
 
 
 def cells(path: Place) -> pd.DataFrame:
-    """One row per cell of a sweep's folder, by id, of its newest attempt: `id`, `state` (done, failed, timeout, died,
-    refused), seed, repeat, seconds, number of attempts, `error` (its kind and text), `usd` (cost in US dollars), and a
-    column per parameter: by its own name, with `param_` before it where that is taken. Lists and tables are JSON text.
-    `ValueError` for a folder that is no sweep's and for a status that cannot be read."""
-    return sweep.frame(Path(path))
+    """Return one row per cell of a sweep's folder, by id, of its newest attempt.
+
+    Args:
+        path: The folder of a sweep.
+
+    Returns:
+        Columns `id`, `state` (done, failed, timeout, died, refused), `seed`, `repeat`, `seconds`, `attempts` (their
+        number), `error` (kind and text), `usd` (cost in US dollars), and one column per parameter: its own name,
+        prefixed with `param_` where that is taken. Lists and tables are JSON text.
+
+    Raises:
+        ValueError: The folder is not a sweep's, or a status file cannot be read.
+    """
+    return sweep.cell_frame(Path(path))
 
 
 def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
-    """A frame of a sweep with a column for each parameter of its rows' cells; `param_` stands before a name that the
-    frame has already."""
+    """Add a column for each parameter of the rows' cells to a frame of a sweep.
+
+    Args:
+        frame: A frame with the column `cell`.
+        path: The folder of the sweep.
+
+    Returns:
+        The frame with parameters; `param_` precedes a name that the frame has already.
+
+    Raises:
+        ValueError: The frame has no column `cell`, the folder is not a sweep's, or a status file cannot be read.
+    """
     return sweep.with_parameters(frame, Path(path))
 
 
@@ -69,26 +188,46 @@ Name = Literal["matches", "turns", "replies"]
 
 
 def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
-    """Write a table straight to a Parquet file and say how many rows it has: for what is too large for a frame.
-    Payoffs are floats there."""
-    return columns.to_parquet(*_table(source, table), Path(out))
+    """Write a table straight to a Parquet file, for runs that are too large for a frame, and return its number of rows.
+
+    Args:
+        source: Records, or a path to them.
+        out: The file to write; payoffs are floats there.
+        table: "matches", "turns" or "replies".
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: There is no such table, or a line is not a record.
+    """
+    return write_parquet(*_table(source, table), Path(out))
 
 
 def measures(source: Source) -> pd.DataFrame:
-    """One row per match: `match`, in a sweep `cell`, and all measures of `analysis.measures.of`, each match replayed.
-    What only some of the games have is missing (NaN) in the rows of the others. Two cells may have matches of the same
-    id, so that frames of a sweep are joined by both."""
+    """Return one row per match with all measures of `analysis.measures.measure_match`; each match is replayed.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        `match`, in a sweep `cell`, and one column per measure, NaN in the rows of games that do not have it. Ids of
+        matches are unique within a cell only, so join frames of a sweep by both columns.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record, or a record cannot be replayed.
+    """
     names = ["match", "cell"] if _is_sweep(source) else ["match"]
-    rows = ({"match": record.id, "cell": cell, **measured.of(record)} for cell, record in records(source))
+    rows = ({"match": record.id, "cell": cell, **measured.measure_match(record)} for cell, record in records(source))
     found = pd.DataFrame(rows)
     return found.reindex(columns=[*names, *found.columns.drop(["match", "cell"], errors="ignore")])
 
 
 def _frame(source: Source, table: Name) -> pd.DataFrame:
-    return columns.frame(*_table(source, table))
+    return typed_frame(*_table(source, table))
 
 
 def _table(source: Source, name: Name) -> tuple[Iterator[dict[str, Any]], Columns]:
+    """Return the rows of a table and the types of its columns."""
     if name not in _TABLES:
         raise ValueError(f"no table {name!r}: there are {', '.join(_TABLES)}")
     of, rows = _TABLES[name]
@@ -103,14 +242,14 @@ def _is_sweep(source: Source) -> bool:
 
 
 def records(source: Source) -> Iterator[tuple[str | None, Record]]:
-    """Each record after the id of its cell (None where the source is no sweep), one at a time."""
+    """Yield each record with the id of its cell (None where the source is not a sweep), one at a time."""
     if not isinstance(source, str | os.PathLike):
         yield from ((None, record) for record in source)
     elif _is_sweep(source):
-        for cell, folder in sweep.finished(Path(source)):
-            yield from ((cell, record) for record in store.iterate(folder))
+        for cell, folder in sweep.finished_cells(Path(source)):
+            yield from ((cell, record) for record in store.iter_records(folder))
     else:
-        yield from ((None, record) for record in store.iterate(os.fspath(source)))
+        yield from ((None, record) for record in store.iter_records(os.fspath(source)))
 
 
 def _match(record: Record) -> Iterator[dict[str, Any]]:
@@ -136,12 +275,12 @@ def _match(record: Record) -> Iterator[dict[str, Any]]:
 
 
 def _turns(record: Record) -> Iterator[dict[str, Any]]:
-    for turn, (event, reply, invalid) in enumerate(said(record)):
+    for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
         yield _turn(record, turn, event.seat, reply, invalid)
 
 
 def _replies(record: Record) -> Iterator[dict[str, Any]]:
-    for turn, (event, reply, invalid) in enumerate(said(record)):
+    for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
         if reply is not None and reply.via == "model":
             usage = reply.usage or {}
             yield {
@@ -229,21 +368,23 @@ _TABLES: dict[str, _Table] = {
 }
 
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r")
-"""What a formula begins with, to one spreadsheet or another."""
+"""Characters that begin a formula in some spreadsheet programs."""
 
 
-def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write `.csv` or `.parquet`, by the path's ending. In CSV, text that begins like a formula is defused by a leading
-    apostrophe; numbers stay numbers."""
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame as Parquet if `path` ends in `.parquet`, else as CSV.
+
+    In CSV, a leading apostrophe keeps text that begins like a formula from being evaluated; numbers are unchanged.
+    """
     if path.suffix == ".parquet":
         frame.to_parquet(path, index=False)
         return
     safe = frame.copy()
     for name in safe.select_dtypes(["string", "object"]):
-        safe[name] = safe[name].map(_defused, na_action="ignore")
-    # RFC 4180 line ends: with these, a lone carriage return in a text is quoted too and ends no row.
+        safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
+    # RFC 4180 line ends: with these, pandas also quotes a lone carriage return in a text, which would end the row.
     safe.to_csv(path, index=False, lineterminator="\r\n")
 
 
-def _defused(cell: Any) -> Any:
+def _escape_formulas(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTIVE) else cell

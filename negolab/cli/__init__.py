@@ -1,5 +1,4 @@
-"""The command line: `negolab games | watch | play | batch | sweep | replay | check | export | serve | lab | study |
-model | cache`."""
+"""The command line `negolab`: one module per group of commands."""
 
 from __future__ import annotations
 
@@ -11,9 +10,9 @@ import warnings
 import typer
 from typer.exceptions import TyperException
 
-from negolab import catalog
-from negolab.cli import batch, cache, model, results, runs, screens, study, sweep, table
-from negolab.version import __version__
+from negolab._internal.validation import suggest
+from negolab._internal.version import __version__
+from negolab.cli import batch, cache, model, play, records, serve, study, sweep
 
 app = typer.Typer(
     name="negolab",
@@ -23,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _module in (table, batch, sweep, results, runs, screens, study, model, cache):
+for _module in (play, batch, sweep, records, serve, study, model, cache):
     _module.add_to(app)
 
 
@@ -35,7 +34,10 @@ def _negolab(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def main() -> None:
-    """Run the command line. What the user can mend is said in one line; exit code 2."""
+    """Run the command line; print an error as one line to stderr and exit with code 2 (130 after Ctrl-C).
+
+    With NEGOLAB_DEBUG set, unexpected errors are raised with their traceback.
+    """
     warnings.showwarning = lambda message, *_, **__: print(f"negolab: {message}", file=sys.stderr)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -45,7 +47,7 @@ def main() -> None:
         _stop(_said(error))
     except KeyboardInterrupt:
         _stop("stopped", 130)
-    except Exception as error:  # the last resort: one line, whatever it was
+    except Exception as error:  # last resort: users get one line, not a traceback
         if os.environ.get("NEGOLAB_DEBUG"):
             raise
         known = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
@@ -54,18 +56,19 @@ def main() -> None:
 
 
 def _said(error: TyperException) -> str:
+    """Format a usage error, with a suggestion for a misspelled command."""
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     if text.startswith("Usage:"):
         print(text)
         return "choose a command"
     if text.startswith("No such command"):
         name = text.split("'")[1]
-        text = f"no such command {name!r}: {catalog.near(name, _commands(error))}"
+        text = f"no such command {name!r}: {suggest(name, _commands(error))}"
     return text.replace("Value error, ", "")
 
 
 def _commands(error: TyperException) -> list[str]:
-    """The commands there are where the error was made: of the program, or of a group such as `study`."""
+    """List the commands where the error occurred: of the program, or of a group such as `study`."""
     group = getattr(getattr(error, "ctx", None), "command", None)
     return sorted(getattr(group, "commands", {}))
 

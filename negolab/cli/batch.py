@@ -1,4 +1,4 @@
-"""Many matches: `batch`."""
+"""`negolab batch`: play many matches, with a progress bar."""
 
 from __future__ import annotations
 
@@ -9,25 +9,87 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self
 
 import typer
+from tqdm import tqdm
 
 from negolab.analysis import summary
-from negolab.batch import opened
-from negolab.cli.bar import Bar
-from negolab.cli.options import GameName, Preset, Set, chosen
-from negolab.plan import plan_of
-from negolab.players.endpoint.failures import RunFailed
-from negolab.players.endpoint.limits import Limits
-from negolab.players.endpoint.prices import Prices
-from negolab.players.player import MODEL
-from negolab.run import Run
-from negolab.store import iterate
-from negolab.wiring import Wiring
+from negolab.cli.options import GameName, Preset, Set, load_game
+from negolab.llm.configuration import ModelConfiguration
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.endpoint.prices import Prices
+from negolab.protocols import MODEL_PREFIX
+from negolab.runs.batch import open_run
+from negolab.runs.plan import make_plan
+from negolab.runs.progress import Progress
+from negolab.runs.run import Run
+from negolab.store import iter_records
+
+_PACE = 0.5
+"""Seconds between updates of calls and costs."""
+
+
+class RunBar:
+    """Progress bar of a run: games, games per second, calls, costs; messages of the run are printed above it.
+
+    Enter it inside the event loop of the run.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._said = ""
+        before = run.progress.over
+        self._bar = tqdm(
+            total=run.plan.n, initial=before, unit="game", file=sys.stderr, mininterval=_PACE, disable=None
+        )
+        self._looking: asyncio.Task[None] | None = None
+        run.watch(self._watch)
+
+    def say(self, line: str) -> None:
+        """Print a message above the bar, or on its own where there is no bar."""
+        tqdm.write(f"negolab: {line}", file=sys.stderr)
+
+    def _watch(self, now: Progress) -> None:
+        self._bar.update(now.over - self._bar.n)
+        if now.message and now.message != self._said:
+            self.say(now.message)
+        self._said = now.message
+
+    async def _look(self) -> None:
+        while True:
+            self._bar.set_postfix_str(postfix(self._run.progress), refresh=False)
+            await asyncio.sleep(_PACE)
+
+    def __enter__(self) -> Self:
+        self._looking = asyncio.ensure_future(self._look())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+        self._bar.set_postfix_str(postfix(self._run.progress))
+        self._bar.close()
+
+
+def postfix(now: Progress) -> str:
+    """Summarise calls in flight, costs and failures for the end of the progress bar."""
+    parts = []
+    if now.calls is not None:
+        parts.append(f"{now.calls} calls" + (f", {now.waiting} waiting" if now.waiting else ""))
+    if now.usd is not None:
+        parts.append(f"${now.usd:.2f}" + (f" of {now.usd_limit:.2f}" if now.usd_limit is not None else ""))
+    elif now.calls is not None:
+        parts.append("cost unknown")
+    if now.failed or now.timed_out:
+        parts.append(f"{now.failed + now.timed_out} failed")
+    return ", ".join(parts)
+
 
 _RETRY = {"failed": "failed", "timeout": "timed out"}
-"""What is said on the command line, and how a record says it."""
+"""Kind of failure on the command line -> kind in a record."""
 _MODELS = "Models"
 
 
@@ -66,8 +128,8 @@ def batch(
     """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
 
     Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
-    loaded = chosen(game, preset, set_)
-    plan = plan_of(loaded, a, b, n=n, seed=seed, swap=swap)
+    loaded = load_game(game, preset, set_)
+    plan = make_plan(loaded, a, b, n=n, seed=seed, swap=swap)
     limits: dict[str, Any] = {
         "at_once": concurrency,
         "requests_per_minute": requests_per_minute,
@@ -75,22 +137,25 @@ def batch(
         "call_seconds": call_seconds,
     }
     said = {name: value for name, value in limits.items() if value is not None}
-    wiring = Wiring(
+    wiring = ModelConfiguration(
         base_url=base_url,
         limits=Limits(**said),
         usd=budget,
         tokens=budget_tokens,
-        prices=Prices.said(price) if price else None,
+        prices=Prices.parse(price) if price else None,
         private=no_cache,
     )
-    if wiring != Wiring() and not any(name.startswith(MODEL) for name in (a, b)):
-        raise ValueError(f"no player is a model: {_MODELS.lower()} are named {MODEL}MODEL, and their options need one")
-    run = opened(loaded, plan, out, wiring, game_seconds=game_seconds, retry=_kinds(retry))
+    if wiring != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
+        raise ValueError(
+            f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
+        )
+    run = open_run(loaded, plan, out, wiring, game_seconds=game_seconds, retry=_kinds(retry))
     failure = _play(run, on_stop)
     _say(run, loaded.unit, failure)
 
 
 def _kinds(said: str) -> set[str]:
+    """Parse `--retry` into kinds of a record."""
     kinds = {kind.strip() for kind in said.split(",") if kind.strip()}
     for kind in kinds:
         if kind not in _RETRY:
@@ -99,12 +164,12 @@ def _kinds(said: str) -> set[str]:
 
 
 def _play(run: Run, on_stop: str) -> RunFailed | None:
-    """Play to the end or to a stop; why no game could go on, if that was it."""
-    # The run's own lines are shown by the bar.
+    """Play until the run ends or is stopped; return the failure if no game could go on."""
+    # The bar shows the run's messages; without a handler, logging would print them as well.
     logging.getLogger("negolab.models").addHandler(logging.NullHandler())
 
     async def play() -> None:
-        with Bar(run) as bar, _interrupts(run, bar, on_stop):
+        with RunBar(run) as bar, _interrupts(run, bar, on_stop):
             await run.play()
 
     try:
@@ -115,8 +180,8 @@ def _play(run: Run, on_stop: str) -> RunFailed | None:
 
 
 @contextmanager
-def _interrupts(run: Run, bar: Bar, on_stop: str) -> Iterator[None]:
-    """Ctrl-C: the first time as `on_stop` says, the second time games at play are dropped."""
+def _interrupts(run: Run, bar: RunBar, on_stop: str) -> Iterator[None]:
+    """Handle Ctrl-C: the first acts as `on_stop` says, the second drops the games in play."""
     loop = asyncio.get_running_loop()
     pressed = 0
 
@@ -139,9 +204,14 @@ def _interrupts(run: Run, bar: Bar, on_stop: str) -> Iterator[None]:
 
 
 def _say(run: Run, unit: str, failure: RunFailed | None) -> None:
-    """What the folder holds now, and how to go on; ends the command unless all games are over."""
+    """Print the results in the folder and how to continue; exit with an error unless all games are over.
+
+    Raises:
+        RuntimeError: No game could go on, or none finished.
+        typer.Exit: The run was stopped (code 130).
+    """
     now, file = run.progress, run.file
-    print("\n".join(summary.lines(summary.tally(iterate(file)), unit)))
+    print("\n".join(summary.tally_lines(summary.tally_records(iter_records(file)), unit)))
     print(f"\n{file}")
     if now.failed or now.timed_out:
         kinds = ",".join(said for said, there in (("failed", now.failed), ("timeout", now.timed_out)) if there)

@@ -1,4 +1,4 @@
-"""What is kept of models' answers: `negolab cache stats | clear`."""
+"""`negolab cache stats | clear`: the cache of model answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from negolab.players.cache import Cache
+    from negolab.llm.cache import Cache
 
 cache = typer.Typer(
     name="cache", help="The kept answers of models ($NEGOLAB_CACHE).", no_args_is_help=True, rich_markup_mode=None
@@ -19,10 +19,10 @@ cache = typer.Typer(
 
 @contextmanager
 def _there() -> Iterator[Cache | None]:
-    """The user's cache; None, said in a line, if there is none."""
-    from negolab.players.cache import Cache, place  # a quarter of a second to import
+    """Open the user's cache; print a line and yield None if there is none."""
+    from negolab.llm.cache import Cache, default_file
 
-    file = place()
+    file = default_file()
     if file is None or not file.exists():
         print(f"nothing is kept yet: there is no {file}" if file else "nothing is kept: NEGOLAB_CACHE is off")
         yield None
@@ -33,7 +33,7 @@ def _there() -> Iterator[Cache | None]:
 
 @cache.command()
 def stats() -> None:
-    """Say what is kept, by endpoint and model."""
+    """Show the kept answers by endpoint and model."""
     with _there() as found:
         if found is None:
             return
@@ -49,7 +49,7 @@ def stats() -> None:
 def clear(
     older: Annotated[float, typer.Option(min=0, metavar="DAYS", help="Only answers at least so many days old.")] = 0,
 ) -> None:
-    """Forget answers. A run that is not finished will pay for its own again."""
+    """Delete kept answers. A run that is not finished will pay for its own again."""
     with _there() as found:
         if found is not None:
             print(f"{found.clear(older * 86400):,} answers forgotten; {found.file}")

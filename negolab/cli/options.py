@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import typer
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
-from negolab.players.player import setting
+from negolab.players.lookup import parse_value
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
 Preset = Annotated[str | None, typer.Option(help="A preset of the game (see `negolab games`).")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; repeatable.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the deal; drawn if left out, and kept in the record.")]
 DB = "NEGOLAB_DB"
-"""The environment variable that names a database; what has a password in it is better said there."""
+"""Environment variable that names a database; unlike `--db`, it hides a password from the list of processes."""
 Db = Annotated[
     str | None,
     typer.Option("--db", envvar=DB, metavar="URL", help="A file, or postgresql+psycopg://... (default: a file)."),
@@ -24,13 +24,17 @@ Db = Annotated[
 Module = Annotated[str | None, typer.Option(help="Module or .py file of the game, if it is not one of ours.")]
 
 
-def chosen(game: str, preset: str | None, changes: list[str] | None) -> AnyGame:
-    """The game that the options name."""
+def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGame:
+    """Load the game with the preset and the parameters of the options.
+
+    Raises:
+        ValueError: Unknown game, preset or parameter, or a value of the wrong form.
+    """
     return catalog.load(game, preset=preset, **_pairs(changes or []))
 
 
-def seat_of(text: str) -> Seat:
-    """A seat named on the command line."""
+def parse_seat(text: str) -> Seat:
+    """Parse `--seat`; `ValueError` unless it is A or B."""
     for seat in SEATS:
         if text == seat:
             return seat
@@ -38,6 +42,7 @@ def seat_of(text: str) -> Seat:
 
 
 def _pairs(changes: list[str]) -> dict[str, Any]:
+    """Parse the values of `--set` into parameters by name."""
     pairs: dict[str, Any] = {}
     for change in changes:
         name, sign, value = change.partition("=")
@@ -45,11 +50,11 @@ def _pairs(changes: list[str]) -> dict[str, Any]:
             raise ValueError(f"--set {change!r} is not of the form name=value")
         if name.strip() in ("preset", "game"):
             raise ValueError(f"--set {change!r}: {name.strip()} is not a parameter; use its own option")
-        pairs[name.strip()] = setting(value)
+        pairs[name.strip()] = parse_value(value)
     return pairs
 
 
-def known(module: str | None) -> None:
-    """Load a researcher's own game, so that its records can be read."""
+def import_game_module(module: str | None) -> None:
+    """Import the module of a game from outside the package, so that its records can be read; None: do nothing."""
     if module is not None:
-        catalog.module(module)
+        catalog.game_module(module)

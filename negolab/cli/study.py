@@ -1,4 +1,4 @@
-"""A study for people: `negolab study new | links | status | export`."""
+"""`negolab study new | links | status | export`: studies with human participants."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -14,21 +15,103 @@ from typing import Annotated, TextIO
 
 import typer
 
-from negolab import catalog
-from negolab.cli import standing
+from negolab._internal.validation import suggest
 from negolab.cli.options import Db
-from negolab.people import links as tokens
-from negolab.people import template
-from negolab.people.connection import location
-from negolab.people.database import Database, Kept, Participant
-from negolab.people.parts import named
-from negolab.people.study import Study, read
+from negolab.cli.play import printable
+from negolab.studies import links as tokens
+from negolab.studies import template
+from negolab.studies.config import ENDINGS, check_name
+from negolab.studies.database import ACTIVE, Database, Participant, StoredStudy
+from negolab.studies.database.connection import database_url
+from negolab.studies.status import Cell, Person, Status
+from negolab.studies.status import status as study_status
+from negolab.studies.study_file import Study, read_study
+
+_CLEAR = "\x1b[H\x1b[2J"
+_LONGEST = 40
+"""Most active participants that are listed; the rest are counted."""
+
+
+def print_status(database: Database, study: Study, *, again: bool = False) -> None:
+    """Print the current status of a study; with `again`, replace the last one if the output is a terminal."""
+    text = "\n".join(status_lines(study_status(database, study)))
+    if again:
+        text = (_CLEAR if sys.stdout.isatty() else "\n") + text
+    print(text, flush=True)
+
+
+def status_lines(now: Status) -> list[str]:
+    """Format a status as lines of plain text."""
+    at = datetime.fromtimestamp(now.at).astimezone()
+    working = [person for person in now.people if person.status in ACTIVE]
+    return [
+        f"{printable(now.title)} ({now.study}), {at:%Y-%m-%d %H:%M:%S}",
+        _count_statuses(now),
+        "",
+        *_cells(now.cells),
+        "",
+        *_working(working, now.at),
+        _matches(now),
+        *_errors(now),
+    ]
+
+
+def _count_statuses(now: Status) -> str:
+    """Count the participants in each status, in the order in which they pass through them."""
+    count = Counter(person.status for person in now.people)
+    reading = sum(person.status == "invited" and person.opened for person in now.people)
+    known = ("invited", *ACTIVE, *ENDINGS)
+    parts = [f"{count[name]} {name}" for name in known if count[name]]
+    if reading:
+        parts[0] += f" ({reading} reading)"
+    return f"{len(now.people)} participants: {', '.join(parts)}" if parts else "no participants yet"
+
+
+def _cells(cells: tuple[Cell, ...]) -> list[str]:
+    width = max(len("treatment"), *(len(cell.name) for cell in cells))
+    head = f"{'treatment':{width}}  weight  active  complete  dropped"
+    rows = [f"{c.name:{width}}  {c.weight:6g}  {c.active:6}  {c.complete:8}  {c.dropped:7}" for c in cells]
+    return [head, *rows]
+
+
+def _working(people: list[Person], at: float) -> list[str]:
+    if not people:
+        return []
+    width = max(len("treatment"), *(len(person.treatment or "") for person in people))
+    head = f"  no.  {'treatment':{width}}  status    min. there  min. since last move  match"
+    rows = [
+        f"{p.number:5}  {p.treatment or '':{width}}  {p.status:8}  {(at - p.since) / 60:10.1f}  {_idle(p):>20}  {_match(p)}"  # noqa: E501
+        for p in people[:_LONGEST]
+    ]
+    more = [f"... and {len(people) - _LONGEST} more"] if len(people) > _LONGEST else []
+    return [head, *rows, *more, ""]
+
+
+def _idle(person: Person) -> str:
+    return "" if person.idle is None else f"{person.idle / 60:.1f}"
+
+
+def _match(person: Person) -> str:
+    if person.match is None:
+        return ""
+    return f"{person.match} (practice {person.practice})" if person.practice else person.match
+
+
+def _matches(now: Status) -> str:
+    ends = ", ".join(f"{n} {end}" for end, n in sorted(now.ended.items()))
+    over = f"{sum(now.ended.values())} ended ({ends})" if ends else "none ended"
+    return f"matches: {now.running} running, {over}"
+
+
+def _errors(now: Status) -> list[str]:
+    return ["", *(f"error: {printable(text)}" for text in now.errors)] if now.errors else ["no errors"]
+
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Studies for people, from a file in TOML.")
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")]
 _EVERY = 2.0
-"""Seconds between two looks of `status --watch`."""
+"""Seconds between updates of `status --watch`."""
 
 
 @app.command()
@@ -36,14 +119,14 @@ def new(
     file: StudyFile,
     game: Annotated[str, typer.Option(help="A game's name, or a .py file beside the study.")] = "trading",
 ) -> None:
-    """Write a study file that works as it is, to be changed."""
+    """Write a study file that works as it is and can be changed."""
     if file.suffix != ".toml":
         raise ValueError(f"{file}: a study file ends in .toml")
     if "_" in file.stem:
         raise ValueError(f"{file}: write - for _ in the name: {file.stem.replace('_', '-')}.toml")
-    named(file.stem, f"{file}: the study is called after its file; its name")
+    check_name(file.stem, f"{file}: the study is called after its file; its name")
     try:
-        template.write(file, game)
+        template.write_template(file, game)
     except FileExistsError:
         raise ValueError(f"{file} is there already and was left alone: choose another name") from None
     print(f"{file} is written: read it, change it, then")
@@ -57,21 +140,21 @@ def links(
     n: Annotated[int | None, typer.Option("-n", min=1, max=100_000, help="Make this many new links.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Print a new link that anybody may use.")] = False,
     new_study: Annotated[bool, typer.Option("--new", help="Add a study to a database that holds others.")] = False,
-    url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.HERE,
+    url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.LOCAL_URL,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="New CSV file for the links, instead of printing them.")] = None,
 ) -> None:
     """Print links for participants, one per line. Without -n or --open: those that nobody has used yet."""
     if open_ and (n is not None or out is not None):
         raise ValueError("--open prints one open link: leave out -n and --out")
-    study = read(file)
-    tokens.url(url, "")
+    study = read_study(file)
+    tokens.link_url(url, "")
     with _writer(out) as write, closing(Database(_place(file, db))) as database:
         if not new_study:
-            same(database, study, file, db)
+            check_study_name(database, study, file, db)
         kept = database.study(study.name, study.text)
         if open_:
-            print(tokens.url(url, tokens.token(kept.secret, study.name, tokens.OPEN)))
+            print(tokens.link_url(url, tokens.make_token(kept.secret, study.name, tokens.OPEN)))
             _expiry("this open link", time.time(), study)
             return
         people = database.invite(study.name, n) if n is not None else _unused(database, study)
@@ -82,17 +165,17 @@ def links(
 
 
 def _unused(database: Database, study: Study) -> list[Participant]:
-    """Who has a link that nobody has opened and that opens something still."""
+    """Return the participants whose personal link has not been opened and is still valid."""
     people = [p for p in database.participants(study.name) if p.link == "one" and p.opened is None]
     return [p for p in people if p.created + study.expires * 86400 > time.time()]
 
 
-def _link(kept: Kept, p: Participant, url: str) -> str:
-    return tokens.url(url, tokens.token(kept.secret, kept.id, p.id, created=p.created))
+def _link(kept: StoredStudy, p: Participant, url: str) -> str:
+    return tokens.link_url(url, tokens.make_token(kept.secret, kept.id, p.id, created=p.created))
 
 
 def _expiry(what: str, created: float, study: Study) -> None:
-    """Say on stderr until when a link is valid: stdout holds links and nothing else."""
+    """Print to stderr until when a link is valid; stdout holds links only."""
     until = datetime.fromtimestamp(created + study.expires * 86400, UTC)
     print(f"{what} is valid until {until:%Y-%m-%d %H:%M} UTC", file=sys.stderr)
     if study.external is not None and what == "this open link":
@@ -100,7 +183,7 @@ def _expiry(what: str, created: float, study: Study) -> None:
 
 
 class _Writer:
-    """Links to stdout, or to a CSV file."""
+    """Writer of links to stdout, or of numbers and links to a CSV file."""
 
     def __init__(self, file: TextIO | None) -> None:
         self._file = file
@@ -115,7 +198,7 @@ class _Writer:
 
 @contextmanager
 def _writer(out: Path | None) -> Iterator[_Writer]:
-    """Where links go. A file is new, of its owner alone, and gone again if no link could be written to it."""
+    """Open the output of links: stdout, or a new file readable by its owner only, removed again after an error."""
     if out is None:
         yield _Writer(None)
         return
@@ -139,13 +222,13 @@ def status(
     db: Db = None,
     watch: Annotated[bool, typer.Option("--watch", help="Look again every 2 seconds; Ctrl-C ends it.")] = False,
 ) -> None:
-    """Who is where in a study."""
-    study = read(file)
+    """Show the participants, treatments and matches of a study."""
+    study = read_study(file)
     with _known(file, db, study) as database:
-        standing.show(database, study)
+        print_status(database, study)
         while watch:
             time.sleep(_EVERY)
-            standing.show(database, study, again=True)
+            print_status(database, study, again=True)
 
 
 @app.command()
@@ -155,13 +238,13 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Folder to write to; default: FILE-export beside it.")] = None,
     to: Annotated[str, typer.Option(help="csv, parquet or both.")] = "both",
 ) -> None:
-    """Write what was played as tables: events, matches, participants and answers, with a dictionary of columns."""
-    from negolab.people.export import KINDS
-    from negolab.people.export import export as write
+    """Write the data of a study as tables: events, matches, participants and answers, with a dictionary of columns."""
+    from negolab.studies.export import KINDS
+    from negolab.studies.export import export as write
 
     if to not in KINDS:
-        raise ValueError(f"--to {to!r}: {catalog.near(to, KINDS)}")
-    study = read(file)
+        raise ValueError(f"--to {to!r}: {suggest(to, KINDS)}")
+    study = read_study(file)
     folder = out or file.parent / f"{file.stem}-export"
     with _known(file, db, study) as database:
         rows = write(database, study, folder, to)
@@ -170,43 +253,51 @@ def export(
 
 
 def _place(file: Path, db: str | None) -> str:
-    """The database of a study: beside its file, if no other is named."""
+    """Return the database of a study: `db`, or by default a file beside the study file."""
     return db if db is not None else str(file.with_suffix(".db"))
 
 
 def _is_there(place: str) -> bool:
-    """Whether there is a database already; looking makes none."""
-    url = location(place)
+    """Return True if the database exists; does not create it."""
+    url = database_url(place)
     return url.get_backend_name() != "sqlite" or Path(str(url.database)).is_file()
 
 
 @contextmanager
 def _known(file: Path, db: str | None, study: Study) -> Iterator[Database]:
-    """The database, which must be there and know the study."""
+    """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
     none = ValueError(f"{file}: nobody was invited yet; `negolab study links {file} -n 20` makes 20 links")
     if not _is_there(_place(file, db)):
         raise none
     with closing(Database(_place(file, db))) as database:
-        same(database, study, file, db)
+        check_study_name(database, study, file, db)
         if database.kept(study.name) is None:
             raise none
         yield database
 
 
-def servable(file: Path, db: str | None) -> None:
-    """`ValueError` for a study that cannot be served, or whose name is new to a database of other studies."""
-    study = read(file)
+def check_servable(file: Path, db: str | None) -> None:
+    """Check that a study can be served.
+
+    Raises:
+        ValueError: The study file is invalid, or its name is new to a database that holds other studies.
+    """
+    study = read_study(file)
     if _is_there(_place(file, db)):
         with closing(Database(_place(file, db))) as database:
-            same(database, study, file, db)
+            check_study_name(database, study, file, db)
 
 
-def same(database: Database, study: Study, file: Path, db: str | None) -> None:
-    """`ValueError` if the database holds other studies only: those who have their links would find them dead."""
+def check_study_name(database: Database, study: Study, file: Path, db: str | None) -> None:
+    """Check that the database holds this study or none; otherwise links of the others would stop working.
+
+    Raises:
+        ValueError: The database holds other studies only.
+    """
     known = database.studies()
     if known and study.name not in known:
         listed = ", ".join(known[-3:])
-        # A URL can hold a password: it is not printed.
+        # A URL is not printed, since it can hold a password.
         where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
             f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{known[-1]}" '

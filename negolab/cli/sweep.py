@@ -1,4 +1,4 @@
-"""One notebook over a grid of parameters: `negolab sweep check | run | report`."""
+"""`negolab sweep check | run | report | show`: run one notebook over a grid of parameters."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Annotated, Any, Never
 import typer
 from tqdm import tqdm
 
-from negolab.analysis.stats import Estimate, mean
-from negolab.cli.table import RUNS
-from negolab.status import BROKEN, State, Status
-from negolab.sweep import notebook
-from negolab.sweep.folder import Folder, fits
-from negolab.sweep.plan import Plan, notebook_of, read, report_of
-from negolab.sweep.run import Progress, Sweep
+from negolab.analysis.stats import Estimate, mean_interval
+from negolab.cli import serve
+from negolab.cli.options import Module, import_game_module
+from negolab.cli.play import RUNS
+from negolab.sweeps import cells as notebook
+from negolab.sweeps import folder
+from negolab.sweeps.folder import SweepFolder, check_folder
+from negolab.sweeps.plan import SweepPlan, notebook_path, plan_name, read_plan, report_path
+from negolab.sweeps.run import Progress, Sweep
+from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters.")
 
@@ -40,15 +43,15 @@ _WORDS: Mapping[State, str] = {
 
 @app.command()
 def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2, values: Set = None) -> None:
-    """Say what a plan would run, and how long it would take, without running anything."""
+    """Show what a plan would run, and how long it would take, without running anything."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
-    source = notebook_of(plan, file)
-    notebook.check(source, [*plan.names, *plan.tiny])
-    report_of(plan, file)
-    fits(Folder(folder), plan, notebook.sha256(source))
+    source = notebook_path(plan, file)
+    notebook.check_parameters(source, [*plan.names, *plan.tiny])
+    report_path(plan, file)
+    check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source))
     cells = [cell.id for cell in plan.cells()]
-    done = Folder(folder).done()
-    known = list((done or Folder(_folder(file, None, True)).done()).values())
+    done = SweepFolder(folder).done()
+    known = list((done or SweepFolder(_folder(file, None, True)).done()).values())
     left = [id for id in cells if id not in done]
     for axis in plan.axes():
         names = " and ".join(axis[0])
@@ -61,26 +64,26 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
         print("(by the cells of the trial, which may be smaller)")
 
 
-def _estimate(done: list[Status], left: int, plan: Plan, workers: int) -> str:
-    """How long the rest will take, by the cells that are there."""
+def _estimate(done: list[CellStatus], left: int, plan: SweepPlan, workers: int) -> str:
+    """Estimate the duration of the remaining cells from the finished ones."""
     if not left:
         return "nothing is left to do"
     most = plan.limits.cell_seconds
     if done:
-        each = mean([cell.seconds for cell in done])
+        each = mean_interval([cell.seconds for cell in done])
         words = f"{each.value:.1f} s a cell{_interval(each, '.1f', ' s')}"
         return f"about {_lasting(left * each.value / workers)} more on {workers} workers: {words}"
     bound = f", at most {_lasting(left * most / workers)} on {workers} workers" if most else ""
     return f"how long is known once a cell has run: try --tiny{bound}"
 
 
-def _cost(done: list[Status], left: int, plan: Plan) -> str:
-    """What the models of the rest will cost, by the cells that are there."""
+def _cost(done: list[CellStatus], left: int, plan: SweepPlan) -> str:
+    """Estimate the model costs of the remaining cells from the finished ones."""
     paid = [cell.usd for cell in done if cell.usd is not None]
     cap = "" if plan.limits.usd is None else f"; the sweep stops at ${plan.limits.usd:.2f}"
     if not paid:
         return f"what models cost is known once a cell with known prices has run{cap}"
-    each = mean(paid)
+    each = mean_interval(paid)
     return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
 
 
@@ -115,27 +118,27 @@ def run(
         str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout, died or refused.")
     ] = "",
 ) -> None:
-    """Run what is missing of a plan. Run it again to go on where it stopped."""
+    """Run the missing cells of a plan. Run it again to go on where it stopped."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
-    sweep = Sweep(plan, notebook_of(plan, file), folder, report=report_of(plan, file), retry=kinds)
-    sweep.heard = lambda line: tqdm.write(f"negolab: {line}", file=sys.stderr)
+    sweep = Sweep(plan, notebook_path(plan, file), folder, report=report_path(plan, file), retry=kinds)
+    sweep.notify = lambda line: tqdm.write(f"negolab: {line}", file=sys.stderr)
     try:
         with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
-            end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, told=lambda now: _told(bar, now))
+            end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, watch=lambda now: _told(bar, now))
     except KeyboardInterrupt:
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
         print(f"stopped after {over:,} of {cells:,} cells: run the same command again to go on", file=sys.stderr)
         raise typer.Exit(130) from None
     print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
-    broken = {state: end.states[state] for state in BROKEN if end.states.get(state)}
+    broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         said = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
         raise RuntimeError(f"{said}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
 
 
 def _told(bar: tqdm[Never], now: Progress) -> None:
-    """One cell more."""
+    """Advance the progress bar by one cell, and print its error if it failed."""
     if bar.total is None:
         bar.total = now.cells
         bar.initial = bar.n = now.over - 1
@@ -154,19 +157,19 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the sweep's folder).")] = None,
     code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
 ) -> None:
-    """Run a report notebook on a sweep and write what it shows as one HTML file that needs nothing else."""
-    from negolab.sweep.report import report as reported
+    """Run a report notebook on a sweep and write its output as one self-contained HTML file."""
+    from negolab.sweeps.report import write_report
 
-    print(reported(run, out, notebook, code=code))
+    print(write_report(run, out, notebook, code=code))
 
 
-def _read(file: Path, tiny: bool, values: list[str] | None) -> Plan:
-    plan = read(file)
-    return (plan.cut() if tiny else plan).changed(dict(map(_value, values or [])))
+def _read(file: Path, tiny: bool, values: list[str] | None) -> SweepPlan:
+    plan = read_plan(file)
+    return (plan.tiny_plan() if tiny else plan).with_fixed(dict(map(_value, values or [])))
 
 
 def _value(said: str) -> tuple[str, Any]:
-    """A parameter as the command line says it: a value as TOML has it, else the words as they are."""
+    """Parse `NAME=VALUE`; a value that is not TOML is taken as text."""
     name, sign, value = said.partition("=")
     if not name or not sign:
         raise ValueError(f"--set takes NAME=VALUE, not {said!r}")
@@ -177,8 +180,24 @@ def _value(said: str) -> tuple[str, Any]:
 
 
 def _folder(file: Path, out: Path | None, tiny: bool) -> Path:
-    return out or RUNS / (f"{file.stem}-tiny" if tiny else file.stem)
+    name = plan_name(file)
+    return out or RUNS / (f"{name}-tiny" if tiny else name)
 
 
 def add_to(app_: typer.Typer) -> None:
     app_.add_typer(app, name="sweep")
+
+
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The sweep's folder, as `negolab sweep run` says it.")],
+    module: Module = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
+    out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
+    base_url: serve.BaseUrls = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
+) -> None:
+    """Look at a sweep in the browser, while it runs or later: its cells, their records, its results."""
+    import_game_module(module)
+    folder.read_folder_plan(run)
+    serve.results(run, module, port, out, base_url or (), browser)

@@ -1,7 +1,7 @@
-"""Reads the published Deal or No Deal files (Lewis et al. 2017; licence CC BY-NC 4.0, so they are never shipped).
+"""Reader of the published Deal or No Deal corpus (Lewis et al. 2017; licence CC BY-NC 4.0, so not distributed here).
 
-Three line formats, told apart line by line: `data.txt`, the tagged `train.txt`, `val.txt` and `test.txt`, and the bare
-contexts of `selfplay.txt`. Two neighbouring lines are often the two views of one dialogue and are read as one.
+There are three line formats, recognised line by line: `data.txt`, the tagged `train.txt`, `val.txt` and `test.txt`, and
+the bare contexts of `selfplay.txt`. Neighbouring lines that are the two views of one dialogue are read as one dialogue.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from negolab.game import Seat, other
 
 ITEMS = ("books", "hats", "balls")
-"""The types in the order of the files: book, hat, ball."""
+"""Item types in the order of the files: book, hat, ball."""
 
 Counts = tuple[int, int, int]
 Speaker = str
-"""`YOU` or `THEM`: whose view a line is, and the other."""
+"""`YOU`, the agent whose view a line is, or `THEM`, the other agent."""
 
 _NUMBERS = r"[0-9]{1,9}(?: [0-9]{1,9}){5}"
 _CONTEXT = re.compile(_NUMBERS)
@@ -35,7 +35,20 @@ _TOKENS = {"<disagree>": "mismatch", "<no_agreement>": "no_agreement", "<disconn
 
 
 class View(NamedTuple):
-    """One line as its own agent, YOU, sees it. `own` and `partners` are values, `took` and `left` selections."""
+    """One line as seen by its own agent, YOU.
+
+    Attributes:
+        line: Number of the line, from 1.
+        form: Line format, "data" or "tagged".
+        counts: Number of items of each type.
+        own: YOU's value of one item of each type.
+        partners: THEM's values.
+        turns: Speaker and words, in order.
+        closer: The speaker who ended the dialogue.
+        end: "agreed", "no_agreement", "disconnect" or "mismatch".
+        took: YOU's selection: items or words; None where it is not stored.
+        left: THEM's selection; None without agreement.
+    """
 
     line: int
     form: str
@@ -50,10 +63,19 @@ class View(NamedTuple):
 
 
 def read_corpus(lines: Iterable[str]) -> list[dict[str, Any]]:
-    """One dict per dialogue or scenario; `ValueError("line N: ...")` for a line that does not follow its format.
+    """Parse lines of a corpus file into dialogues and scenarios.
 
-    Seat A is the agent of the earlier line. `end`: `agreed`, `no_agreement`, `disconnect`, or `mismatch` where the two
-    selections contradict each other.
+    Args:
+        lines: Lines of any of the three formats; empty ones are skipped.
+
+    Returns:
+        One dict per dialogue or scenario: `line` (from 1), `views` (lines merged, 1 or 2), `counts`, `values`, `turns`,
+        `selector` (the seat that ended the talk), `end`, `selections`, `keep` and `points`. Seat A is the agent of the
+        earlier line. `end` is "agreed", "no_agreement", "disconnect", or "mismatch" where the selections contradict
+        each other. A scenario of `selfplay.txt` has no turns and None for what follows them.
+
+    Raises:
+        ValueError: A line does not follow its format, or two views contradict each other; names the line.
     """
     dialogues: list[dict[str, Any]] = []
     numbered = _numbered(lines)
@@ -61,23 +83,23 @@ def read_corpus(lines: Iterable[str]) -> list[dict[str, Any]]:
     for number, line in numbered:
         if _CONTEXT.fullmatch(line):
             if waiting is not None:
-                dialogues.append(_single(waiting))
+                dialogues.append(_parse_selfplay(waiting))
                 waiting = None
             dialogues.append(_scenario(number, line, next(numbered, None)))
             continue
         view = _tagged(number, line) if line.startswith("<input>") else _data(number, line)
-        if waiting is not None and _mirrors(waiting, view):
-            dialogues.append(_double(waiting, view))
+        if waiting is not None and _is_mirrored(waiting, view):
+            dialogues.append(_parse_pair(waiting, view))
             waiting = None
             continue
         if waiting is not None:
-            dialogues.append(_single(waiting))
+            dialogues.append(_parse_selfplay(waiting))
         waiting = view
-    return dialogues if waiting is None else [*dialogues, _single(waiting)]
+    return dialogues if waiting is None else [*dialogues, _parse_selfplay(waiting)]
 
 
 def contexts(dialogues: Iterable[dict[str, Any]]) -> tuple[tuple[Counts, Counts, Counts], ...]:
-    """The distinct (counts, values of A, values of B) in order of first appearance, for `Split(contexts=...)`."""
+    """Return the distinct (counts, values of A, values of B) by first appearance, for `Split(contexts=...)`."""
     found = ((_row(one["counts"]), _row(one["values"]["A"]), _row(one["values"]["B"])) for one in dialogues)
     return tuple(dict.fromkeys(found))
 
@@ -118,7 +140,7 @@ def _data(number: int, line: str) -> View:
         return View(number, "data", counts, own, partners, turns, closer, "mismatch", took, None)
     if isinstance(took, str):
         return View(number, "data", counts, own, partners, turns, closer, _WORDS[took], took, None)
-    return View(number, "data", counts, own, partners, turns, closer, "agreed", took, _minus(counts, took))
+    return View(number, "data", counts, own, partners, turns, closer, "agreed", took, _complement(counts, took))
 
 
 def _tagged(number: int, line: str) -> View:
@@ -136,13 +158,13 @@ def _tagged(number: int, line: str) -> View:
             raise _error(number, "the six tokens of an output without agreement must be equal")
         return View(number, "tagged", counts, own, partners, turns, closer, _TOKENS[tokens[0]], None, None)
     took, left = (_items(number, " ".join(part), counts) for part in (tokens[:3], tokens[3:]))
-    if left != _minus(counts, took):
+    if left != _complement(counts, took):
         raise _error(number, "the two selections do not add up to the counts")
     return View(number, "tagged", counts, own, partners, turns, closer, "agreed", took, left)
 
 
 def _contexts(number: int, mine: str, theirs: str) -> tuple[Counts, Counts, Counts]:
-    """(counts, own values, partner's values); both contexts must have the same counts."""
+    """Parse both contexts into (counts, own values, partner's values); their counts must be equal."""
     counts, own = _context(mine)
     same, partners = _context(theirs)
     if counts != same:
@@ -151,13 +173,13 @@ def _contexts(number: int, mine: str, theirs: str) -> tuple[Counts, Counts, Coun
 
 
 def _context(text: str) -> tuple[Counts, Counts]:
-    """(counts, values) of `c0 v0 c1 v1 c2 v2`."""
+    """Parse `c0 v0 c1 v1 c2 v2` into (counts, values)."""
     c0, v0, c1, v1, c2, v2 = map(int, text.split(" "))
     return (c0, c1, c2), (v0, v1, v2)
 
 
 def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Speaker, str]:
-    """(turns, who closed the talk, what follows the closing `<selection>`)."""
+    """Parse a dialogue into (turns, speaker of the closing `<selection>`, text after it)."""
     *said, last = talk.split(" <eos> ")
     closing = _CLOSING.fullmatch(last)
     if closing is None:
@@ -185,7 +207,7 @@ def _items(number: int, text: str, counts: Counts) -> Counts:
     return a, b, c
 
 
-def _minus(counts: Counts, took: Counts) -> Counts:
+def _complement(counts: Counts, took: Counts) -> Counts:
     a, b, c = (count - taken for count, taken in zip(counts, took, strict=True))
     return a, b, c
 
@@ -197,8 +219,8 @@ def _points(took: Counts, values: Counts) -> int:
 # One or two lines as a dialogue.
 
 
-def _mirrors(one: View, two: View) -> bool:
-    """Whether the second line is the other agent's view of the first one's dialogue."""
+def _is_mirrored(one: View, two: View) -> bool:
+    """Return True if `two` is the other agent's view of the dialogue in `one`."""
     return (
         one.form == two.form
         and (one.counts, one.own, one.partners) == (two.counts, two.partners, two.own)
@@ -208,11 +230,11 @@ def _mirrors(one: View, two: View) -> bool:
     )
 
 
-def _single(view: View) -> dict[str, Any]:
+def _parse_selfplay(view: View) -> dict[str, Any]:
     return _dialogue(view, 1, view.left)
 
 
-def _double(one: View, two: View) -> dict[str, Any]:
+def _parse_pair(one: View, two: View) -> dict[str, Any]:
     if one.end != two.end:
         raise _error(two.line, f"this view ends as {two.end}, the one of line {one.line} as {one.end}")
     if one.end == "agreed" and two.took != one.left:
@@ -221,7 +243,7 @@ def _double(one: View, two: View) -> dict[str, Any]:
 
 
 def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> dict[str, Any]:
-    """The dict of a dialogue; `view` is A's."""
+    """Build the dict of a dialogue from A's view."""
     took = view.took
     keep: dict[str, dict[str, int]] | None = None
     points = {"A": 0, "B": 0}
@@ -240,7 +262,7 @@ def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> dict
 
 
 def _scenario(number: int, line: str, following: tuple[int, str] | None) -> dict[str, Any]:
-    """Two bare contexts: the two agents of one scenario."""
+    """Build the dict of a scenario from two bare contexts, those of its two agents."""
     if following is None or not _CONTEXT.fullmatch(following[1]):
         raise _error(number, "a bare context must be followed by that of the other agent")
     counts, own, partners = _contexts(following[0], line, following[1])

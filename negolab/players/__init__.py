@@ -1,1 +1,1 @@
-"""Players: what answers when a seat is asked."""
+"""Finding players by name, and players for any game."""

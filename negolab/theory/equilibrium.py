@@ -18,7 +18,7 @@ def _exact(discount: float) -> Fraction:
 
 
 def proposers(rounds: int, opener: Side) -> list[Side]:
-    """Who makes the offer of each round."""
+    """Return the side that makes the offer of each round."""
     sides: tuple[Side, Side] = ("seller", "buyer") if opener == "seller" else ("buyer", "seller")
     return [sides[i % 2] for i in range(rounds)]
 
@@ -26,8 +26,15 @@ def proposers(rounds: int, opener: Side) -> list[Side]:
 def spe_path(
     rounds: int, value: float, cost: float, discount_seller: float, discount_buyer: float, opener: Side
 ) -> list[float]:
-    """The equilibrium offer of every round. Backwards: the last proposer takes all; before, the responder is left
-    with its discounted share of the next round."""
+    """Return the equilibrium offer of every round, in cents, by backward induction (Stahl 1972).
+
+    The last proposer takes the whole surplus; before, the responder is left with its discounted share of the next
+    round.
+
+    Example:
+        >>> spe_path(2, 6500, 4000, 1.0, 1.0, "seller")
+        [4000.0, 4000.0]
+    """
     seller, buyer = _exact(discount_seller), _exact(discount_buyer)
     shares: list[Fraction] = []
     for side in reversed(proposers(rounds, opener)):
@@ -39,7 +46,7 @@ def spe_path(
 
 
 def spe_closed_form(rounds: int, value: float, cost: float, discount: float, opener: Side) -> float:
-    """The offer of round 1 with one common discount: the opener's share is (1 - (-d)**N) / (1 + d)."""
+    """Return the offer of round 1 with a common discount d: the opener's share is (1 - (-d)**rounds) / (1 + d)."""
     d = _exact(discount)
     share = (1 - (-d) ** rounds) / (1 + d)
     surplus = Fraction(value) - Fraction(cost)
@@ -57,8 +64,11 @@ def spe_grid(
     price_lo: int = 0,
     price_hi: int = 10_000,
 ) -> list[int | None]:
-    """The equilibrium offer of every round on the grid of whole cents. None: no price in range is taken by the
-    responder and worth the proposer's own continuation, so the round passes without agreement."""
+    """Return the equilibrium offer of every round on the grid of whole cents.
+
+    None for a round that passes without agreement: no price in range is accepted by the responder and worth at least
+    the proposer's own continuation.
+    """
     discounts = {"seller": _exact(discount_seller), "buyer": _exact(discount_buyer)}
     waiting = {"seller": Fraction(0), "buyer": Fraction(0)}
     prices: list[int | None] = []
@@ -80,7 +90,7 @@ def spe_grid(
 
 
 def _highest(most: Fraction, weak: bool, lo: int, hi: int) -> int | None:
-    """The highest whole price up to `most` (below it, unless `weak`) in range."""
+    """Highest whole price in range that is at most `most`, or below it unless `weak`."""
     price = min(hi, floor(most) if weak else ceil(most) - 1)
     return price if price >= lo else None
 
@@ -91,7 +101,7 @@ def _lowest(least: Fraction, weak: bool, lo: int, hi: int) -> int | None:
 
 
 def rubinstein(value: float, cost: float, discount_seller: float, discount_buyer: float, opener: Side) -> float:
-    """The first offer without a last round; the midpoint, their limit, if nobody discounts."""
+    """Return the first offer with infinitely many rounds (Rubinstein 1982); the midpoint if nobody discounts."""
     seller, buyer = _exact(discount_seller), _exact(discount_buyer)
     bottom, top = Fraction(cost), Fraction(value)
     if seller * buyer == 1:

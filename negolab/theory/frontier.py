@@ -1,9 +1,13 @@
-"""The Pareto frontier of two linear worths over the sets of items within one budget (0/1 knapsack), exact."""
+"""The exact Pareto frontier of two linear worths over the sets of items within one budget (0/1 knapsack).
+
+`is_undominated` and `max_harmonic_mean` answer two questions about a frontier without listing it, for instances too
+large for that: they drop every state whose linear relaxation (Dantzig 1957) rules it out.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -17,40 +21,55 @@ Numbers = Mapping[str, int] | Sequence[int]
 
 
 class Frontier(msgspec.Struct, frozen=True, gc=False):
-    """Undominated worths `(a, b)` by rising a, and one set that reaches each. It is never empty: the empty set fits."""
+    """Undominated worths `(a, b)` by rising a, and one set that reaches each. Never empty: the empty set fits."""
 
     points: tuple[tuple[int, int], ...]
     sets: tuple[frozenset[Any], ...]
 
     @property
     def max_a(self) -> int:
-        """The most that `a` alone can reach."""
+        """The largest worth a."""
         return self.points[-1][0]
 
     @property
     def max_b(self) -> int:
-        """The most that `b` alone can reach."""
+        """The largest worth b."""
         return self.points[0][1]
 
 
 def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier:
-    """The frontier over all sets whose efforts sum to at most `limit`. Sequences give sets of indices, mappings with
-    the same keys sets of keys. All numbers are integers >= 0, of any size.
+    """Return the frontier over all sets whose efforts sum to at most `limit`.
 
     Nemhauser and Ullmann 1969; for two worths Bazgan, Hugot and Vanderpooten 2009 (without their bounds).
+
+    Args:
+        effort: Effort of each item: a sequence, or a mapping by item.
+        a: Worths of the items to A, in the same form.
+        b: Worths of the items to B, in the same form.
+        limit: Largest total effort. All numbers are integers >= 0 of any size.
+
+    Returns:
+        The frontier; its sets hold indices, or the keys of the mappings.
+
+    Raises:
+        ValueError: A number is negative, or the columns have different lengths.
+
+    Example:
+        >>> knapsack([1, 1], [3, 1], [1, 2], 1).points
+        ((1, 2), (3, 1))
     """
-    keys, columns = table(effort, a, b)
+    keys, columns = aligned_columns(effort, a, b)
     return _frontier(keys, *columns, limit)
 
 
-def best(effort: Numbers, worth: Numbers, limit: int) -> frozenset[Any]:
-    """One set of the largest worth within `limit`."""
-    keys, (efforts, worths) = table(effort, worth)
+def best_set(effort: Numbers, worth: Numbers, limit: int) -> frozenset[Any]:
+    """Return one set of the largest worth within `limit`."""
+    keys, (efforts, worths) = aligned_columns(effort, worth)
     return _frontier(keys, efforts, worths, (0,) * len(keys), limit).sets[0]
 
 
-def table(*columns: Numbers) -> tuple[tuple[Key, ...], list[tuple[int, ...]]]:
-    """Keys, and each column's numbers in their order."""
+def aligned_columns(*columns: Numbers) -> tuple[tuple[Key, ...], list[tuple[int, ...]]]:
+    """Return the keys of the columns, and each column's numbers in the order of the keys."""
     first = columns[0]
     if not isinstance(first, Mapping):
         if len({len(column) for column in columns}) > 1:
@@ -66,7 +85,7 @@ def _frontier(
 ) -> Frontier:
     if min((*effort, *a, *b, limit), default=0) < 0:
         raise ValueError("efforts, worths and the limit must be at least 0")
-    items = [i for i in order_of(effort, a, b) if effort[i] <= limit]
+    items = [i for i in item_order(effort, a, b) if effort[i] <= limit]
     search = _Search([effort[i] for i in items], [a[i] for i in items], [b[i] for i in items], limit)
     found = search.run()
     points = tuple((x, y) for x, y, _, _ in found)
@@ -74,8 +93,8 @@ def _frontier(
     return Frontier(points, sets)
 
 
-def order_of(effort: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> list[int]:
-    """Items by the larger of their two ranks by worth per effort: what is good for both comes first."""
+def item_order(effort: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> list[int]:
+    """Order items by the larger of their two ranks by worth per effort: what is good for both comes first."""
     ranks = []
     for worth in (a, b):
         # A scaled integer quotient, since a float overflows; the order decides the speed, never the result.
@@ -101,7 +120,7 @@ class _Search:
         self._trail: list[tuple[int, Column]] = []
 
     def run(self) -> list[tuple[int, int, int, int]]:
-        """`(a, b, node, k)` by rising a: worths of a set that is `node`'s items and all from the k-th on."""
+        """Return `(a, b, node, k)` by rising a: worths of the set that is `node`'s items and all from the k-th on."""
         zero = np.zeros(1, self.kind)
         states = (zero, zero, zero, np.zeros(1, np.int64))
         done: list[tuple[int, int, int, int]] = []
@@ -119,7 +138,7 @@ class _Search:
         return _staircase(done)
 
     def _offer(self, states: tuple[Column, Column, Column, Column], k: int) -> tuple[Column, Column, Column, Column]:
-        """All states with and without the k-th item, less those that another dominates."""
+        """Return all states with and without the k-th item, less those that another dominates."""
         effort, a, b, node = states
         room = effort <= self.limit - self.effort[k]
         start = self._starts[-1]
@@ -136,7 +155,7 @@ class _Search:
         return effort[kept], a[keep], b[keep], node[kept]
 
     def taken(self, node: int, rest: int) -> list[int]:
-        """Positions of the items behind a result of `run`."""
+        """Return the positions of the items of a result of `run`."""
         taken = list(range(rest, len(self.effort)))
         while node:
             run = bisect_right(self._starts, node) - 1
@@ -147,7 +166,7 @@ class _Search:
 
 
 def undominated(a: list[int], b: list[int], above: int) -> list[int]:
-    """Indices, in order, of the pairs that no earlier pair equals or exceeds in both; `above` exceeds every a.
+    """Return the indices of the pairs that no earlier pair equals or exceeds in both; `above` must exceed every a.
 
     `stair_a` rises and `stair_b` falls: the frontier of the pairs so far, closed by a step that dominates nothing.
     """
@@ -173,9 +192,148 @@ def undominated(a: list[int], b: list[int], above: int) -> list[int]:
 
 
 def _staircase(done: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """The undominated ones by rising a."""
+    """Return the undominated entries by rising a."""
     stairs: list[tuple[int, int, int, int]] = []
     for entry in sorted(done, key=lambda entry: (-entry[0], -entry[1])):
         if not stairs or entry[1] > stairs[-1][1]:
             stairs.append(entry)
     return stairs[::-1]
+
+
+Direction = tuple[float, float]
+Row = tuple[int, ...]
+_SLACK = 1e-6
+
+
+def is_undominated(effort: Numbers, a: Numbers, b: Numbers, limit: int, point: tuple[int, int]) -> bool:
+    """Return True if no set within `limit` is worth at least `point` in both and more in one."""
+    _, columns = aligned_columns(effort, a, b)
+    return not _dominated(*columns, limit, *point)
+
+
+def max_harmonic_mean(effort: Numbers, a: Numbers, b: Numbers, limit: int, tops: tuple[int, int]) -> float:
+    """Return the largest harmonic mean of the worths in percent of `tops`, over the sets within `limit`."""
+    _, columns = aligned_columns(effort, a, b)
+    return _max_harmonic_mean(*columns, limit, *tops)
+
+
+@lru_cache(maxsize=1024)
+def _dominated(effort: Row, a: Row, b: Row, limit: int, least_a: int, least_b: int) -> bool:
+    slopes = [(np.cos(angle), np.sin(angle)) for angle in np.linspace(0.1, 1.47, 9)]
+
+    def dominating(worth_a: Column, worth_b: Column) -> bool:
+        more = worth_a + worth_b > least_a + least_b
+        return bool(((worth_a >= least_a) & (worth_b >= least_b) & more).any())
+
+    def may(bounds: list[Column]) -> Column:
+        open_ = (bounds[0] >= least_a - _SLACK) & (bounds[1] >= least_b - _SLACK)
+        for (p, q), bound in zip(slopes, bounds[2:], strict=True):
+            open_ &= bound >= p * least_a + q * least_b + min(p, q) - _SLACK
+        return open_
+
+    return _TargetSearch(effort, a, b, limit, [(1, 0), (0, 1), *slopes]).run(dominating, may)
+
+
+@lru_cache(maxsize=1024)
+def _max_harmonic_mean(effort: Row, a: Row, b: Row, limit: int, top_a: int, top_b: int) -> float:
+    best, x, y = max(_greedy_means(effort, a, b, limit, top_a, top_b))
+    # The mean is concave and homogeneous: nowhere is it above its tangent planes, all of which pass through 0.
+    slopes = [_tangent(x * turn, y / turn, top_a, top_b) for turn in (1, 0.97, 1.03)]
+
+    def better(worth_a: Column, worth_b: Column) -> bool:
+        nonlocal best
+        best = max(best, float(_harmonic_mean(100 * worth_a / top_a, 100 * worth_b / top_b).max()))
+        return False
+
+    def may(bounds: list[Column]) -> Column:
+        least = best * (1 + 1e-12)
+        open_ = _harmonic_mean(100 * bounds[0] / top_a, 100 * bounds[1] / top_b) > least
+        for bound in bounds[2:]:
+            open_ &= bound > least
+        return open_
+
+    _TargetSearch(effort, a, b, limit, [(1, 0), (0, 1), *slopes]).run(better, may)
+    return best
+
+
+def _harmonic_mean(x: Column, y: Column) -> Column:
+    mean: Column = 2 * x * y / np.maximum(x + y, 1e-300)
+    return mean
+
+
+def _tangent(x: float, y: float, top_a: int, top_b: int) -> Direction:
+    """The gradient of the mean at percentages (x, y), per unit of worth."""
+    return (200 * y * y / (x + y) ** 2 / top_a, 200 * x * x / (x + y) ** 2 / top_b)
+
+
+def _greedy_means(effort: Row, a: Row, b: Row, limit: int, top_a: int, top_b: int) -> list[tuple[float, float, float]]:
+    """Find good means and their percentages greedily: items by density, for a range of weights."""
+    found = [(0.0, 1.0, 1.0)]
+    for lean in np.linspace(0.05, 0.95, 40):
+        value = [lean * x / top_a + (1 - lean) * y / top_b for x, y in zip(a, b, strict=True)]
+        density = [worth / max(weight, 1e-9) for worth, weight in zip(value, effort, strict=True)]
+        room, x, y = limit, 0, 0
+        for i in sorted(range(len(effort)), key=density.__getitem__, reverse=True):
+            if effort[i] <= room:
+                room, x, y = room - effort[i], x + a[i], y + b[i]
+        if x and y:
+            u, v = 100 * x / top_a, 100 * y / top_b
+            found.append((2 * u * v / (u + v), u, v))
+    return found
+
+
+class _TargetSearch:
+    """Dynamic programming over states (effort, a, b), dropping states whose upper bounds are too low before each
+    item."""
+
+    def __init__(self, effort: Row, a: Row, b: Row, limit: int, directions: list[Direction]) -> None:
+        items = [i for i in item_order(effort, a, b) if effort[i] <= limit]
+        self.effort, self.a, self.b = (np.array([column[i] for i in items], np.int64) for column in (effort, a, b))
+        self.limit = limit
+        self.directions = directions
+        values = [p * self.a + q * self.b for p, q in directions]
+        self.values = values
+        self.falling = [np.argsort(-value / np.maximum(self.effort, 1e-9), kind="stable") for value in values]
+
+    def run(self, found: Callable[[Column, Column], bool], may: Callable[[list[Column]], Column]) -> bool:
+        """Pass the worths of feasible sets to `found` until it returns True or no state is left. `may` gets, per
+        direction, an upper bound of what each state can still reach, and returns which states to keep."""
+        states = (np.zeros(1, np.int64),) * 3
+        above = int(self.a.sum()) + 1
+        for k in range(len(self.effort) + 1):
+            bounds = []
+            for j, (p, q) in enumerate(self.directions):
+                more_a, more_b, more = self._relaxed(j, k, self.limit - states[0])
+                if found(states[1] + more_a, states[2] + more_b):
+                    return True
+                bounds.append(p * states[1] + q * states[2] + more)
+            keep = may(bounds)
+            states = (states[0][keep], states[1][keep], states[2][keep])
+            if not len(states[0]) or k == len(self.effort):
+                break
+            states = self._offer(states, k, above)
+        return False
+
+    def _relaxed(self, j: int, k: int, room: Column) -> tuple[Column, Column, Column]:
+        """Relax the items from the k-th on, by density in the j-th direction: the worths of those that fit before the
+        first that does not, and the direction's worth with a fraction of that one."""
+        items = self.falling[j][self.falling[j] >= k]
+        efforts = _prefix_sums(self.effort[items])
+        at = np.searchsorted(efforts, room, side="right") - 1
+        value, effort = np.append(self.values[j][items], 0), np.append(self.effort[items], 1)
+        more = _prefix_sums(self.values[j][items])[at] + (room - efforts[at]) * value[at] / effort[at]
+        return _prefix_sums(self.a[items])[at], _prefix_sums(self.b[items])[at], more
+
+    def _offer(self, states: tuple[Column, Column, Column], k: int, above: int) -> Any:
+        """Return the undominated states with and without the k-th item."""
+        fits = states[0] + self.effort[k] <= self.limit
+        item = (self.effort[k], self.a[k], self.b[k])
+        joined = [np.concatenate((old, old[fits] + one)) for old, one in zip(states, item, strict=True)]
+        order = np.argsort(joined[0], kind="stable")
+        effort, a, b = (column[order] for column in joined)
+        keep = undominated(a.tolist(), b.tolist(), above)
+        return effort[keep], a[keep], b[keep]
+
+
+def _prefix_sums(column: Column) -> Column:
+    return np.concatenate((np.zeros(1, column.dtype), np.cumsum(column)))

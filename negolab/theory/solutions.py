@@ -1,4 +1,4 @@
-"""Cooperative solutions of one price between a cost and a value, and of any frontier of two payoffs; and
+"""Cooperative solutions of a price between cost and value and of any frontier of two payoffs, and optimal
 take-it-or-leave-it prices against a prior.
 
 Nash 1950; Kalai and Smorodinsky 1975. Prices are in cents; the feasible ones are those in range that pay both sides
@@ -29,7 +29,24 @@ def nash(
     price_lo: float = 0,
     price_hi: float = inf,
 ) -> float | None:
-    """The price that maximises gain_seller**power * gain_buyer**(1 - power); None if there is no feasible price."""
+    """Return the Nash bargaining price: it maximises gain_seller**power * gain_buyer**(1 - power) (Nash 1950).
+
+    Args:
+        value: The buyer's value in cents.
+        cost: The seller's cost in cents.
+        outside_seller: What the seller earns without a deal, in cents.
+        outside_buyer: What the buyer earns without a deal, in cents.
+        power: Bargaining power of the seller, from 0 to 1.
+        price_lo: Lowest price allowed.
+        price_hi: Highest price allowed.
+
+    Returns:
+        The price in cents; None if no price pays both their outside option.
+
+    Example:
+        >>> nash(6500, 4000)
+        5250.0
+    """
     prices = _feasible(value, cost, outside_seller, outside_buyer, price_lo, price_hi)
     if prices is None:
         return None
@@ -46,7 +63,10 @@ def kalai_smorodinsky(
     price_lo: float = 0,
     price_hi: float = inf,
 ) -> float | None:
-    """The price at which both get the same part of the most they could get; None if there is no feasible price."""
+    """Return the price that gives both the same share of the most they could get (Kalai and Smorodinsky 1975).
+
+    Args and result as for `nash`.
+    """
     prices = _feasible(value, cost, outside_seller, outside_buyer, price_lo, price_hi)
     if prices is None:
         return None
@@ -64,18 +84,30 @@ Pair = tuple[float, float]
 
 
 def nash_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pair | None:
-    """The pair with the largest product of gains over `disagreement`, the first of several; None if no pair gives both
-    at least that. `joined`: the frontier is the line through its pairs, which must be concave."""
+    """Return the point of a frontier with the largest product of gains over `disagreement` (Nash 1950).
+
+    Args:
+        frontier: Undominated pairs of payoffs (A, B) by rising A.
+        disagreement: Payoffs without a deal.
+        joined: True if the frontier is the line through its pairs, which must be concave.
+
+    Returns:
+        The first such pair; None if no pair gives both at least their disagreement payoff.
+
+    Example:
+        >>> nash_point([(0, 4), (3, 3), (4, 0)], (0, 0), joined=False)
+        (3.0, 3.0)
+    """
     found = [
-        max((_on(piece, share) for share in (0, _best_share(piece), 1)), key=_product)
+        max((_point_on(piece, share) for share in (0, _best_share(piece), 1)), key=_product)
         for piece in _pieces(frontier, disagreement, joined)
     ]
-    return _placed(max(found, key=_product, default=None), disagreement)
+    return _payoffs_of(max(found, key=_product, default=None), disagreement)
 
 
 def kalai_smorodinsky_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pair | None:
-    """The pair where both get the same part of the most they could get above `disagreement`; where none is joined to
-    its neighbours, the one whose smaller part is largest. None if no pair gives both at least `disagreement`."""
+    """Return the point that gives both the same share of their largest gain over `disagreement`, or, of pairs that are
+    not joined, the one whose smaller share is largest. Args and None as for `nash_point`."""
     pieces = list(_pieces(frontier, disagreement, joined))
     if not pieces:
         return None
@@ -85,32 +117,32 @@ def kalai_smorodinsky_point(frontier: Sequence[Pair], disagreement: Pair, joined
         parts = (gains[0] / top_a if top_a else Fraction(1), gains[1] / top_b if top_b else Fraction(1))
         return min(parts), max(parts)
 
-    found = (_on(piece, share) for piece in pieces for share in (0, _level_share(piece, top_a, top_b), 1))
-    return _placed(max(found, key=smaller_part), disagreement)
+    found = (_point_on(piece, share) for piece in pieces for share in (0, _level_share(piece, top_a, top_b), 1))
+    return _payoffs_of(max(found, key=smaller_part), disagreement)
 
 
 Gains = tuple[Fraction, Fraction]
 
 
 def _pieces(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Iterator[tuple[Gains, Gains]]:
-    """The parts of the frontier that give both at least `disagreement`, as gains over it: line by line, or pair by
-    pair, each a line of no length."""
+    """Yield the parts of the frontier that give both at least `disagreement`, as gains over it: line by line, or pair
+    by pair, each a line of no length."""
     gains = [(Fraction(a) - Fraction(disagreement[0]), Fraction(b) - Fraction(disagreement[1])) for a, b in frontier]
     lines = list(pairwise(gains)) if joined and len(gains) > 1 else [(pair, pair) for pair in gains]
     for start, end in lines:
         low = _share_at(start[0], end[0]) if start[0] < 0 else Fraction(0)
         high = _share_at(start[1], end[1]) if end[1] < 0 else Fraction(1)
         if low is not None and high is not None and low <= high:
-            yield _on((start, end), low), _on((start, end), high)
+            yield _point_on((start, end), low), _point_on((start, end), high)
 
 
 def _share_at(start: Fraction, end: Fraction) -> Fraction | None:
-    """Where on the way from `start` to `end` 0 is met; None: nowhere."""
+    """Share of the way from `start` to `end` at which 0 is met; None: nowhere."""
     share = start / (start - end) if start != end else None
     return share if share is not None and 0 <= share <= 1 else None
 
 
-def _on(piece: tuple[Gains, Gains], share: Fraction | int) -> Gains:
+def _point_on(piece: tuple[Gains, Gains], share: Fraction | int) -> Gains:
     (a, b), (c, d) = piece
     return a + (c - a) * share, b + (d - b) * share
 
@@ -120,26 +152,26 @@ def _product(gains: Gains) -> Fraction:
 
 
 def _best_share(piece: tuple[Gains, Gains]) -> Fraction:
-    """Where on the line the product is largest: the top of its parabola, kept on the line."""
+    """Share of the line at which the product is largest: the top of its parabola, kept on the line."""
     (a, b), (c, d) = piece
     bend = 2 * (c - a) * (d - b)
     return min(max(-(a * (d - b) + b * (c - a)) / bend, Fraction(0)), Fraction(1)) if bend else Fraction(0)
 
 
 def _level_share(piece: tuple[Gains, Gains], top_a: Fraction, top_b: Fraction) -> Fraction:
-    """Where on the line both have the same part of their tops, kept on the line."""
+    """Share of the line at which both have the same part of their tops, kept on the line."""
     (a, b), (c, d) = piece
     gap, change = a * top_b - b * top_a, (c - a) * top_b - (d - b) * top_a
     return min(max(-gap / change, Fraction(0)), Fraction(1)) if change else Fraction(0)
 
 
-def _placed(gains: Gains | None, disagreement: Pair) -> Pair | None:
+def _payoffs_of(gains: Gains | None, disagreement: Pair) -> Pair | None:
     if gains is None:
         return None
     return float(gains[0] + Fraction(disagreement[0])), float(gains[1] + Fraction(disagreement[1]))
 
 
-# One price, no answer but yes or no.
+# Take-it-or-leave-it prices.
 
 
 def _clip(price: Fraction, low: float, high: float) -> Fraction:
@@ -151,25 +183,25 @@ def _chance(part: Fraction, low: float, high: float) -> Fraction:
 
 
 def ask_uniform(cost: float, low: float, high: float) -> tuple[float, float]:
-    """The best ask and its expected gain against a value drawn from U[low, high]."""
+    """Return the best ask and its expected gain against a value drawn from U[low, high]."""
     price = _clip((Fraction(high) + Fraction(cost)) / 2, low, high)
     return float(price), float((price - Fraction(cost)) * _chance(Fraction(high) - price, low, high))
 
 
 def bid_uniform(value: float, low: float, high: float) -> tuple[float, float]:
-    """The best bid and its expected gain against a cost drawn from U[low, high]."""
+    """Return the best bid and its expected gain against a cost drawn from U[low, high]."""
     price = _clip((Fraction(value) + Fraction(low)) / 2, low, high)
     return float(price), float((Fraction(value) - price) * _chance(price - Fraction(low), low, high))
 
 
 def ask_set(cost: float, values: Sequence[float]) -> tuple[list[float], float]:
-    """All best asks, ascending, and their expected gain against equally likely values."""
+    """Return all best asks, ascending, and their expected gain against equally likely values."""
     gains = {price: (Fraction(price) - Fraction(cost)) * sum(v >= price for v in values) for price in values}
     return _best(gains, len(values))
 
 
 def bid_set(value: float, costs: Sequence[float]) -> tuple[list[float], float]:
-    """All best bids, ascending, and their expected gain against equally likely costs."""
+    """Return all best bids, ascending, and their expected gain against equally likely costs."""
     gains = {price: (Fraction(value) - Fraction(price)) * sum(c <= price for c in costs) for price in costs}
     return _best(gains, len(costs))
 

@@ -1,4 +1,4 @@
-"""How much two owners of goods can gain by trading, exactly. Arguments are vectors, one entry per good."""
+"""Exact gains from trade of two owners of goods. Arguments are vectors with one entry per good."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from fractions import Fraction
 
 
 def possible_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> int:
-    """Largest joint gain over all reallocations: each good goes to the seat that values it more.
+    """Return the largest joint gain over all reallocations: each good goes to the seat that values it more.
 
-    `a`, `b` are the values of A and B per unit, `p`, `q` their holdings at the start.
+    Args:
+        a: Values of A per unit.
+        b: Values of B per unit.
+        p: Initial holdings of A.
+        q: Initial holdings of B.
     """
     return sum(
         max(vb - va, 0) * held_a + max(va - vb, 0) * held_b for va, vb, held_a, held_b in zip(a, b, p, q, strict=True)
@@ -17,7 +21,7 @@ def possible_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Se
 
 
 def mutual_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> Fraction:
-    """Largest joint gain when neither seat may end below its start, goods taken as divisible.
+    """Return the largest joint gain when neither seat may end below its start, goods taken as divisible.
 
     The linear programme: maximise sum (b_r - a_r) x_r over net flows -q_r <= x_r <= p_r from A to B, subject to
     sum a_r x_r <= 0 and sum b_r x_r >= 0. Solved greedily by the ratio b_r / a_r, as a continuous knapsack (Dantzig
@@ -36,9 +40,11 @@ def mutual_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequ
     return sum(((b[r] - a[r]) * flow[r] for r in order), Fraction(0))
 
 
-def exchanges(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The Pareto frontier of the gains over all reallocations, goods taken as divisible: its corners by rising gain of
-    A, to be joined by straight lines. Whole goods reach the corners and points on or below the lines.
+def exchange_frontier(
+    a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]
+) -> tuple[tuple[int, int], ...]:
+    """Return the Pareto frontier of the gains over all reallocations, goods taken as divisible: its corners by rising
+    gain of A, to be joined by straight lines. Whole goods reach the corners and points on or below the lines.
 
     From B owning all to A owning all, goods pass to A by falling a_r / b_r, as in the Adjusted Winner procedure
     (Brams and Taylor 1996). Values must be positive.
@@ -57,7 +63,7 @@ def exchanges(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[
 def _give_back(
     flow: list[Fraction], goods: Iterator[int], values: Sequence[int], ends: Sequence[int], short: Fraction | int
 ) -> None:
-    """Move the flow of these goods towards their ends until the short seat's loss, at its values, is made up."""
+    """Move the flow of these goods towards their ends until the loss `short` of one seat, at its values, is made up."""
     for r in goods:
         room = abs(ends[r] - flow[r]) * values[r]
         moved = min(room, short)

@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from negolab.catalog import AnyGame, load, module, names, presets
+from negolab.catalog import AnyGame, game_module, game_names, load, presets
 from negolab.game import SEATS, Invalid
 from negolab.games.balloon import Instance
 from negolab.match import Match
-from negolab.players.player import player
+from negolab.players.lookup import player
 from tests.benchmarks import models, people, runs, screens, sweep, tables
-from tests.test_bargaining import after, answer, bargaining
-from tests.test_bargaining_reading import LONG
+from tests.games.test_bargaining import after, answer, bargaining
+from tests.games.test_bargaining_reading import LONG
 
 REPEATS = 5
 LEAST = 0.4
@@ -162,8 +162,8 @@ PIECES = {"plain": "some words here ", "brackets": "[{<(", "digits": "1234567890
 def worst_growth() -> float:
     """Time to read 100 kB over time to read 50 kB: the worst of all games, presets and kinds of text."""
     worst = 0.0
-    for name in names():
-        for preset in presets(module(name)):
+    for name in game_names():
+        for preset in presets(game_module(name)):
             game = load(name, preset=preset)
             match = Match(game, seed=1)
             seat = next(iter(match.pending()))

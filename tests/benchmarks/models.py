@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from negolab.players.endpoint.call import Call, Message
-from negolab.players.endpoint.endpoint import Endpoint
-from negolab.players.endpoint.limits import Limits
-from negolab.players.endpoint.models import Models
-from tests.endpoints import hostile
+from negolab.llm.endpoint.call import Call, Message
+from negolab.llm.endpoint.endpoint import Endpoint
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.models import Models
+from tests.support.endpoints import hostile
 
 CALLS = 2000
 GAMES, TURNS = 300, 6
@@ -33,7 +33,7 @@ def cost(messages: int) -> float:
 
     async def calls() -> float:
         models = Models(keys={}, limits=Limits(at_once=50))
-        endpoint = models.at(server.url)
+        endpoint = models.endpoint(server.url)
         await endpoint.answer(chat(messages, -1))
         asked = [chat(messages, n) for n in range(CALLS)]
 
@@ -74,11 +74,11 @@ def play(url: str, games: int, turns: int, limits: Limits) -> Kept:
 
     async def all_() -> Kept:
         models = Models(keys={}, limits=limits)
-        endpoint = models.at(url)
-        await endpoint.names()
+        endpoint = models.endpoint(url)
+        await endpoint.list_models()
         began = time.monotonic()
         await asyncio.gather(*(game(endpoint, n) for n in range(games)))
-        spent = models.spent
+        spent = models.usage
         await models.close()
         rate = spent.calls / (time.monotonic() - began)
         return Kept(rate, spent.refused / (spent.refused + spent.calls), sorted(took)[int(0.99 * len(took))])

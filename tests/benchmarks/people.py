@@ -8,13 +8,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from negolab.people import links
-from negolab.people.database import Database
-from negolab.people.house import House
-from negolab.people.rooms import Rooms
-from negolab.people.scenes import Playing
-from negolab.people.study import parse
-from tests import crowd
+from negolab.studies import links
+from negolab.studies.database import Database
+from negolab.studies.page_state import Playing
+from negolab.studies.service import StudyService
+from negolab.studies.session_manager import SessionManager
+from negolab.studies.study_file import parse_study
+from tests.support import crowd
 
 
 def first_control() -> float:
@@ -28,22 +28,22 @@ def first_control() -> float:
 
 def reply() -> float:
     """Milliseconds until a reply and the opponent's answer are on the disk and the next scene is made: the median."""
-    study = parse(crowd.STUDY.replace("max_turns = 10", "max_turns = 400"), Path("reply.toml"))
+    study = parse_study(crowd.STUDY.replace("max_turns = 10", "max_turns = 400"), Path("reply.toml"))
     with tempfile.TemporaryDirectory() as folder:
         database = Database(Path(folder) / "people.db")
-        house = House(database, study, Rooms(database))
+        service = StudyService(database, study, SessionManager(database))
         kept = database.study(study.name, study.text)
         (who,) = database.invite(study.name)
-        house.door.bind(links.token(kept.secret, study.name, who.id), "kernel")
+        service.authenticator.bind(links.make_token(kept.secret, study.name, who.id), "kernel")
         lease = database.participants(study.name)[0].lease or ""
-        house.act(lease, {"kind": "start"})
+        service.act(lease, {"kind": "start"})
         times = []
         while len(times) < 100:
-            scene = house.now(lease).scene
+            scene = service.now(lease).scene
             assert isinstance(scene, Playing)
             said = {"kind": "say", "text": "hello", "turn": scene.table["turn"], "match": scene.match}
             began = time.perf_counter()
-            house.act(lease, said)
+            service.act(lease, said)
             times.append(time.perf_counter() - began)
         database.close()
     return 1000 * statistics.median(times)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import negolab as nl
-from negolab.players.cache import Cache
-from negolab.players.endpoint.limits import Limits
-from negolab.players.endpoint.models import Models
-from tests.endpoints import Server, hostile
+from negolab.llm.cache import Cache
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.models import Models
+from tests.support.endpoints import Server, hostile
 
 CONNECTIONS = 50
 
@@ -43,8 +43,8 @@ def took(latency: float, games: int, rounds: int = 6) -> Took:
 
 
 async def _played(server: Server, folder: Path, games: int, rounds: int) -> tuple[float, float]:
-    with Cache(folder / "answers.db") as kept:
-        models = Models(kept=kept, limits=Limits(at_once=CONNECTIONS), keys={"NEGOLAB_BASE_URL": server.url})
+    with Cache(folder / "answers.db") as cache:
+        models = Models(cache=cache, limits=Limits(at_once=CONNECTIONS), keys={"NEGOLAB_BASE_URL": server.url})
         game = nl.load("bargaining", rounds=rounds)
         began, busy = time.monotonic(), time.process_time()
         await nl.run(game, "llm:fake", "llm:fake", n=games, out=folder, models=models, at_once=2 * CONNECTIONS)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from negolab_widgets import Replay
 
-from negolab.batch import batch
 from negolab.catalog import load
 from negolab.games.balloon import Instance
 from negolab.match import Match
+from negolab.runs.batch import batch
 from negolab.store import Store
 from tests.conftest import browser, showing
 
@@ -68,7 +68,7 @@ def worst_step() -> float:
 def step_in_the_browser() -> float:
     """Milliseconds from an arrow key on the served page until the step's card and tables are drawn."""
     out = Path(tempfile.mkdtemp(prefix="negolab-benchmark-"))
-    command = [sys.executable, "-P", "-m", "negolab_widgets.dashboard", "replay", f"--file={long_record()}"]
+    command = [sys.executable, "-P", "-m", "negolab_widgets.server", "replay", f"--file={long_record()}"]
     pages = showing([*command, f"--out={out}"], out, stdin=subprocess.DEVNULL)
     with browser() as launched:
         page = launched.new_page(viewport={"width": 1280, "height": 900})
@@ -115,7 +115,7 @@ def opening() -> float:
 
 def filtering() -> float:
     """Seconds of the slowest of some filters and orders."""
-    shelf = Replay(many_records())._shelf
+    shelf = Replay(many_records())._record_list
     took = []
     for control, value in (
         (shelf._find, "linear 0000123"),

@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from negolab.sweep.plan import notebook_of, read
-from negolab.sweep.run import Sweep
-from tests.sweeping import notebook
+from negolab.sweeps.plan import notebook_path, read_plan
+from negolab.sweeps.run import Sweep
+from tests.support.sweeping import notebook
 
 CELLS, WORKERS = 60, 2
 LIGHT = "import negolab as nl"
@@ -26,8 +26,8 @@ def overhead(body: str) -> Callable[[], float]:
             file = folder / "plan.toml"
             axis = f"[grid]\ncell = {{first = 1, last = {CELLS}, step = 1}}\n"
             file.write_text(f'notebook = "game.ipynb"\n{axis}', "utf-8")
-            plan = read(file)
-            end = Sweep(plan, notebook_of(plan, file), folder / "out").run(workers=WORKERS)
+            plan = read_plan(file)
+            end = Sweep(plan, notebook_path(plan, file), folder / "out").run(workers=WORKERS)
             assert end.states == {"done": CELLS}, end
             print(end.seconds, file=sys.stderr)
             return end.seconds / CELLS

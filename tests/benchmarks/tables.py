@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from negolab.catalog import load
 from negolab.match import Match
-from negolab.players.player import player
+from negolab.players.lookup import player
 from negolab.store import Store
 
 TURNS = 1_000_000

@@ -18,8 +18,8 @@ from negolab.events import Stepped
 from negolab.formats import clembench, transcript
 from negolab.game import State
 from negolab.games.balloon import Balloon, Fault, Instance, importances
-from negolab.games.balloon.instance import limit_of
-from negolab.games.balloon.scores import max_harmonic
+from negolab.games.balloon.instance import effort_limit
+from negolab.games.balloon.measures import max_harmonic
 from negolab.match import Match
 from negolab.theory.frontier import knapsack
 from tests.conformance import Case, rows
@@ -157,7 +157,7 @@ def check_importances(_: Path, row: dict[str, Any]) -> None:
     found = importances(row["effort"], kinds["A"], kinds["B"], row["mode"], *rngs)
     for seat in ("A", "B"):
         assert list(found[seat].items()) == list(row["expect"][seat].items()), seat
-    assert limit_of(row["effort"], row["limit_ratio"]) == row["expect"]["limit"]
+    assert effort_limit(row["effort"], row["limit_ratio"]) == row["expect"]["limit"]
 
 
 def check_transcript(folder: Path, row: dict[str, Any]) -> None:
@@ -208,18 +208,18 @@ def check_import(folder: Path, row: dict[str, Any]) -> None:
         check_instances(folder, row)
     elif "error" in row:
         try:
-            clembench.episode(folder)
+            clembench.read_episode(folder)
         except ValueError as error:
             assert row["error"] in str(error), f"{row['error']!r} is not in {str(error)!r}"
         else:
             raise AssertionError(f"no error that contains {row['error']!r}")
     else:
-        check_imported(clembench.episode(folder), row)
+        check_imported(clembench.read_episode(folder), row)
 
 
 def check_instances(folder: Path, row: dict[str, Any]) -> None:
     (file,) = (path for path in folder.glob("*.json") if path.name != "expect.json")
-    found = clembench.instances(file)
+    found = clembench.read_instances(file)
     assert len(found) == len(row["instances"])
     for published, expected in zip(found, row["instances"], strict=True):
         assert (published.experiment, published.game_id) == (expected["experiment"], expected["game_id"])

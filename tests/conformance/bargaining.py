@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from negolab import catalog
-from negolab.analysis.bargaining import row as data_row
-from negolab.fronts.bargaining import DONE, Front, game_over, status
 from negolab.game import Invalid, State, observe
 from negolab.games.bargaining import Accept, Action, Bargaining, Offer, Private, Public, Reject
-from negolab.people.assign import assigned
-from negolab.players.player import player
-from negolab.players.scripted.bargaining.concession import Time
+from negolab.games.bargaining.front import COMPLETE, Front, game_over_box, status_box
+from negolab.games.bargaining.measures import interview_row as data_row
+from negolab.games.bargaining.players import Time
+from negolab.players.lookup import player
+from negolab.studies.database.participants import assigned
 from negolab.theory import equilibrium, solutions
 
 from . import Case, rows
@@ -145,7 +145,7 @@ def check_manager(row: Row) -> None:
         equal(got, want, f"text {i}")
     equal(list(replies), [], "seller's replies that were not asked for")
     record = front.record
-    equal(front.texts + [DONE] * front.late, out, "texts folded from the events")
+    equal(front.texts + [COMPLETE] * front.late, out, "texts folded from the events")
     equal(Front.replay(game, start, record).texts, front.texts, "texts replayed")
     check_row(data_row(record, front.late), row["row"])
     equal(data_row(record)["ai_fallbacks"], row["end"]["fallbacks"], "fallbacks")
@@ -166,9 +166,9 @@ def check_row(got: Row, want: Row) -> None:
 
 def check_box(row: Row) -> None:
     if row["category"] == "game_over":
-        equal(game_over(row["human"], row["ai"]), row["text"], "box")
+        equal(game_over_box(row["human"], row["ai"]), row["text"], "box")
     else:
-        equal(status(row["round"], row["rounds"], row["price"], row["offerer"]), row["text"], "box")
+        equal(status_box(row["round"], row["rounds"], row["price"], row["offerer"]), row["text"], "box")
 
 
 def check_theory(row: Row) -> None:

@@ -16,7 +16,7 @@ from negolab.formats.dealornodeal import read_corpus
 from negolab.game import SEATS, Invalid, Observation, Seat, State, observe
 from negolab.games.split import PRESETS, Split, allocate, corpus_scenarios
 from negolab.match import Match
-from negolab.players.player import player
+from negolab.players.lookup import player
 from tests.conformance import Case, rows
 
 Row = dict[str, Any]

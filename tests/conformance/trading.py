@@ -13,7 +13,7 @@ from negolab.catalog import load
 from negolab.game import SEATS, Invalid, State, observe
 from negolab.games.trading import Move, Trading
 from negolab.match import Match
-from negolab.players.player import player
+from negolab.players.lookup import player
 from negolab.theory.surplus import mutual_surplus, possible_surplus
 from tests.conformance import Case, rows
 

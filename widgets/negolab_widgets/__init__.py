@@ -1,41 +1,71 @@
-"""The screen of negolab: widgets for JupyterLab and Voila. It may import all of negolab; nothing there imports it.
+"""Widgets for JupyterLab and Voila: play, watch, replay and compare negotiation games.
 
-Importing it also teaches the notebook to show games, matches, records, observations and players as HTML.
+Importing the package also registers how a notebook shows games, matches, observations, players and records.
 """
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets import showing
+from IPython.core.getipython import get_ipython
 
 if TYPE_CHECKING:
-    from negolab_widgets.board import SweepBoard
-    from negolab_widgets.lobby import Lobby
-    from negolab_widgets.monitor import Monitor
+    from negolab_widgets.play.lobby import Lobby
+    from negolab_widgets.play.seat import HumanSeat
     from negolab_widgets.progress import RunProgress
     from negolab_widgets.replay import Replay
     from negolab_widgets.results import SweepResults
-    from negolab_widgets.seat import HumanSeat
+    from negolab_widgets.results.board import SweepBoard
+    from negolab_widgets.study.monitor import Monitor
 
 __all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard", "SweepResults"]
 
-_HOMES = {
-    "HumanSeat": "seat",
-    "Lobby": "lobby",
-    "Monitor": "monitor",
+_MODULES = {
+    "HumanSeat": "play.seat",
+    "Lobby": "play.lobby",
+    "Monitor": "study.monitor",
     "Replay": "replay",
     "RunProgress": "progress",
-    "SweepBoard": "board",
+    "SweepBoard": "results.board",
     "SweepResults": "results",
 }
 
+_DISPLAY_HOOKS = {
+    ("negolab.game", "Game"): "game",
+    ("negolab.game", "Observation"): "observation",
+    ("negolab.match", "Match"): "match",
+    ("negolab.protocols", "Scripted"): "player",
+    ("negolab.record", "Record"): "record",
+    ("builtins", "list"): "records",
+}
+"""Module and name of a type, and the function of `display` that shows it. A list without records looks as always."""
+
 
 def __getattr__(name: str) -> Any:
-    """Imported when asked for: every participant's kernel pays in memory for what it does not use."""
-    from importlib import import_module
-
-    if name not in _HOMES:
+    """Import a widget when it is first used: every participant's kernel pays in memory for what it does not need."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
-showing.register()
+def _register_display_hooks() -> None:
+    """Register the display hooks; outside IPython do nothing."""
+    shell: Any = get_ipython()
+    if shell is None:
+        return
+    formatter = shell.display_formatter.formatters["text/html"]
+    for (module, name), function in _DISPLAY_HOOKS.items():
+        formatter.for_type_by_name(module, name, _lazy_hook(function))
+
+
+def _lazy_hook(function: str) -> Callable[[Any], str | None]:
+    """Import `display`, and with it pandas and numpy, only when there is something to show."""
+
+    def show(value: Any) -> str | None:
+        html: str | None = getattr(import_module(f"{__name__}.display"), function)(value)
+        return html
+
+    return show
+
+
+_register_display_hooks()

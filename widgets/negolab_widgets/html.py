@@ -1,4 +1,5 @@
-"""Small builders of HTML. Text is escaped when it becomes a child or an attribute; what these builders made is not."""
+"""Builders of HTML. Text is escaped when it becomes a child or an attribute; `Markup`, which these builders return, is
+not escaped again."""
 
 from __future__ import annotations
 
@@ -7,63 +8,77 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import anywidget
+import traitlets as t
 from markupsafe import Markup
 from markupsafe import escape as _escape
 
 __all__ = [
     "Markup",
+    "StableHTML",
     "bar",
+    "details",
     "element",
     "escape",
     "facts",
-    "folded",
+    "format_value",
     "join",
     "label",
     "pairs",
     "panel",
-    "said",
-    "shown",
+    "preformatted",
     "table",
+    "theme",
 ]
 
 
 def escape(text: object) -> Markup:
-    """Text as HTML text, quotes included; `Markup` stays as it is."""
+    """Escape text, quotes included; `Markup` stays as it is."""
     return _escape(text if isinstance(text, Markup) else str(text))
 
 
 def join(parts: Iterable[object]) -> Markup:
-    """Parts one after the other, each escaped unless it is `Markup`."""
+    """Concatenate parts, each escaped unless it is `Markup`."""
     return Markup("").join(map(escape, parts))
 
 
 def element(tag: str, *children: object, cls: str = "", **attributes: str) -> Markup:
-    """An element. Children that are no `Markup` are text and escaped. Underscores in names of attributes become
-    hyphens (`aria_label`), one at the end is dropped (`for_`)."""
+    """Build an element.
+
+    Args:
+        tag: Its name.
+        children: Text, which is escaped, or `Markup`.
+        cls: Its CSS classes.
+        attributes: Other attributes; underscores become hyphens (`aria_label`), one at the end is dropped (`for_`).
+
+    Example:
+        >>> element("b", "a < b", cls="x")
+        Markup('<b class="x">a &lt; b</b>')
+    """
     named = {"class": cls, **attributes} if cls else attributes
     written = (f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in named.items())
     return Markup(f"<{tag}{''.join(written)}>{join(children)}</{tag}>")
 
 
-def said(text: str) -> Markup:
+def preformatted(text: str) -> Markup:
     """Text with its line breaks, as somebody wrote it."""
     return element("div", text, cls="nl-said", dir="auto")
 
 
-def folded(title: str, body: object, *, is_open: bool = False) -> Markup:
-    """A part that opens and closes. Drawn again it forgets whether it was open: only for what is drawn once."""
+def details(title: str, body: object, *, is_open: bool = False) -> Markup:
+    """A part that opens and closes; drawn again it forgets whether it was open, so use it for what is drawn once."""
     opened = {"open": ""} if is_open else {}
     return element("details", element("summary", title), body, cls="nl-folded", **opened)
 
 
 def panel(title: str, *body: object, cls: str = "") -> Markup:
-    """A titled part of the table."""
+    """A titled part of a page."""
     inner = (element("h2", title, cls="nl-heading"), *body)
     return element("div", *inner, cls=f"nl-panel {cls}".rstrip())
 
 
 def bar(value: float, limit: float, text: str, *, name: str) -> Markup:
-    """A bar that fills towards a limit, with its words beside it; beyond the limit it says so by its colour too."""
+    """A bar that fills towards `limit`, with its text beside it; beyond the limit its colour changes too."""
     share = max(0.0, min(1.0, value / limit)) if limit else float(value > 0)
     fill = element("span", cls="nl-fill nl-over" if value > limit else "nl-fill", style=f"width: {share:.1%}")
     numbers = {"aria_valuenow": f"{value:g}", "aria_valuemin": "0", "aria_valuemax": f"{limit:g}"}
@@ -72,7 +87,7 @@ def bar(value: float, limit: float, text: str, *, name: str) -> Markup:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: str, *, cls: str = "") -> Markup:
-    """A table: the first cell of a row names it. Numbers stand right; `caption` is for screen readers."""
+    """A table whose rows are named by their first cells. `caption` is for screen readers."""
     top = join(element("th", cell, scope="col") for cell in head)
     whole = element(
         "table",
@@ -90,15 +105,15 @@ def _row(cells: Sequence[object]) -> Markup:
 
 
 def pairs(rows: Iterable[tuple[str, object]]) -> Markup:
-    """Names and what they name, as many beside each other as there is room for."""
+    """A list of names and values, as many beside each other as there is room for."""
     return element(
         "dl", *(element("div", element("dt", name), element("dd", value)) for name, value in rows), cls="nl-pairs"
     )
 
 
 def facts(values: Mapping[str, Any]) -> Markup:
-    """Facts as tables: a mapping of mappings becomes rows and columns, anything else a line."""
-    single = [(label(name), shown(value)) for name, value in values.items() if not _is_grid(value)]
+    """Values by name as tables: a mapping of mappings becomes rows and columns, anything else a line."""
+    single = [(label(name), format_value(value)) for name, value in values.items() if not _is_grid(value)]
     grids = (_grid(name, value) for name, value in values.items() if _is_grid(value))
     return join([table((), single, "Your facts") if single else "", *grids])
 
@@ -109,17 +124,17 @@ def _is_grid(value: Any) -> bool:
 
 def _grid(name: str, grid: Mapping[str, Mapping[str, Any]]) -> Markup:
     columns = list(dict.fromkeys(column for row in grid.values() for column in row))
-    body = ([str(key), *(shown(row.get(column)) for column in columns)] for key, row in grid.items())
+    body = ([str(key), *(format_value(row.get(column)) for column in columns)] for key, row in grid.items())
     return table((label(name), *map(label, columns)), body, label(name))
 
 
 def label(name: str) -> str:
-    """A field's name as words."""
+    """Turn a field's name into words."""
     return name.replace("_", " ")
 
 
-def shown(value: Any) -> str:
-    """A value as one would write it: lists with commas, nothing as a dash, floats with at most two decimals."""
+def format_value(value: Any) -> str:
+    """Format a value for people: lists with commas, nothing as a dash, floats with at most two decimals."""
     match value:
         case None | () | []:
             return "\N{EN DASH}"
@@ -128,14 +143,57 @@ def shown(value: Any) -> str:
         case float():
             return f"{value:.2f}".rstrip("0").rstrip(".")
         case list() | tuple() | frozenset():
-            return ", ".join(shown(v) for v in value)
+            return ", ".join(format_value(v) for v in value)
         case dict():
-            return ", ".join(f"{label(str(k))} {shown(v)}" for k, v in value.items())
+            return ", ".join(f"{label(str(k))} {format_value(v)}" for k, v in value.items())
     return str(value)
 
 
 @cache
 def theme() -> Markup:
-    """The style sheet, as an element to put on the page once."""
+    """The style sheet, as an element to put on a page once."""
     colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
+
+
+_ESM = """
+const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName;
+const become = (old, fresh) => {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  fill(old, fresh);
+};
+const fill = (old, fresh) => {
+  const had = [...old.childNodes], wanted = [...fresh.childNodes];
+  wanted.forEach((node, at) => {
+    if (!had[at]) old.append(node);
+    else if (alike(had[at], node)) become(had[at], node);
+    else had[at].replaceWith(node);
+  });
+  had.slice(wanted.length).forEach((node) => node.remove());
+};
+export default {
+  render({ model, el }) {
+    const draw = () => {
+      const fresh = document.createElement("template");
+      fresh.innerHTML = model.get("value");
+      fill(el, fresh.content);
+    };
+    model.on("change:value", draw);
+    draw();
+    return () => model.off("change:value", draw);
+  },
+};
+"""
+
+
+class StableHTML(anywidget.AnyWidget):
+    """Show `value`, which must be `Markup`, and change only what is new when it is set again: nothing flickers or
+    scrolls back."""
+
+    _esm = _ESM
+    value = t.Unicode("").tag(sync=True)

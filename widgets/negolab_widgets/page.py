@@ -1,7 +1,9 @@
-"""What every page of ours begins with: the style sheet, and a shield for its keys."""
+"""The first children of every page (style sheet, keyboard shield), and the environment variables by which a page finds
+its data."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import anywidget
@@ -70,9 +72,10 @@ export default {
 
 
 class Shield(anywidget.AnyWidget):
-    """Keeps JupyterLab's shortcuts from the page it stands on: there, an arrow key on a slider would unfold a heading
-    instead of moving it, and a letter typed on a button could delete the cell. And sees that a press comes after what
-    was typed before it."""
+    """Keep JupyterLab's shortcuts from the page, and a press of a button behind what was typed before it.
+
+    Without it an arrow key on a slider would unfold a heading, and a letter typed on a button could delete the cell.
+    """
 
     _esm = _ESM
 
@@ -81,7 +84,7 @@ class Shield(anywidget.AnyWidget):
         self.on_msg(self._answer)
 
     def _answer(self, _: object, said: Any, __: object) -> None:
-        """All that was sent before this has been heard."""
+        """Confirm that all which was sent before this message has been handled."""
         after = said.get("after") if isinstance(said, dict) else None
         if type(after) is int:
             self.send({"after": after})
@@ -91,6 +94,38 @@ class Shield(anywidget.AnyWidget):
         self.send({"focus": "title"})
 
 
-def head() -> tuple[w.Widget, Shield]:
-    """The first children of a page."""
+def page_head() -> tuple[w.Widget, Shield]:
+    """Make the first children of a page."""
     return w.HTML(html.theme()), Shield(layout={"display": "none"})
+
+
+_ARRIVAL_ESM = "export default { render({ model }) { model.send({ here: true }); } };"
+
+
+class Arrival(anywidget.AnyWidget):
+    """Call `came` whenever a browser draws the page: a kernel that was started ahead has its page ready long before."""
+
+    _esm = _ARRIVAL_ESM
+
+    def __init__(self, came: Callable[[], None]) -> None:
+        super().__init__(layout={"display": "none"})
+        self.on_msg(lambda *_: came())
+
+
+OUT = "NEGOLAB_OUT"
+"""The folder that keeps what is played."""
+
+SOURCE = "NEGOLAB_RECORDS"
+"""The file or folder that a replay opens."""
+
+MODULE = "NEGOLAB_MODULE"
+"""The module or file of a game that is not ours, so that its records can be read."""
+
+SEATS = "NEGOLAB_SEATS"
+"""The host's socket for participants' pages."""
+
+DESK = "NEGOLAB_DESK"
+"""The host's socket for the researcher's pages."""
+
+SWEEP = "NEGOLAB_SWEEP"
+"""The folder of the sweep that the page of results shows."""

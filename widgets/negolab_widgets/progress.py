@@ -1,4 +1,4 @@
-"""A run's progress in a notebook: how many games are over, what they take, and buttons to pause and to stop them."""
+"""The progress of a run in a notebook, with buttons to pause, finish and cancel it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import asyncio
 
 import ipywidgets as w
 
-from negolab.progress import Progress
-from negolab.run import Run
+from negolab.runs.progress import Progress
+from negolab.runs.run import Run
 from negolab_widgets import page
-from negolab_widgets.following import behind
-from negolab_widgets.guarded import Guarded
-from negolab_widgets.html import Markup, bar, element, pairs, panel
-from negolab_widgets.steady import Steady
-from negolab_widgets.tables.controls import row, shown_if, warning
+from negolab_widgets.faults import FaultGuard, run_in_background
+from negolab_widgets.html import Markup, StableHTML, bar, element, pairs, panel
+from negolab_widgets.tables.controls import row, set_visible, warning
 
-EVERY = 0.5
-"""Seconds between two looks."""
+POLL_INTERVAL = 0.5
+"""Seconds between two looks at the run."""
 
 _PHASES = {
     "playing": "playing",
@@ -28,50 +26,53 @@ _PHASES = {
 
 
 class RunProgress(w.VBox):  # type: ignore[misc]
-    """Shows a `Run`, as `negolab.run` returns it, until it is over.
+    """Show a run until it is over.
 
-    Pause asks no more questions until Resume. Finish begins no more games. Cancel drops those at play too; what was
-    answered is kept, so that the same call goes on from there.
+    Pause asks no more questions until Resume; Finish begins no more games; Cancel drops those at play too. What was
+    answered is kept, so that the same call continues from there.
+
+    Args:
+        run: A run as `negolab.run` returns it.
     """
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._trouble, self._shown = w.HTML(), Steady()
-        self._looking, self._guarded = Guarded("the look at a run"), Guarded("the progress of a run")
+        self._trouble, self._shown = w.HTML(), StableHTML()
+        self._looking, self._guarded = FaultGuard("the look at a run"), FaultGuard("the progress of a run")
         self._pause = self._guarded.button("Pause", self._pause_or_resume)
         self._finish = self._guarded.button("Finish games at play", run.finish)
         self._cancel = self._guarded.button("Cancel", run.cancel)
         self._buttons = row(self._pause, self._finish, self._cancel)
-        style, shield = page.head()
-        told = self._trouble, self._looking.place
-        super().__init__([style, shield, *told, self._shown, self._buttons, self._guarded.place])
+        style, shield = page.page_head()
+        told = self._trouble, self._looking.notice
+        super().__init__([style, shield, *told, self._shown, self._buttons, self._guarded.notice])
         self.add_class("nl-page")
         self._phase = ""
         run.watch(self._noticed)
         self.refresh()
-        behind(self._watch)
+        run_in_background(self._watch)
 
     def refresh(self) -> None:
-        """Look at the run and show it."""
+        """Read the run's progress and show it."""
         now = self._run.progress
         self._phase = now.phase
         trouble = warning(now.failure or now.message) if now.failure or now.message else Markup("")
         if self._trouble.value != trouble:
             self._trouble.value = trouble
-        self._shown.value = drawn(now, str(self._run.folder))
+        self._shown.value = render_progress(now, str(self._run.folder))
         self._pause.description = "Resume" if now.phase == "paused" else "Pause"
         self._pause.disabled = now.phase == "stopping"
         self._finish.disabled = now.phase == "stopping"
-        shown_if(self._buttons, not _over(now))
+        set_visible(self._buttons, not _over(now))
 
     async def _watch(self) -> None:
         while not _over(self._run.progress):
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_INTERVAL)
             self._looking(self.refresh)
         self._looking(self.refresh)
 
     def _noticed(self, now: Progress) -> None:
-        """Games are counted at the next look; a new phase is shown at once."""
+        """Show a new phase at once; games are counted at the next look."""
         if now.phase != self._phase:
             self._looking(self.refresh)
 
@@ -86,8 +87,8 @@ def _over(now: Progress) -> bool:
     return now.phase in ("stopped", "done")
 
 
-def drawn(now: Progress, folder: str) -> Markup:
-    """The progress as HTML."""
+def render_progress(now: Progress, folder: str) -> Markup:
+    """Render the progress of a run whose records are in `folder`."""
     facts: list[tuple[str, object]] = [("state", _PHASES[now.phase]), ("finished", now.finished)]
     if now.failed or now.timed_out:
         facts += [("failed", now.failed), ("timed out", now.timed_out)]
@@ -108,12 +109,12 @@ def drawn(now: Progress, folder: str) -> Markup:
 
 
 def _rate(rate: float) -> str:
-    """Three digits, but whole numbers whole."""
+    """Format a rate with three digits, but whole numbers whole."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def _left(now: Progress) -> str:
-    """About how long it will take, where that can be said."""
+    """Estimate the time that is left, "" while that is unknown."""
     games = now.games - now.over
     if now.phase != "playing" or not games or not now.rate:
         return ""

@@ -1,7 +1,7 @@
-"""A transcript to print: LaTeX that compiles whatever was said, breaks over pages and cuts nothing.
+"""A transcript for printing: LaTeX that compiles with any text, breaks over pages and leaves nothing out.
 
-The file is pure ASCII. Letters, digits and a few signs stand for themselves, every other character is spelled as a
-command of our own choice or as its code point, so that no text can issue a command.
+The file is pure ASCII. Letters, digits and a few signs stand for themselves; every other character is written as a
+fixed command or as its code point, so that text from players cannot inject commands.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from negolab.formats.transcript.head import MASTER, Facts, Head, Part, Table, head
-from negolab.formats.transcript.telling import Row, messages
-from negolab.record import Record, View
+from negolab.formats.transcript.header import MASTER, Facts, Head, Part, Table, make_header
+from negolab.formats.transcript.rows import Row, messages
+from negolab.record import Record, SeatRecord
 
 _PREAMBLE = r"""\documentclass[a4paper]{article}
 \usepackage[T1]{fontenc}
@@ -90,7 +90,7 @@ _NAMES = _NAMED.split()
 _SIGNS = {
     **{sign: f"\\{name}{{}}" for sign, name in zip(_NAMES[::2], _NAMES[1::2], strict=True)},
     **{sign: f"\\{sign}" for sign in "{}$&#%_"},
-    # Two hyphens or commas would melt into another sign, a bracket could begin an option.
+    # Two hyphens or commas would form a ligature, and a bracket could begin an option.
     "-": "-{}",
     ",": ",{}",
     "[": "{[}",
@@ -105,30 +105,30 @@ _LINES = re.compile(r"\r\n|\r|\n")
 _RUN = 25
 """Characters without a blank after which a line may break."""
 _WIDE = 100
-"""Characters after which a line of the file breaks; TeX reads at most 200,000 in one."""
+"""Characters after which a line of the file is broken; TeX reads at most 200,000 in one line."""
 _BOX = 500
-"""Printed lines in one box: TeX cannot hold one of more than 5.7 m, about 1,300 lines."""
+"""Printed lines per box: TeX cannot hold a box of more than 5.7 m, about 1,300 lines."""
 _PRINTED = 70
-"""Characters that a printed line holds at least, about."""
+"""Approximate minimum of characters in a printed line."""
 _CELL = 120
-"""Characters that a table's cell may hold: a row does not break over pages."""
+"""Maximum of characters in a table cell, since a row cannot break over pages."""
 _COLUMNS = 9
-"""Columns that fit on a page."""
+"""Maximum of columns that fit on a page."""
 _ACROSS = 40
-"""Wide letters that a line of a table holds, all its columns together."""
+"""Wide letters that fit on one line of a table, all columns together."""
 
 
-def latex(source: Record | View) -> str:
-    """The file of a record, or of a seat's view."""
-    top = head(source)
+def latex(source: Record | SeatRecord) -> str:
+    """Return the LaTeX file of a record, or of one seat's view."""
+    top = make_header(source)
     listed = (text for number, row in enumerate(messages(source), 1) for text in _row(number, row))
     after = (text for part in top.after for text in _part(part))
     return "".join([_PREAMBLE, *_head(top), _heading("Messages"), _legend(), *listed, *after, "\\end{document}\n"])
 
 
 @lru_cache(maxsize=4096)
-def sign(character: str) -> tuple[str, int]:
-    """A character other than a blank in LaTeX, and about how many characters wide it is printed."""
+def escape_character(character: str) -> tuple[str, int]:
+    """Return a character other than a blank as LaTeX, and its approximate printed width in characters."""
     if _PLAIN.fullmatch(character):
         return character, 1
     if character in _SIGNS:
@@ -142,19 +142,25 @@ def sign(character: str) -> tuple[str, int]:
     return f"\\codepoint{{{code}}}", len(code) + 4
 
 
-def spelled(line: str, run_length: int = _RUN, may_break: str = r"\allowbreak{}") -> str:
-    """One line of text: blanks are kept, long words may break, and no line of the file is long."""
+def escape_latex(line: str, run_length: int = _RUN, may_break: str = r"\allowbreak{}") -> str:
+    """Escape one line of text: blanks are kept, long words may break, and no line of the file is long.
+
+    Args:
+        line: Text without line breaks.
+        run_length: Characters without a blank after which a break is allowed.
+        may_break: The command that allows a break.
+    """
     out, run, wide, last = [], 0, 0, " "
     for character in line:
         if character == " ":
             piece, width = (" ", 0) if last != " " else (r"\space{}", 0)
             run = 0
         else:
-            piece, width = sign(character)
+            piece, width = escape_character(character)
             if run + width > run_length:
                 piece, run = may_break + piece, 0
         if wide > _WIDE:
-            # A blank is as good at the end of the file's line; anywhere else the end must not become one.
+            # A line end stands for a blank; elsewhere % keeps it from adding one.
             piece = "\n" if piece == " " else f"%\n{piece}"
             wide = 0
         out.append(piece)
@@ -163,16 +169,16 @@ def spelled(line: str, run_length: int = _RUN, may_break: str = r"\allowbreak{}"
 
 
 def _inline(text: str) -> str:
-    """Text on one line."""
-    return spelled(" ".join(text.split()))
+    """Escape text and join its lines into one."""
+    return escape_latex(" ".join(text.split()))
 
 
 def _paragraphs(lines: list[str]) -> str:
-    return "".join(f"\\leavevmode{{}}{spelled(line)}\\par\n" if line else "\\smallskip\n" for line in lines)
+    return "".join(f"\\leavevmode{{}}{escape_latex(line)}\\par\n" if line else "\\smallskip\n" for line in lines)
 
 
 def _boxfuls(text: str) -> Iterator[list[str]]:
-    """The lines of a text, as many at a time as fit into a box."""
+    """Group the lines of a text so that each group fits into one box."""
     room, held = _BOX, list[str]()
     for line in _LINES.split(text):
         for piece in _pieces(line):
@@ -186,7 +192,7 @@ def _boxfuls(text: str) -> Iterator[list[str]]:
 
 
 def _pieces(line: str) -> list[str]:
-    """A line, cut into such as fit into a box if it alone does not."""
+    """Cut a line that does not fit into one box into pieces that do."""
     if _width(line) < _BOX * _PRINTED:
         return [line]
     step = _BOX * _PRINTED * len(line) // _width(line) - _PRINTED
@@ -194,7 +200,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """About how many characters wide it is printed at most."""
+    """Return an upper estimate of the printed width in characters."""
     return len(text) if text.isascii() and text.isprintable() else 10 * len(text)
 
 
@@ -213,7 +219,7 @@ def _row(number: int, row: Row) -> Iterator[str]:
         yield from _boxes(f"refused-{row.sender.lower()}", _inline(f"why {number} was not accepted"), row.reason)
 
 
-# Head.
+# Header.
 
 
 def _heading(name: str) -> str:
@@ -243,11 +249,12 @@ def _part(part: Part) -> Iterator[str]:
 def _facts(facts: Facts) -> Iterator[str]:
     for name, value in facts:
         first, *more = _LINES.split(value)
-        yield f"\\hangindent=1em {{\\bfseries {_inline(name)}}}\\quad{{}}{spelled(first)}\\par\n{_paragraphs(more)}"
+        head = f"\\hangindent=1em {{\\bfseries {_inline(name)}}}\\quad{{}}{escape_latex(first)}"
+        yield f"{head}\\par\n{_paragraphs(more)}"
 
 
 def _table(table: Table) -> Iterator[str]:
-    """A table that breaks over pages; lines of facts if it is too wide for that, or a cell too long."""
+    """Yield a table that may break over pages; facts instead if it has too many columns or too long a cell."""
     longest = max(_width(cell) for row in (table.columns, *table.rows) for cell in row)
     if longest <= _CELL and len(table.columns) <= _COLUMNS:
         yield from _grid(table)
@@ -265,8 +272,8 @@ def _grid(table: Table) -> Iterator[str]:
 
 
 def _cells(row: tuple[str, ...]) -> str:
-    # The end of a row would take a star that follows it for its own.
-    cells = (spelled(" ".join(cell.split()), _ACROSS // len(row), r"\splitword{}") for cell in row)
+    # \leavevmode, since \\ would read a star at the start of the next row as its own.
+    cells = (escape_latex(" ".join(cell.split()), _ACROSS // len(row), r"\splitword{}") for cell in row)
     return r"\leavevmode{}" + " & ".join(cells) + r" \\"
 
 

@@ -1,8 +1,4 @@
-"""Two seats agree on one set of items under a common effort limit; each is paid its own importance over it.
-
-rules.py holds the game, reading.py and literal.py read its messages, play.py says what they do, instance.py draws what
-is negotiated, options.py writes messages, language.py and texts/ hold all words, scores.py measures a deal.
-"""
+"""Two seats agree on one set of items under a common effort limit; each is paid its own importance over it."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "clembench": {"rules": "reference", "empty_turn_limit": 8, "turn_limit": None, "importance_seed": 1},
 }
-"""`seed`: the rules as the prompt states them. `clembench`: the reference exactly, for replaying published matches."""
+"""`seed`: the rules as the prompt states them. `clembench`: exactly the reference, for replaying published matches."""
 
 ALIASES = ("hot_air_balloon", "air_balloon_survival")
 

@@ -1,4 +1,4 @@
-"""Instances: items with efforts, a LIMIT, and what each item is worth to each seat; and how they are drawn."""
+"""Instances of balloon, and how they are drawn: items with efforts, a LIMIT, and importances to each seat."""
 
 from __future__ import annotations
 
@@ -9,17 +9,38 @@ from typing import Any, Literal
 import msgspec
 
 from negolab.game import SEATS, Seat
-from negolab.games.balloon.checks import check, whole
+
+
+def require(name: str, value: Any, fits: bool, must: str) -> None:
+    """Raise `ValueError` with the parameter's name and value unless `fits`."""
+    if not fits:
+        raise ValueError(f"{name} must be {must}, not {value!r}")
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Return True for an integer of at least `least`; False for booleans."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_span(value: Any) -> bool:
+    """Return True for a pair of integers that is a range from 1 up."""
+    return isinstance(value, tuple) and len(value) == 2 and is_whole(value[0], 1) and is_whole(value[1], value[0])
+
+
+def is_share(value: Any) -> bool:
+    """Return True for a number above 0 and at most 1."""
+    return isinstance(value, int | float) and 0 < value <= 1
+
 
 Mode = Literal["equal", "inverse", "independent"]
 Correlation = Literal["uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum", "inversely-correlated"]
 
 MOST_ITEMS = 300
-_WORDS = tuple(f"{letter}{number:02}" for letter in "ABC" for number in range(100))
+_ITEM_NAMES = tuple(f"{letter}{number:02}" for letter in "ABC" for number in range(100))
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """An explicit start. The order of each mapping is kept: prompts list the items in it."""
+    """An explicit instance. The order of each mapping is kept: prompts list the items in it."""
 
     effort: dict[str, int]
     limit: int
@@ -31,7 +52,7 @@ class Instance(msgspec.Struct, frozen=True):
         for name in self.effort:
             _check_name(name)
         _check_numbers("effort", self.effort, 1)
-        check("limit", self.limit, whole(self.limit, 0), "an integer of at least 0")
+        require("limit", self.limit, is_whole(self.limit, 0), "an integer of at least 0")
         if set(self.importance) != set(SEATS):
             raise ValueError(f"importance must have the seats A and B, not {list(self.importance)}")
         for seat, own in self.importance.items():
@@ -52,16 +73,16 @@ def _check_name(name: Any) -> None:
 
 def _check_numbers(what: str, numbers: Mapping[str, int], least: int) -> None:
     for name, number in numbers.items():
-        if not whole(number, least):
+        if not is_whole(number, least):
             raise ValueError(f"{what} must be integers of at least {least}, not {number!r} for {name!r}")
 
 
 def uncorrelated() -> dict[Seat, Correlation]:
-    """The kind of the published instances, for both seats."""
+    """Return the correlation of the published instances, for both seats."""
     return {"A": "uncorrelated", "B": "uncorrelated"}
 
 
-def draw(
+def draw_instance(
     rng: random.Random,
     *,
     items: int,
@@ -72,20 +93,22 @@ def draw(
     importance_seed: int | None,
     in_item_order: bool,
 ) -> Instance:
-    """An instance: names (a letter and two digits), then efforts, then importances. With an `importance_seed` these
-    have generators of their own, so that they repeat from one instance to the next."""
+    """Draw an instance: names (a letter and two digits), then efforts, then importances.
+
+    With an `importance_seed` the importances have their own generators, so that they repeat across instances.
+    """
     low, high = effort_range
-    effort = {name: rng.randint(low, high) for name in rng.sample(_WORDS, items)}
+    effort = {name: rng.randint(low, high) for name in rng.sample(_ITEM_NAMES, items)}
     seed = importance_seed
     rngs = (rng, rng) if seed is None else (random.Random(seed), random.Random(seed + 1))
     own = importances(effort, correlation["A"], correlation["B"], mode, *rngs)
     if in_item_order:
         own["B"] = {name: own["B"][name] for name in effort}
-    return Instance(effort, limit_of(effort, limit_ratio), own)
+    return Instance(effort, effort_limit(effort, limit_ratio), own)
 
 
-def limit_of(effort: Mapping[str, int], ratio: float) -> int:
-    """The LIMIT: `ratio` of the total effort, rounded down, but at least one item fits."""
+def effort_limit(effort: Mapping[str, int], ratio: float) -> int:
+    """Return the LIMIT: `ratio` of the total effort, rounded down, but at least the smallest effort."""
     return max(int(ratio * sum(effort.values())), min(effort.values()))
 
 
@@ -97,28 +120,28 @@ def importances(
     rng_a: random.Random,
     rng_b: random.Random,
 ) -> dict[Seat, dict[str, int]]:
-    """What each item is worth to each seat, as clembench makes it (Pisinger's knapsack classes).
+    """Draw the importances of all items to both seats as clembench does (Pisinger's knapsack classes).
 
-    `inverse` turns A's ranking around: B's mapping then rises by value, its order no longer that of the items.
+    `inverse` reverses A's ranking: B's mapping then rises by value and is not in the order of the items.
     """
-    a = _worths(effort, correlation_a, rng_a)
+    a = _draw_importances(effort, correlation_a, rng_a)
     if mode == "equal":
         b = dict(a)
     elif mode == "independent":
-        b = _worths(effort, correlation_b, rng_b)
+        b = _draw_importances(effort, correlation_b, rng_b)
     else:
         rising = sorted(a, key=a.__getitem__)
         b = {mirror: a[name] for mirror, name in zip(reversed(rising), rising, strict=True)}
     return {"A": a, "B": b}
 
 
-def _worths(effort: Mapping[str, int], kind: Correlation, rng: random.Random) -> dict[str, int]:
+def _draw_importances(effort: Mapping[str, int], kind: Correlation, rng: random.Random) -> dict[str, int]:
     top = max(effort.values())
-    return {name: worth(weight, top, kind, rng) for name, weight in effort.items()}
+    return {name: draw_importance(weight, top, kind, rng) for name, weight in effort.items()}
 
 
-def worth(weight: int, top: int, kind: Correlation, rng: random.Random) -> int:
-    """One item's importance by its effort `weight` and the largest effort `top`."""
+def draw_importance(weight: int, top: int, kind: Correlation, rng: random.Random) -> int:
+    """Draw one item's importance from its effort `weight` and the largest effort `top`."""
     near = top // 10
     match kind:
         case "uncorrelated":

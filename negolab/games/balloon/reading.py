@@ -1,36 +1,116 @@
-"""From a text to a message: one reader for the rules as the prompt states them, one for the reference's.
+"""Parsing of messages: one reader for the rules as the prompt states them, one for the reference's.
 
 Both read in linear time. Free text may have braces within its braces, one level deep.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import threading
+import warnings
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from typing_extensions import override
 
-from negolab.games.balloon.language import Tags, language
-from negolab.games.balloon.literal import Display, display
+from negolab.games.balloon.prompt import Tags, language
 from negolab.games.balloon.state import Names, Rules, Say
 
+# Python set literals, parsed by Python's own parser, with a fast path for plain quoted names.
+
+_MAX_CACHED_LITERAL = 2_000
+_WARNINGS_LOCK = threading.Lock()
+
+
+class SetLiteral(NamedTuple):
+    """The contents of braces. In a `mixed` set, elements that are no strings, and so no items, are replaced by ''; a
+    `dict` has no names, and one without keys is `empty`."""
+
+    names: frozenset[str]
+    kind: Literal["strings", "mixed", "dict", "empty"]
+
+
+def parse_set(body: str) -> SetLiteral:
+    """Parse `{body}`; `ValueError` if `ast.literal_eval` would raise anything."""
+    return _parse_cached(body) if len(body) <= _MAX_CACHED_LITERAL else _parse_uncached(body)
+
+
+def _parse_uncached(body: str) -> SetLiteral:
+    plain = _parse_plain(body)
+    return _from_tree(_syntax_tree(body)) if plain is None else SetLiteral(plain, "strings")
+
+
+_parse_cached = lru_cache(maxsize=4096)(_parse_uncached)
+
+
+def _parse_plain(body: str) -> frozenset[str] | None:
+    """Parse `'A01', 'B02'` with one kind of quote and no escapes; None for anything else."""
+    quote = body[:1]
+    if quote not in ("'", '"') or body[-1:] != quote or "\\" in body or not body.isprintable():
+        return None
+    parts = body[1:-1].split(f"{quote}, {quote}")
+    return frozenset(parts) if body.count(quote) == 2 * len(parts) else None
+
+
+def _syntax_tree(body: str) -> ast.expr:
+    # Warnings about odd escapes are nobody's business here, and under `-W error` they would change the reading.
+    with _WARNINGS_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(f"{{{body}}}", mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise ValueError("no Python literal") from error
+
+
+def _from_tree(tree: ast.expr) -> SetLiteral:
+    if isinstance(tree, ast.Dict):
+        for key, value in zip(tree.keys, tree.values, strict=True):
+            _hashable_value(key)
+            _literal_value(value)
+        return SetLiteral(frozenset(), "dict" if tree.keys else "empty")
+    if not isinstance(tree, ast.Set):
+        raise ValueError("no set")
+    values = [_hashable_value(part) for part in tree.elts]
+    strings = frozenset(value for value in values if isinstance(value, str))
+    if all(isinstance(value, str) for value in values):
+        return SetLiteral(strings, "strings")
+    return SetLiteral(strings | {""}, "mixed")
+
+
+def _hashable_value(part: ast.expr | None) -> object:
+    """Evaluate one element. One at a time: in a set, numbers made to collide would take quadratic time."""
+    value = _literal_value(part)
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ValueError("unhashable") from error
+    return value
+
+
+def _literal_value(part: ast.expr | None) -> object:
+    try:
+        return ast.literal_eval(part)  # type: ignore[arg-type]
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError("no Python literal") from error
+
+
 _NESTED = r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}"
-_LONG = 4_000
+_MAX_CACHED_TEXT = 4_000
 
 NO_SET: Names = frozenset({None})  # type: ignore[arg-type]
-"""Stands for a dict where the reference's rules, not its reader, refuse it. It equals no set that can be read."""
+"""Stands for a dict where the reference's rules, not its reader, refuse it; equals no set that can be read."""
 
 
-class Misread(NamedTuple):
-    """Why a text is no message: the code, and the tag word concerned."""
+class ReadError(NamedTuple):
+    """The fault of a text that is no message: its code, and the tag word concerned."""
 
     code: str
     tag: str
 
 
 class Blocks(NamedTuple):
-    """Blocks side by side at the start of a text: moves as tag and body, how many arguments, and where they end."""
+    """Consecutive blocks at the start of a text: moves as (tag, body), the number of arguments, and where they end."""
 
     moves: list[tuple[str, str]]
     arguments: int
@@ -38,7 +118,7 @@ class Blocks(NamedTuple):
 
 
 class Reader:
-    """Reads texts of one language under one setting of reasoning and argument."""
+    """Base class: parses texts of one language, with or without reasoning and argument blocks."""
 
     def __init__(self, tags: Tags, *, reasoning: bool, argument: bool) -> None:
         self.tags = tags
@@ -51,30 +131,30 @@ class Reader:
         # A message is read when it is heard and once more when it is played.
         self._kept = lru_cache(maxsize=256)(self._read)
 
-    def read(self, text: str) -> Say | Misread:
-        """The message a text is."""
-        return self._kept(text) if len(text) <= _LONG else self._read(text)
+    def read(self, text: str) -> Say | ReadError:
+        """Parse a text into a message."""
+        return self._kept(text) if len(text) <= _MAX_CACHED_TEXT else self._read(text)
 
     def write(self, say: Say) -> str:
-        """The text of a message."""
+        """Write a message as text."""
         return say.text if say.reasoning is None else f"{self.tags.reasoning}: {{{say.reasoning}}}\n{say.text}"
 
     def heard(self, text: str) -> Say:
-        """What a text handed on by the other seat holds: its moves, without its reasoning."""
+        """Parse a text that the other seat delivered: its moves, without reasoning."""
         raise NotImplementedError
 
-    def _read(self, text: str) -> Say | Misread:
+    def _read(self, text: str) -> Say | ReadError:
         reasoning, rest = None, text
         if self.reasoning:
             block = self._reasoning.match(text)
             if block is None:
-                return Misread("no_reasoning", self.tags.reasoning)
+                return ReadError("no_reasoning", self.tags.reasoning)
             found = block[0]
             reasoning, rest = found[found.index("{") + 1 : -1], text[block.end() :].strip()
         return self._message(text, rest, reasoning)
 
-    def _message(self, text: str, rest: str, reasoning: str | None) -> Say | Misread:
-        """The message, once its reasoning block has been taken off; `rest` is what follows it."""
+    def _message(self, text: str, rest: str, reasoning: str | None) -> Say | ReadError:
+        """Parse a message whose reasoning block was removed; `rest` is the text after it."""
         raise NotImplementedError
 
     def _split(self, text: str) -> Blocks:
@@ -95,7 +175,7 @@ class Reader:
 
 
 class Stated(Reader):
-    """The rules as the prompt states them: blocks one after the other, and free text is inert."""
+    """Reader for the rules as the prompt states them: consecutive blocks; free text has no effect."""
 
     @override
     def heard(self, text: str) -> Say:
@@ -103,29 +183,29 @@ class Stated(Reader):
         return said if isinstance(said, Say) else Say(text)
 
     @override
-    def _message(self, text: str, rest: str, reasoning: str | None) -> Say | Misread:
+    def _message(self, text: str, rest: str, reasoning: str | None) -> Say | ReadError:
         moves, arguments, end = self._split(rest)
         if not arguments and self._lacks_argument(rest):
-            return Misread("no_argument", self.tags.argument)
-        if not _blank(rest[end:]):
-            return Misread("untagged", "")
+            return ReadError("no_argument", self.tags.argument)
+        if not _is_blank(rest[end:]):
+            return ReadError("untagged", "")
         return self._say(moves, rest, reasoning)
 
-    def _say(self, moves: list[tuple[str, str]], rest: str, reasoning: str | None) -> Say | Misread:
+    def _say(self, moves: list[tuple[str, str]], rest: str, reasoning: str | None) -> Say | ReadError:
         tags = self.tags
         sets: dict[str, list[Names]] = {tags.propose: [], tags.refuse: [], tags.agree: []}
         for tag, body in moves:
-            found = _display(body)
+            found = _parse_set(body)
             if found is None or found.kind in ("mixed", "dict"):
-                return Misread("bad_set", tag)
+                return ReadError("bad_set", tag)
             sets[tag].append(found.names)
-        if _blank(rest):
-            return Misread("nothing_to_relay", "")
+        if _is_blank(rest):
+            return ReadError("nothing_to_relay", "")
         return Say(rest, reasoning, *map(tuple, sets.values()))
 
 
 class Reference(Reader):
-    """clembench's `hot_air_balloon`: blocks are deleted from the text, moves looked up in all of it."""
+    """Reader of clembench's `hot_air_balloon`: blocks are deleted from the text, moves are searched in all of it."""
 
     def __init__(self, tags: Tags, *, reasoning: bool, argument: bool) -> None:
         super().__init__(tags, reasoning=reasoning, argument=argument)
@@ -138,36 +218,36 @@ class Reference(Reader):
     @override
     def heard(self, text: str) -> Say:
         moves = self._moves(text)
-        return Say(text) if isinstance(moves, Misread) else Say(text, None, moves[2], moves[1], moves[0])
+        return Say(text) if isinstance(moves, ReadError) else Say(text, None, moves[2], moves[1], moves[0])
 
     @override
-    def _message(self, text: str, rest: str, reasoning: str | None) -> Say | Misread:
+    def _message(self, text: str, rest: str, reasoning: str | None) -> Say | ReadError:
         plain = self._plain(text, rest, reasoning)
         if plain is not None:
             return plain
         if self._lacks_argument(text):
-            return Misread("no_argument", self.tags.argument)
-        if not _blank(self._left(text)):
-            return Misread("untagged", "")
+            return ReadError("no_argument", self.tags.argument)
+        if not _is_blank(self._left(text)):
+            return ReadError("untagged", "")
         moves = self._moves(text)
-        if isinstance(moves, Misread):
+        if isinstance(moves, ReadError):
             return moves
         if reasoning is not None and not rest:
-            return Misread("nothing_to_relay", "")
+            return ReadError("nothing_to_relay", "")
         return Say(rest, reasoning, moves[2], moves[1], moves[0])
 
     def _plain(self, text: str, rest: str, reasoning: str | None) -> Say | None:
-        """The message if it is blocks side by side with one colon to each: then no tag hides in any, none can form by
-        a deletion, and this reads as the long way does. None leaves it to that."""
+        """Parse consecutive blocks with one colon each, a fast path: no tag can hide in a block or form by a
+        deletion, so the result is that of the full parse. None: use the full parse."""
         moves, arguments, end = self._split(rest)
         colons = len(moves) + arguments + (reasoning is not None)
         if bool(arguments) != self.argument or text.count(":") != colons or not self._distinct:
             return None
-        if not rest or not _blank(rest[end:]):
+        if not rest or not _is_blank(rest[end:]):
             return None
         sets: dict[str, list[Names]] = {tag: [] for tag in self._tags}
         for tag, body in moves:
-            found = None if "\n" in body else _display(body)
+            found = None if "\n" in body else _parse_set(body)
             if found is None or found.kind in ("dict", "empty"):
                 return None
             sets[tag].append(found.names)
@@ -175,7 +255,7 @@ class Reference(Reader):
         return Say(rest, reasoning, propose, refuse, agree)
 
     def _left(self, text: str) -> str:
-        """What remains when one kind of block after the other is deleted; a deletion may form a block of a later."""
+        """Delete one kind of block after the other and return the rest; a deletion may form a block of a later kind."""
         left = text
         for tag, block in zip(self._tags, self._blocks, strict=True):
             if tag in left:
@@ -186,22 +266,22 @@ class Reference(Reader):
             left = self._reasoning.sub("", left, count=1) if self._reasoning.match(left) else left
         return self._argument.sub("", left) if self.argument else left
 
-    def _moves(self, text: str) -> list[tuple[Names, ...]] | Misread:
-        """The sets of each kind, in the order of `_tags`."""
+    def _moves(self, text: str) -> list[tuple[Names, ...]] | ReadError:
+        """Collect the sets of each kind, in the order of `_tags`."""
         moves: list[tuple[Names, ...]] = []
         for tag, head in zip(self._tags, self._heads, strict=True):
             sets: list[Names] = []
-            for body in _on_one_line(text, head) if tag in text else ():
-                found = _display(body)
+            for body in _bodies_on_one_line(text, head) if tag in text else ():
+                found = _parse_set(body)
                 if found is None:
-                    return Misread("bad_set", tag)
+                    return ReadError("bad_set", tag)
                 sets.append(NO_SET if found.kind in ("dict", "empty") else found.names)
             moves.append(tuple(sets))
         return moves
 
 
-def _on_one_line(text: str, head: re.Pattern[str]) -> list[str]:
-    """What stands in braces after each `head`, up to the first `}`, without a line break."""
+def _bodies_on_one_line(text: str, head: re.Pattern[str]) -> list[str]:
+    """Return the contents of braces after each `head`, up to the first `}` on the same line."""
     bodies = []
     end = close = line = -1
     for start in head.finditer(text):
@@ -221,19 +301,19 @@ def _on_one_line(text: str, head: re.Pattern[str]) -> list[str]:
     return bodies
 
 
-def _blank(text: str) -> bool:
+def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _display(body: str) -> Display | None:
+def _parse_set(body: str) -> SetLiteral | None:
     try:
-        return display(body)
+        return parse_set(body)
     except ValueError:
         return None
 
 
 @lru_cache(maxsize=64)
 def reader(rules: Rules, name: str, reasoning: bool, argument: bool) -> Reader:
-    """The reader of a game's texts in the language `name`."""
+    """Return the reader of a game's texts in the language `name`."""
     cls = Stated if rules == "stated" else Reference
     return cls(language(name).tags, reasoning=reasoning, argument=argument)

@@ -14,16 +14,25 @@ import msgspec
 from typing_extensions import override
 
 from negolab.game import SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
-from negolab.games.balloon import options as writing
-from negolab.games.balloon import play, scores, stakes
-from negolab.games.balloon.checks import check, share, span, whole
-from negolab.games.balloon.instance import MOST_ITEMS, Correlation, Instance, Mode, draw, uncorrelated, worth
-from negolab.games.balloon.language import language, prompt, reason
+from negolab.games.balloon import moves
+from negolab.games.balloon.instance import (
+    MOST_ITEMS,
+    Correlation,
+    Instance,
+    Mode,
+    draw_importance,
+    draw_instance,
+    is_share,
+    is_span,
+    is_whole,
+    require,
+    uncorrelated,
+)
+from negolab.games.balloon.prompt import fault_reason, full_prompt, language
 from negolab.games.balloon.reading import Reader, reader
 from negolab.games.balloon.state import (
     Fault,
     Message,
-    Names,
     Private,
     Public,
     Rules,
@@ -38,9 +47,12 @@ _FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "noth
 
 
 class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
-    """`rules` are those the prompt states or the reference's. `patience` is the number of invalid replies a seat may
+    """The hot air balloon game.
+
+    `rules` are those that the prompt states or the reference's. `patience` is the number of invalid replies a seat may
     make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
-    of accepted messages. The rest says how an instance is drawn, unless `instance` gives one."""
+    of accepted messages. The other parameters say how an instance is drawn, unless `instance` gives one.
+    """
 
     unit: ClassVar[str] = "points of own importance"
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("norm", "harmonic", "normalised_harmonic", "main"), "%")
@@ -62,32 +74,32 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         language(self.language)
-        check("rules", self.rules, self.rules in get_args(Rules), "'stated' or 'reference'")
+        require("rules", self.rules, self.rules in get_args(Rules), "'stated' or 'reference'")
         for name in ("strategic_reasoning", "require_argument"):
-            check(name, getattr(self, name), isinstance(getattr(self, name), bool), "True or False")
-        check("patience", self.patience, whole(self.patience, 0), "an integer of at least 0")
+            require(name, getattr(self, name), isinstance(getattr(self, name), bool), "True or False")
+        require("patience", self.patience, is_whole(self.patience, 0), "an integer of at least 0")
         for name, least in (("empty_turn_limit", 0), ("turn_limit", 1)):
             value = getattr(self, name)
-            check(name, value, value is None or whole(value, least), f"None or an integer of at least {least}")
+            require(name, value, value is None or is_whole(value, least), f"None or an integer of at least {least}")
         self._check_drawing()
 
     def _check_drawing(self) -> None:
-        check("items", self.items, whole(self.items, 1) and self.items <= MOST_ITEMS, f"1 to {MOST_ITEMS}")
+        require("items", self.items, is_whole(self.items, 1) and self.items <= MOST_ITEMS, f"1 to {MOST_ITEMS}")
         must = "two integers, the first at least 1, the second not below it"
-        check("effort_range", self.effort_range, span(self.effort_range), must)
-        check("limit_ratio", self.limit_ratio, share(self.limit_ratio), "above 0 and at most 1")
-        check("mode", self.mode, self.mode in (None, *get_args(Mode)), f"one of {', '.join(get_args(Mode))}")
+        require("effort_range", self.effort_range, is_span(self.effort_range), must)
+        require("limit_ratio", self.limit_ratio, is_share(self.limit_ratio), "above 0 and at most 1")
+        require("mode", self.mode, self.mode in (None, *get_args(Mode)), f"one of {', '.join(get_args(Mode))}")
         kinds = self.correlation
         known = kinds is None or (set(kinds) == {"A", "B"} and {*kinds.values()} <= {*get_args(Correlation)})
-        check("correlation", kinds, known, f"for each of A and B one of {', '.join(get_args(Correlation))}")
+        require("correlation", kinds, known, f"for each of A and B one of {', '.join(get_args(Correlation))}")
         seed = self.importance_seed
-        check("importance_seed", seed, seed is None or isinstance(seed, int), "None or an integer")
-        check("instance", self.instance, isinstance(self.instance, Instance | None), "None or an Instance")
+        require("importance_seed", seed, seed is None or isinstance(seed, int), "None or an integer")
+        require("instance", self.instance, isinstance(self.instance, Instance | None), "None or an Instance")
 
-    # The start.
+    # Initial states.
 
     def start(self, instance: Instance) -> State:
-        """The start of an explicit instance."""
+        """Return the initial state of an explicit instance."""
         terms = Terms(
             self.language,
             FrozenDict(instance.effort),
@@ -110,7 +122,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             return self.start(self.instance)
         if self.mode is None or self.correlation is None:
             raise ValueError("a game as told to a seat cannot be dealt: it does not know mode and correlation")
-        drawn = draw(
+        drawn = draw_instance(
             rng,
             items=self.items,
             effort_range=self.effort_range,
@@ -126,7 +138,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
 
     @property
     def reader(self) -> Reader:
-        """What reads the texts of this game."""
+        """The reader of this game's texts."""
         return reader(self.rules, self.language, self.strategic_reasoning, self.require_argument)
 
     @override
@@ -139,7 +151,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         if not isinstance(said, Say):
             return self._fault(seen, (said.code,), said.tag)
         played = self._play(seen.public, seen.seat, said)
-        if isinstance(played, play.Played):
+        if isinstance(played, moves.MoveResult):
             return said
         codes = played.codes[: seen.private.patience + 1]  # what comes after the end is not charged
         relay = said.text if len(codes) > 1 else None
@@ -149,8 +161,8 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
     def say(self, action: Say) -> str:
         return self.reader.write(action)
 
-    def _play(self, public: Public, seat: Seat, say: Say) -> play.Wrong | play.Played:
-        rule = play.stated if self.rules == "stated" else play.reference
+    def _play(self, public: Public, seat: Seat, say: Say) -> moves.IllegalMove | moves.MoveResult:
+        rule = moves.apply_stated if self.rules == "stated" else moves.apply_reference
         return rule(public, seat, say, self.reader.tags)
 
     def _fault(self, seen: Seen, codes: tuple[str, ...], tag: str, effort: int = 0, relay: str | None = None) -> Fault:
@@ -166,20 +178,21 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             "effort": effort,
             "limit": seen.public.terms.limit,
         }
-        words = " ".join(reason(self.language, code, slots) for code in codes)
+        words = " ".join(fault_reason(self.language, code, slots) for code in codes)
         return Fault(codes, words, "format" if codes[0] in _FORMAT else "rule", relay)
 
-    def message(self, seen: Seen, **parts: Unpack[writing.Parts]) -> Say:
-        """A message of these moves and words, in the form of the published transcript; not checked for legality."""
-        return writing.message(self.rules, seen.public.terms, **parts)
+    def message(self, seen: Seen, **parts: Unpack[moves.MessageParts]) -> Say:
+        """Write a message of these moves and words, in the form of the published transcript; its legality is not
+        checked."""
+        return moves.write_message(self.rules, seen.public.terms, **parts)
 
-    def compose(self, seen: Seen, **parts: Unpack[writing.Parts]) -> str:
-        """The text of `message(seen, **parts)`."""
+    def compose(self, seen: Seen, **parts: Unpack[moves.MessageParts]) -> str:
+        """Return the text of `message(seen, **parts)`."""
         return self.say(self.message(seen, **parts))
 
     @override
     def options(self, seen: Seen) -> tuple[Say, ...]:
-        return writing.options(self.rules, seen) if seen.seat in self.turn(seen.public) else ()
+        return moves.message_options(self.rules, seen) if seen.seat in self.turn(seen.public) else ()
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
@@ -188,7 +201,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             new = messages[len(since.public.messages) :]
             return "\n\n".join(message.text for message in new if message.seat != seen.seat)
         second = seen.seat == "B"
-        rules = prompt(seen.public.terms, seen.private.importance, second=second)
+        rules = full_prompt(seen.public.terms, seen.private.importance, second=second)
         if second and len(messages) == 1:
             return f"{rules}\n\n{messages[0].text}"
         return "\n\n".join((rules, *(f"{message.seat}: {message.text}" for message in messages)))
@@ -204,7 +217,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         if not self._reads_back(say):
             raise ValueError(f"no message of this game: {say!r:.200}")
         played = self._play(public, seat, say)
-        if isinstance(played, play.Wrong):
+        if isinstance(played, moves.IllegalMove):
             raise ValueError(f"not legal ({', '.join(played.codes)}): {say!r:.200}")
         mine, theirs, deal, lost = played
         empty = 0 if say.propose else public.empty + 1
@@ -221,7 +234,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             seat if lost else None,
             lost,
         )
-        return State(after, state.private if say.reasoning is None else _thought(state, seat, say.reasoning))
+        return State(after, state.private if say.reasoning is None else _with_reasoning(state, seat, say.reasoning))
 
     def _reads_back(self, action: Any) -> bool:
         if not isinstance(action, Say) or not isinstance(action.text, str):
@@ -230,7 +243,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         return read is action or read == action
 
     def _out(self, turn: int, empty: int) -> End | None:
-        """The end by a limit, if one is reached."""
+        """Return the end by a limit, if one is reached."""
         if self.empty_turn_limit is not None and empty > self.empty_turn_limit:
             return "NO_DEAL"
         return "OUT_OF_TIME" if self.turn_limit is not None and turn >= self.turn_limit else None
@@ -254,7 +267,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             public = msgspec.structs.replace(public, messages=(*public.messages, heard), mover=other(seat))
         return State(public, {**state.private, seat: msgspec.structs.replace(own, patience=left)})
 
-    # The end.
+    # Results. `measures` is imported when called: a participant's process needs the rules only.
 
     @override
     def outcome(self, state: State) -> Outcome:
@@ -263,47 +276,33 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             return Outcome("ABORTED", {"A": None, "B": None})
         if public.deal is None:
             return Outcome(public.end, {"A": 0, "B": 0})
-        return Outcome(public.end, {**stakes.pays(state, public.deal)})
+        return Outcome(public.end, {**moves.deal_payoffs(state, public.deal)})
 
     @override
     def stakes(self, state: State, seat: Seat, action: Say) -> tuple[dict[Seat, int | float], ...]:
-        return tuple(stakes.pays(state, names) for names in action.propose)
+        return tuple(moves.deal_payoffs(state, names) for names in action.propose)
 
     @override
     def frontier(self, state: State) -> tuple[tuple[float, float], ...]:
-        return stakes.frontier(state)
+        from negolab.games.balloon.measures import frontier
 
-    @staticmethod
-    def _worths(state: State, names: Names) -> tuple[int, int]:
-        a, b = (play.total(state.private[seat].importance, names) for seat in ("A", "B"))
-        return a, b
+        return frontier(state)
 
     @override
     def details(self, state: State) -> dict[str, Any]:
+        from negolab.games.balloon.measures import scores
+
         public = state.public
         deal = public.deal
-        effort = None if deal is None else play.total(public.terms.effort, deal)
+        effort = None if deal is None else moves.total(public.terms.effort, deal)
         return {
             "deal": None if deal is None else sorted(deal),
             "effort": effort,
             "limit": public.terms.limit,
             "ended_by": public.ended_by,
             "code": public.code,
-            **msgspec.to_builtins(self.scores(state)),
+            **msgspec.to_builtins(scores(state, self.rules)),
         }
-
-    def scores(self, state: State) -> scores.Scores:
-        """The measures of the deal; a match without one has few."""
-        public = state.public
-        if public.deal is None:
-            return scores.without_deal(public.end)
-        terms = public.terms
-        if play.total(terms.effort, public.deal) > terms.limit:
-            return scores.over_limit()
-        instance = (terms.effort, state.private["A"].importance, state.private["B"].importance, terms.limit)
-        worths = self._worths(state, public.deal)
-        nothing = 0 if self.rules == "stated" else None
-        return scores.of_deal(worths, scores.possible(*instance), scores.is_pareto(worths, *instance), nothing)
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:
@@ -318,7 +317,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             },
         }
 
-    # What is secret.
+    # Information.
 
     @override
     def secrets(self, seat: Seat) -> tuple[str, ...]:
@@ -332,10 +331,10 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
     def vary(self, state: State, seat: Seat, rng: random.Random) -> State:
         own = state.private[seat]
         top = max(state.public.terms.effort.values())
-        drawn = {name: worth(0, top, "uncorrelated", rng) for name in own.importance}
+        drawn = {name: draw_importance(0, top, "uncorrelated", rng) for name in own.importance}
         return State(state.public, {**state.private, seat: msgspec.structs.replace(own, importance=FrozenDict(drawn))})
 
 
-def _thought(state: State, seat: Seat, reasoning: str) -> dict[Seat, Private]:
+def _with_reasoning(state: State, seat: Seat, reasoning: str) -> dict[Seat, Private]:
     own = state.private[seat]
     return {**state.private, seat: Private(own.importance, own.patience, (*own.reasoning, reasoning))}

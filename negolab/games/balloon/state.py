@@ -1,4 +1,4 @@
-"""The values of the game: what is public, what each seat keeps, what a message says, what is wrong with one."""
+"""States, messages and faults of balloon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Names = frozenset[str]
 
 
 class Terms(msgspec.Struct, frozen=True, gc=False):
-    """What both seats know from the start and nothing changes; `effort` keeps the items' order."""
+    """Terms that both seats know and that never change; `effort` keeps the items' order."""
 
     language: str
     effort: dict[str, int]
@@ -27,7 +27,7 @@ class Terms(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What one seat handed to the other. `accepted` is False for words handed on although no move of theirs counts."""
+    """A delivered message; `accepted` is False if it was delivered although none of its moves counts."""
 
     seat: Seat
     text: str
@@ -35,8 +35,8 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Public(msgspec.Struct, frozen=True, gc=False):
-    """`active` holds each seat's proposals in order; `turn` counts accepted messages, `empty` those in a row without
-    PROPOSAL. `ended_by` and `code` tell who brought about a FORFEIT or ABORTED, and by what."""
+    """`active` holds each seat's open proposals in order; `turn` counts accepted messages, `empty` those in a row
+    without PROPOSAL. `ended_by` and `code` are the seat and the fault that caused a FORFEIT or ABORTED."""
 
     terms: Terms
     messages: tuple[Message, ...]
@@ -60,7 +60,7 @@ class Private(msgspec.Struct, frozen=True, gc=False):
 
 
 class Say(msgspec.Struct, frozen=True, gc=False):
-    """A message: `text` goes to the other seat, `reasoning` (the block's content) does not; moves in text order."""
+    """A parsed message: `text` is delivered, `reasoning` (the block's content) is not; moves in text order."""
 
     text: str
     reasoning: str | None = None
@@ -70,7 +70,7 @@ class Say(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fault(Invalid, frozen=True, gc=False):
-    """An invalid message. `relay` is set if its text is handed on all the same."""
+    """An invalid message; `relay` is its text if that is delivered all the same."""
 
     relay: str | None = None
 

@@ -1,13 +1,110 @@
 """A seller (seat A) and a buyer (seat B) alternate price offers until one is accepted or the rounds are over.
 
-rules.py is the game, reading.py what replies mean, presets.py the designs.
+The presets are the designs of published experiments and our own, as changes of the default `exact`, in cents. The
+treatments with complete information and the cells of `interview` follow the project johnjosephhorton/interview (2026).
 """
 
 from __future__ import annotations
 
-from negolab.games.bargaining.presets import PRESETS
+from typing import Any
+
 from negolab.games.bargaining.rules import Bargaining, fair_price
 from negolab.games.bargaining.state import Accept, Action, Offer, Private, Public, Reject, Terms
+
+_LITERAL = {"whole_a": False, "veto": False, "unit_guard": False, "refusal_guard": False}
+_TIGHT = {"rounds": 3, "buyer_values": (4200, 4500), "reject_named": True}
+_UNEVEN = {
+    "buyer_values": (8000,),
+    "seller_costs": (5000,),
+    "default_opening": 7000,
+    "examples": (6500, 5500),
+}
+_MUG = {
+    "item": "mug",
+    "price_hi": 1500,
+    "frame": "keeps_item",
+    "buyer_values": (800,),
+    "seller_costs": (600,),
+}
+_SIX_MUGS = {
+    **_MUG,
+    "seller_told": ("none",),
+    "default_opening": 900,
+    "examples": (700, 500),
+}
+_TALK = {
+    **_MUG,
+    "rounds": 4,
+    "buyer_told": ("range", 400, 1000),
+    "seller_told": ("range", 400, 1000),
+    "default_opening": 950,
+    "examples": (500, 700),
+    "extra_accept": ("ok", "okay", "sure", "agreed"),
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "exact": {},
+    "exact-literal": _LITERAL,
+    "interview": {**_LITERAL, "buyer_values": (5000, 6500), "seller_retries": 0},
+    "range": {
+        "treatment": "range",
+        "buyer_told": ("range", 3000, 5000),
+        "seller_told": ("range", 4500, 7500),
+        "default_opening": 5500,
+        "examples": (4500, 5500),
+    },
+    "none": {
+        "treatment": "none",
+        "buyer_told": ("none",),
+        "seller_told": ("none",),
+        "default_opening": 5500,
+        "examples": (4500, 5500),
+    },
+    "tight-exact": {**_TIGHT, "treatment": "tight-exact", "examples": ("fair", 4100)},
+    "tight-range": {
+        **_TIGHT,
+        "treatment": "tight-range",
+        "buyer_told": ("range", 3500, 5000),
+        "seller_told": ("range", 3800, 5500),
+        "default_opening": 4500,
+        "examples": (4100, 4300),
+    },
+    "tight-none": {
+        **_TIGHT,
+        "treatment": "tight-none",
+        "buyer_told": ("none",),
+        "seller_told": ("none",),
+        "default_opening": 4500,
+        "examples": (4100, 4300),
+    },
+    "unsourced": {**_UNEVEN, "treatment": "unsourced", "buyer_told": ("none",)},
+    "verified": {**_UNEVEN, "treatment": "verified", "buyer_told": ("verified", 4500, 5500)},
+    "claimed": {**_UNEVEN, "treatment": "claimed", "buyer_told": ("claimed", 4500, 5500)},
+    "one-sided": {
+        "treatment": "one-sided",
+        "buyer_values": (6000, 7000, 8000),
+        "seller_costs": (3000, 4000, 5000),
+        "buyer_told": ("set", 3000, 4000, 5000),
+        "default_opening": 5500,
+        "examples": (5500, 4500),
+    },
+    "asymmetric": {
+        "treatment": "asymmetric",
+        "rounds": 5,
+        "opener": "buyer",
+        "buyer_values": (6000, 7000, 8000, 9000),
+        "seller_costs": (2000, 3000, 4000, 5000),
+        "buyer_told": ("set", 2000, 3000, 4000, 5000),
+        "seller_told": ("set", 6000, 7000, 8000, 9000),
+        "default_opening": 5500,
+        "examples": (5000, 4000),
+    },
+    "mug": {**_SIX_MUGS, "treatment": "mug", "buyer_told": ("none",)},
+    "mug-range": {**_SIX_MUGS, "treatment": "mug-range", "buyer_told": ("range", 400, 800)},
+    "cheap-talk": {**_TALK, "treatment": "cheap-talk", "talk": "seller"},
+    "cheap-talk-two-way": {**_TALK, "treatment": "cheap-talk-two-way", "talk": "both"},
+}
+
 
 __all__ = [
     "PRESETS",

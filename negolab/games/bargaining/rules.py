@@ -7,26 +7,24 @@ offer of the last round can only be accepted or rejected. Stahl 1972, Rubinstein
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from typing_extensions import override
 
 from negolab.game import Game, Invalid, Outcome, Seat, State
-from negolab.games.bargaining import prompts, stakes
-from negolab.games.bargaining.checks import check, check_pair
-from negolab.games.bargaining.draws import draw, possible
-from negolab.games.bargaining.money import money, nearest
+from negolab.games.bargaining import prompt as prompts
+from negolab.games.bargaining.parameters import check_parameters, check_reservation_values
 from negolab.games.bargaining.reading import (
     Grammar,
     grammar,
-    is_tidy,
-    read,
+    is_clean_message,
     read_price,
+    read_reply,
     refusal,
-    say_message,
     split_message,
+    write_message,
 )
 from negolab.games.bargaining.state import (
     Accept,
@@ -44,24 +42,55 @@ from negolab.games.bargaining.state import (
     history,
     may_talk,
 )
+from negolab.money import divide_half_up
+
+
+def draw_number(numbers: Sequence[int], rng: random.Random) -> int:
+    """Draw one of `numbers`; a single one uses no randomness."""
+    return numbers[0] if len(numbers) == 1 else rng.choice(numbers)
+
+
+def consistent_numbers(told: Told, lo: int, hi: int) -> Sequence[int]:
+    """Return the numbers from `lo` to `hi` that agree with what the other seat was told; a claim rules out none."""
+    if told[0] == "set":
+        return [int(number) for number in told[1:] if lo <= int(number) <= hi]
+    if told[0] in ("range", "verified"):
+        return range(max(lo, int(told[1])), min(hi, int(told[2])) + 1)
+    return range(lo, hi + 1)
+
+
+def deal_payoffs(game: Bargaining, state: State[Public, Private], price: int, waited: int) -> dict[Seat, int | float]:
+    """Return the payoffs of a deal at `price` on an offer that came after `waited` others."""
+    value, cost = state.private["B"].value, state.private["A"].cost
+    assert value is not None and cost is not None
+    gain_a = price if game.frame == "keeps_item" else price - cost
+    gain_b = value - price
+    return {
+        "A": gain_a if game.discount_seller == 1 else gain_a * game.discount_seller**waited,
+        "B": gain_b if game.discount_buyer == 1 else gain_b * game.discount_buyer**waited,
+    }
+
 
 _NOBODY: tuple[Seat, ...] = ()
-_A: tuple[Seat, ...] = ("A",)
-_B: tuple[Seat, ...] = ("B",)
+_ONLY_A: tuple[Seat, ...] = ("A",)
+_ONLY_B: tuple[Seat, ...] = ("B",)
 
 
 class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
-    """Money in cents. `deal` draws one of `buyer_values` and one of `seller_costs`; `buyer_told` and `seller_told` say
-    what a seat knows of the other's. `default_opening` is A's first offer when its decision is missing.
+    """Alternating-offer bargaining, amounts in cents.
+
+    `deal` draws one of `buyer_values` and one of `seller_costs`; `buyer_told` and `seller_told` say what a seat knows
+    of the other's. `default_opening` is A's first offer when its decision is missing.
 
     `frame`: a deal at P pays A P - cost (`profit`), or P, and without a deal A keeps an item worth cost
-    (`keeps_item`). A deal on the offer of round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto` and
-    `unit_guard` read "a", "no deal" and "45 cents" more carefully than their letter.
+    (`keeps_item`). A deal on the offer of round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto`,
+    `unit_guard` and `refusal_guard` read "a", "no deal", "45 cents" and "not 45" more carefully than their letter.
     """
 
     unit: ClassVar[str] = "cents"
     measure_units: ClassVar[Mapping[str, str]] = {"price": "cents"}
     divisible: ClassVar[bool] = True
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False}
 
     treatment: str | None = "exact"
     item: str = "item"
@@ -89,22 +118,23 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     whole_a: bool = True
     veto: bool = True
     unit_guard: bool = True
+    refusal_guard: bool = True
     allow_no_zopa: bool = False
 
     def __post_init__(self) -> None:
-        check(self)
+        check_parameters(self)
 
-    # The start.
+    # Initial states.
 
     @override
     def deal(self, rng: random.Random) -> State[Public, Private]:
         if self.buyer_values is None or self.seller_costs is None:
             raise ValueError("a game as told to a seat cannot be dealt: it does not know the numbers")
-        return self.start(draw(self.buyer_values, rng), draw(self.seller_costs, rng))
+        return self.start(draw_number(self.buyer_values, rng), draw_number(self.seller_costs, rng))
 
     def start(self, value: int, cost: int) -> State[Public, Private]:
-        """A start from the buyer's value and the seller's cost: any pair with price_lo <= cost < value <= price_hi."""
-        check_pair(self, value, cost)
+        """Return the initial state for a value and a cost with price_lo <= cost < value <= price_hi."""
+        check_reservation_values(self, value, cost)
         public = Public(
             self._terms(),
             value=value if self.seller_told == ("exact",) else None,
@@ -129,27 +159,29 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
             self.outside_buyer,
         )
 
-    # The turn.
+    # Turns.
 
     @override
     def turn(self, public: Public) -> tuple[Seat, ...]:
         if public.status != "in_progress":
             return _NOBODY
         if public.offers:
-            return _B if public.offers[-1][1] == "A" else _A
-        return _A if self.opener == "seller" else _B
+            return _ONLY_B if public.offers[-1][1] == "A" else _ONLY_A
+        return _ONLY_A if self.opener == "seller" else _ONLY_B
 
     @override
     def parse(self, text: str, seen: Seen) -> Action | Invalid:
         message = ""
         if self.talk != "none" and may_talk(self.talk, seen.seat):
             text, message = split_message(text)
-        made = len(seen.public.offers)
+        offers = seen.public.offers
+        made = len(offers)
         cents = read_price(text, self.price_lo, self.price_hi)
         if cents is not None and made < self.rounds:
             return Offer(cents, message)
         rules, last = self._grammar(), made >= self.rounds
-        found = read(text, rules, made > 0, last)
+        asked = offers[-1][2] if offers and offers[-1][1] != seen.seat else None
+        found = read_reply(text, rules, made > 0, last, asked)
         if isinstance(found, str):
             return refusal(found, rules, made > 0, last)
         return Offer(found.cents, message) if message and isinstance(found, Offer) else found
@@ -163,13 +195,14 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
             self.whole_a,
             self.veto,
             self.unit_guard,
+            self.refusal_guard,
         )
 
     @override
     def say(self, action: Action) -> str:
         if isinstance(action, Offer):
             price = f"{action.cents / 100:.2f}"
-            return f"{price}\n{say_message(action.message)}" if action.message else price
+            return f"{price}\n{write_message(action.message)}" if action.message else price
         if isinstance(action, Accept):
             return "accept"
         return "walk away" if self.walk_away else "reject"
@@ -197,9 +230,9 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         if type(action) is Offer:
             return State(self._offered(public, seat, action), state.private)
         if type(action) is Accept and public.offers:
-            return State(_ended(public, "deal_reached", seat), state.private)
+            return State(_end(public, "deal_reached", seat), state.private)
         if type(action) is Reject and public.offers and (self.walk_away or public.last_response):
-            return State(_ended(public, "no_deal", seat), state.private)
+            return State(_end(public, "no_deal", seat), state.private)
         raise ValueError(f"{action!r} is not legal in round {len(public.offers)} of {self.rounds}")
 
     def _offered(self, public: Public, seat: Seat, offer: Offer) -> Public:
@@ -211,7 +244,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         if offer.message:
             if not may_talk(self.talk, seat):
                 raise ValueError(f"seat {seat} may not send a message with talk={self.talk!r}")
-            if not is_tidy(offer.message):
+            if not is_clean_message(offer.message):
                 raise ValueError(f"a message must be one line of at most 280 characters, not {offer.message!r}")
             messages += ((number, seat, offer.message),)
         return Public(
@@ -222,7 +255,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
             cost=public.cost,
         )
 
-    # The end.
+    # Results.
 
     @override
     def outcome(self, state: State[Public, Private]) -> Outcome:
@@ -231,17 +264,19 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
             return Outcome("ABORTED", {"A": None, "B": None})
         if public.price is None:
             return Outcome("FORFEIT" if public.forfeited else "NO_DEAL", dict(self.disagreement(state)))
-        return Outcome("AGREED", {**stakes.pays(self, state, public.price, len(public.offers) - 1)})
+        return Outcome("AGREED", {**deal_payoffs(self, state, public.price, len(public.offers) - 1)})
 
     @override
     def stakes(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
         if not isinstance(action, Offer):
             return ()
-        return (stakes.pays(self, state, action.cents, len(state.public.offers)),)
+        return (deal_payoffs(self, state, action.cents, len(state.public.offers)),)
 
     @override
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
-        return stakes.frontier(self, state)
+        # The line of all prices in round 1, by its two ends; a later deal lies below it where both gain.
+        ends = (deal_payoffs(self, state, price, 0) for price in (self.price_lo, self.price_hi))
+        return tuple((end["A"], end["B"]) for end in ends)
 
     @override
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
@@ -260,9 +295,9 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     @override
     def forfeit(self, state: State[Public, Private], seat: Seat, invalid: Invalid) -> State[Public, Private]:
-        """The seller falls back to a move that reveals nothing; the buyer ends the game without a deal."""
         if seat == "B":
-            return State(_ended(state.public, "no_deal", seat, forfeited=True), state.private)
+            return State(_end(state.public, "no_deal", seat, forfeited=True), state.private)
+        # The seller falls back to a move that reveals nothing.
         return self.step(state, {"A": self._fallback(state)})
 
     def _fallback(self, state: State[Public, Private]) -> Action:
@@ -279,17 +314,15 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
             raise ValueError("the fair price is not public, so default_opening must be cents")
         return fair_price(public.value, public.cost)
 
-    # What a seat may know.
+    # Information.
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         known = 0 if since is None else len(since.public.offers)
-        head = [prompts.rules(seen, self.item), ""] if since is None else []
-        return "\n".join([*head, *prompts.story(seen, known), prompts.due(seen, seen.seat in self.turn(seen.public))])
-
-    @override
-    def paid(self, payoff: int | float | None) -> str:
-        return super().paid(payoff) if payoff is None else money(payoff)
+        head = [prompts.describe_rules(seen, self.item), ""] if since is None else []
+        return "\n".join(
+            [*head, *prompts.offer_history(seen, known), prompts.request(seen, seen.seat in self.turn(seen.public))]
+        )
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:
@@ -309,7 +342,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         lo, hi = self.price_lo, self.price_hi
         if not self.allow_no_zopa:
             lo, hi = (lo, value - 1) if seat == "A" else (cost + 1, hi)
-        numbers = possible(told, lo, hi)
+        numbers = consistent_numbers(told, lo, hi)
         if not numbers:
             return None
         number = rng.choice(numbers)
@@ -322,16 +355,16 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
 
 
 def fair_price(value: int, cost: int) -> int:
-    """The midpoint, half up."""
+    """Return the midpoint of value and cost in cents, rounded half up."""
     return (value + cost + 1) // 2
 
 
 @lru_cache(maxsize=256)
 def price_grid(lo: int, hi: int) -> tuple[Offer, ...]:
-    """21 prices evenly from `lo` to `hi`, without repetition."""
-    return tuple(Offer(cents) for cents in dict.fromkeys(lo + nearest(i * (hi - lo), 20) for i in range(21)))
+    """Return 21 offers with evenly spaced prices from `lo` to `hi`, without repetition."""
+    return tuple(Offer(cents) for cents in dict.fromkeys(lo + divide_half_up(i * (hi - lo), 20) for i in range(21)))
 
 
-def _ended(public: Public, status: Literal["deal_reached", "no_deal"], by: Seat, *, forfeited: bool = False) -> Public:
+def _end(public: Public, status: Literal["deal_reached", "no_deal"], by: Seat, *, forfeited: bool = False) -> Public:
     price = public.standing if status == "deal_reached" else None
     return Public(public.terms, public.offers, public.messages, status, price, by, forfeited, public.value, public.cost)

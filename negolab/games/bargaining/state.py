@@ -1,4 +1,4 @@
-"""What lies on the table: terms, offers and messages for both seats, one number for each seat alone."""
+"""States and actions of bargaining: public terms, offers and messages, and one private number for each seat."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ Opener = Literal["seller", "buyer"]
 Talk = Literal["none", "seller", "both"]
 Frame = Literal["profit", "keeps_item"]
 Told = tuple[str | int, ...]
-"""What one seat is told of the other's number: a word, then the ends of a range or the members of a set in cents."""
+"""Knowledge that a seat is given of the other's number: a word, then the ends of a range or the members of a set in
+cents."""
 
-NAMES: dict[Seat, str] = {"A": "AI", "B": "Human"}
-"""The seller and the buyer as the status box and the data name them."""
+SEAT_NAMES: dict[Seat, str] = {"A": "AI", "B": "Human"}
+"""Names of seller and buyer in the status box and in the data."""
 
 
 class Terms(msgspec.Struct, frozen=True, gc=False):
@@ -64,7 +65,7 @@ class Public(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def last_response(self) -> bool:
-        """The offer of the last round stands: it can only be accepted or rejected."""
+        """True if the offer of the last round stands, which can only be accepted or rejected."""
         return len(self.offers) == self.terms.rounds
 
 
@@ -83,7 +84,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="offe
 
 
 class Accept(msgspec.Struct, frozen=True, gc=False, tag="accept"):
-    """Take the standing offer."""
+    """Accept the standing offer."""
 
 
 class Reject(msgspec.Struct, frozen=True, gc=False, tag="reject"):
@@ -94,30 +95,30 @@ Action = Offer | Accept | Reject
 Seen = Observation[Public, Private]
 
 
-def own_number(seen: Seen) -> int:
-    """The seat's reservation value: the seller's cost, the buyer's value."""
+def reservation_value(seen: Seen) -> int:
+    """Return the seat's reservation value in cents: the seller's cost, the buyer's value."""
     number = seen.private.cost if seen.seat == "A" else seen.private.value
     assert number is not None
     return number
 
 
 def may_talk(talk: Talk, seat: Seat) -> bool:
-    """`seller`: only A's messages are published; `both`: everybody's."""
+    """Return True if the seat's messages are delivered."""
     return talk == "both" or (talk == "seller" and seat == "A")
 
 
-_ENDINGS = {"in_progress": "open", "deal_reached": "accepted", "no_deal": "rejected"}
+_OFFER_OUTCOMES = {"in_progress": "open", "deal_reached": "accepted", "no_deal": "rejected"}
 
 
 def history(public: Public) -> list[dict[str, Any]]:
-    """One row per offer, with what became of it."""
+    """Return one row per offer with its outcome."""
     last = len(public.offers)
     return [
         {
             "round": number,
-            "offerer": NAMES[seat],
+            "offerer": SEAT_NAMES[seat],
             "price": cents,
-            "outcome": "countered" if number < last else _ENDINGS[public.status],
+            "outcome": "countered" if number < last else _OFFER_OUTCOMES[public.status],
         }
         for number, seat, cents in public.offers
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from negolab.games.split.allocation import allocate
-from negolab.games.split.position import Action, Draw, Message, Private, Proposal, Public, Schedule, Sent, Settled
+from negolab.games.split.draws import corpus_scenarios
 from negolab.games.split.rules import Split
-from negolab.games.split.sources import corpus_scenarios
+from negolab.games.split.state import Action, Draw, Message, Private, Proposal, Public, Schedule, Sent, Settled
 
 _TRUST: dict[str, Any] = {"source": "rps", "roles": "random", "show": "hand"}
 _TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True}

@@ -1,11 +1,11 @@
-"""How two asks become shares: in proportion when too much is asked for, or only on exact agreement."""
+"""Allocation of a stock from two asks: in proportion when too much is asked for, or only on exact agreement."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
 
-from negolab.games.split.position import Shares, Units
+from negolab.games.split.state import Shares, Units
 
 Rule = Literal["proportional", "exact"]
 
@@ -13,7 +13,24 @@ Rule = Literal["proportional", "exact"]
 def allocate(
     rule: Rule, stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | None
 ) -> tuple[Shares, Shares, bool]:
-    """(share of A, share of B, agreed) in units, one entry per type. Asks may exceed the stock; None is no deal."""
+    """Allocate a stock.
+
+    Args:
+        rule: "proportional" or "exact".
+        stock: Units of each type.
+        ask_a: Units that A asks for; may exceed the stock; None is no deal (exact rule only).
+        ask_b: The same for B.
+
+    Returns:
+        The shares of A and B in units, and whether the asks agreed.
+
+    Raises:
+        ValueError: The rule is unknown, or an ask is None under the proportional rule.
+
+    Example:
+        >>> allocate("proportional", (10,), (10,), (10,))
+        ((5.0,), (5.0,), False)
+    """
     if rule == "proportional":
         return _proportional(stock, ask_a, ask_b)
     if rule == "exact":
@@ -24,7 +41,7 @@ def allocate(
 def _proportional(
     stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | None
 ) -> tuple[Shares, Shares, bool]:
-    """Asks within the stock are paid as asked and the rest is lost; others are scaled down to the stock, per type."""
+    """Per type: asks within the stock are granted and the rest is lost; larger ones are scaled down to the stock."""
     if ask_a is None or ask_b is None:
         raise ValueError("the proportional rule knows no `no deal`: ask for 0 units")
     share_a: Shares = ()
@@ -43,7 +60,7 @@ def _proportional(
 
 
 def _exact(stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | None) -> tuple[Shares, Shares, bool]:
-    """Both get what they ask for if the asks add up to the whole stock of every type, else nothing."""
+    """Grant both asks if they add up to the whole stock of every type, else nothing."""
     if ask_a is not None and ask_b is not None:
         rows = zip(stock, ask_a, ask_b, strict=True)
         if all(0 <= a <= units and a + b == units for units, a, b in rows):
@@ -53,7 +70,7 @@ def _exact(stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | Non
 
 
 def points(shares: Sequence[float], values: Sequence[int]) -> float:
-    """Units received times own value, summed over the types."""
+    """Return units received times own value, summed over the types."""
     total = 0.0
     for share, value in zip(shares, values, strict=True):
         total += share * value
@@ -61,11 +78,11 @@ def points(shares: Sequence[float], values: Sequence[int]) -> float:
 
 
 def complement(stock: Units, keep: Units) -> Units:
-    """What is left of the stock."""
+    """Return what `keep` leaves of the stock."""
     return tuple([units - kept for units, kept in zip(stock, keep, strict=True)])
 
 
 def halves(stock: Units, is_first: bool) -> Units:
-    """Half of each type; the odd unit of the types 0, 2, ... goes to the first speaker, of the others to the other
-    seat, so that two such shares always add up to the stock."""
+    """Return half of each type. Odd units of types 0, 2, ... go to the first speaker, those of other types to the other
+    seat, so that both halves add up to the stock."""
     return tuple([units // 2 + (units % 2 if (at % 2 == 0) == is_first else 0) for at, units in enumerate(stock)])

@@ -1,38 +1,44 @@
-"""What happened in a match in numbers: per finished round, and over the match. Plain data, None where undefined."""
+"""Measures of a split match, per finished round and over the match, as plain data; None where undefined."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
+from negolab.analysis.measures import flatten_by_seat
+from negolab.analysis.replies import Claim, claim_truth, iter_accepted
 from negolab.game import SEATS, Seat, other
-from negolab.games.split.position import Draw, Position, Public, Schedule, Settled, Units
-from negolab.games.split.statements import latest
+from negolab.games.split.allocation import complement, points
+from negolab.games.split.state import Action, Draw, Position, Proposal, Public, Schedule, Settled, Units
+from negolab.games.split.statements import latest_statement, parse_statement
+from negolab.record import Record, final_state, start_state
 
 if TYPE_CHECKING:
     from negolab.games.split.rules import Split
+
 
 Row = dict[str, Any]
 
 
 def details(game: Split, state: Position) -> Row:
-    """`rounds`, `measures` and `forfeits` of a match, finished or not."""
+    """Return `rounds`, `measures` and `forfeits` of a match, finished or not."""
     assert isinstance(state.hidden, Schedule)
     rounds = [
-        _round(game, state.public, settled, drawn, {seat: state.private[seat].earned[at] for seat in SEATS})
+        _round_row(game, state.public, settled, drawn, {seat: state.private[seat].earned[at] for seat in SEATS})
         for at, (settled, drawn) in enumerate(zip(state.public.history, state.hidden.rounds, strict=False))
     ]
     forfeits = _forfeits(state)
-    return {"rounds": rounds, "measures": _measures(rounds, len(forfeits)), "forfeits": forfeits}
+    return {"rounds": rounds, "measures": _match_measures(rounds, len(forfeits)), "forfeits": forfeits}
 
 
-def _round(game: Split, public: Public, settled: Settled, drawn: Draw, earned: dict[Seat, float]) -> Row:
+def _round_row(game: Split, public: Public, settled: Settled, drawn: Draw, earned: dict[Seat, float]) -> Row:
     values, stock = drawn.values, settled.stock
     best = best_joint(stock, values["A"], values["B"])
     return {
         "round": settled.round,
         "first": settled.first,
-        "stock": _named(game, stock),
+        "stock": _by_item(game, stock),
         "values": _by_seat(game, values),
         "hands": None if drawn.hands is None else {seat: drawn.hands[seat] for seat in SEATS},
         "asks": _by_seat(game, settled.asks),
@@ -42,7 +48,7 @@ def _round(game: Split, public: Public, settled: Settled, drawn: Draw, earned: d
         "lapsed": list(settled.lapsed),
         "best": best,
         "efficiency": _ratio(earned["A"] + earned["B"], best),
-        **_units(settled),
+        **_unit_counts(settled),
         "winner_share": _winner_share(settled, values),
         "pareto": _pareto(game, settled, values),
         "ask_low": {seat: _mean_ask(settled, values, seat, high=False) for seat in SEATS},
@@ -51,12 +57,12 @@ def _round(game: Split, public: Public, settled: Settled, drawn: Draw, earned: d
     }
 
 
-def _named(game: Split, row: Sequence[Any] | None) -> Row | None:
+def _by_item(game: Split, row: Sequence[Any] | None) -> Row | None:
     return None if row is None else dict(zip(game.items, row, strict=True))
 
 
 def _by_seat(game: Split, rows: dict[Seat, Any]) -> Row:
-    return {seat: _named(game, rows[seat]) for seat in SEATS}
+    return {seat: _by_item(game, rows[seat]) for seat in SEATS}
 
 
 def _ratio(part: float, whole: float) -> float | None:
@@ -64,18 +70,18 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def best_joint(stock: Units, values_a: Units, values_b: Units) -> int:
-    """The largest sum of points: every unit to the seat that values it more."""
+    """Return the largest sum of points: every unit goes to the seat that values it more."""
     return sum(units * max(a, b) for units, a, b in zip(stock, values_a, values_b, strict=True))
 
 
-def best_of(state: Position) -> float:
-    """The largest sum of points over all rounds of the schedule, those never played included."""
+def best_joint_of_match(state: Position) -> float:
+    """Return the largest sum of points over all rounds of the schedule, those never played included."""
     assert isinstance(state.hidden, Schedule)
     return float(sum(best_joint(drawn.stock, drawn.values["A"], drawn.values["B"]) for drawn in state.hidden.rounds))
 
 
-def _units(settled: Settled) -> Row:
-    """Units asked for beyond the stock, and units that nobody received."""
+def _unit_counts(settled: Settled) -> Row:
+    """Count units asked for beyond the stock, and units that nobody received."""
     none = (0,) * len(settled.stock)
     asked = zip(settled.stock, settled.asks["A"] or none, settled.asks["B"] or none, strict=True)
     given = zip(settled.stock, settled.shares["A"], settled.shares["B"], strict=True)
@@ -86,7 +92,8 @@ def _units(settled: Settled) -> Row:
 
 
 def _winner_share(settled: Settled, values: dict[Seat, Units]) -> float | None:
-    """Of the units that one seat values more, the part it received: 1 cooperative, 1/2 when both ask for all."""
+    """Return the share of units received by the seat that values them more: 1 if cooperative, 1/2 if both ask for
+    all."""
     received, there = 0.0, 0
     for at, (a, b) in enumerate(zip(values["A"], values["B"], strict=True)):
         if a != b:
@@ -96,7 +103,7 @@ def _winner_share(settled: Settled, values: dict[Seat, Units]) -> float | None:
 
 
 def _mean_ask(settled: Settled, values: dict[Seat, Units], seat: Seat, *, high: bool) -> float | None:
-    """Mean ask of a seat over the types it values more (`high`) or less than the other seat."""
+    """Return the mean ask of a seat over the types it values more (`high`) or less than the other seat."""
     ask = settled.asks[seat]
     if ask is None:
         return None
@@ -105,30 +112,31 @@ def _mean_ask(settled: Settled, values: dict[Seat, Units], seat: Seat, *, high: 
 
 
 def _honest(game: Split, public: Public, number: int, drawn: Draw, seat: Seat) -> bool | None:
-    """Whether its last statement in the round was true; None if it made none, or has nothing of its own to state."""
+    """Return True if the seat's last statement in the round was true; None if there was none or nothing to state."""
     if game.show == "both":
         return None
     texts = [sent.text for sent in public.messages if sent.round == number and sent.seat == seat]
-    said = latest(texts, game.items, game.show == "hand")
+    said = latest_statement(texts, game.items, game.show == "hand")
     if said is None:
         return None
     return said == (drawn.hands[seat] if game.show == "hand" and drawn.hands is not None else drawn.values[seat])
 
 
 def _pareto(game: Split, settled: Settled, values: dict[Seat, Units]) -> bool | None:
-    """Whether no other division of whole units serves one seat better and the other no worse."""
+    """Return True if no other division of whole units is better for one seat and no worse for the other."""
     if game.rule != "exact" or not settled.agreed:
         return None
     a, b = (
         sum(round(units) * value for units, value in zip(settled.shares[seat], values[seat], strict=True))
         for seat in SEATS
     )
-    return all(x <= a and y <= b for x, y in frontier(settled.stock, values["A"], values["B"]) if x >= a and y >= b)
+    return all(
+        x <= a and y <= b for x, y in whole_unit_frontier(settled.stock, values["A"], values["B"]) if x >= a and y >= b
+    )
 
 
-def frontier(stock: Units, values_a: Units, values_b: Units) -> list[tuple[int, int]]:
-    """The undominated pairs of points over all divisions of whole units: types are added one by one, and a pair that
-    is dominated stays so."""
+def whole_unit_frontier(stock: Units, values_a: Units, values_b: Units) -> list[tuple[int, int]]:
+    """Return the undominated pairs of points over all divisions in whole units, by falling points of A."""
     pairs = [(0, 0)]
     for units, a, b in zip(stock, values_a, values_b, strict=True):
         grown = {(x + n * a, y + (units - n) * b) for x, y in pairs for n in range(units + 1)}
@@ -145,12 +153,12 @@ def _undominated(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _mean(numbers: Iterable[float | None]) -> float | None:
-    """The mean of what is defined."""
-    there = [n for n in numbers if n is not None]
-    return sum(there) / len(there) if there else None
+    """Return the mean of the defined numbers."""
+    defined = [n for n in numbers if n is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
-def _measures(rounds: list[Row], forfeited: int) -> Row:
+def _match_measures(rounds: list[Row], forfeited: int) -> Row:
     joint = sum(row["points"]["A"] + row["points"]["B"] for row in rounds)
     best = sum(row["best"] for row in rounds)
     means = {
@@ -175,7 +183,7 @@ def _measures(rounds: list[Row], forfeited: int) -> Row:
 
 
 def _forfeits(state: Position) -> list[list[Any]]:
-    """[round, seat, "talk" or "split" or "end"], in that order within a round."""
+    """List forfeited turns as [round, seat, "talk" or "split" or "end"], in that order within a round."""
     public = state.public
     talk = [(sent.round, 0, sent.seat) for sent in public.messages if sent.lapsed]
     split = [(settled.round, 1, seat) for settled in public.history for seat in settled.lapsed]
@@ -183,3 +191,79 @@ def _forfeits(state: Position) -> list[list[Any]]:
     names = ("talk", "split")
     found: list[list[Any]] = [[number, seat, names[phase]] for number, phase, seat in sorted(talk + split + filed)]
     return found if public.ended_by is None else [*found, [public.round, public.ended_by, "end"]]
+
+
+MAX_DIVISIONS = 20_000
+"""Largest number of divisions of a stock for which its frontier is listed."""
+
+
+def stakes(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+    """Return what a proposal would pay, with points earned before, if the other seat kept just what it leaves.
+
+    () for messages and `no deal`.
+    """
+    if not isinstance(action, Proposal) or action.keep is None:
+        return ()
+    keep = {seat: action.keep, other(seat): complement(state.public.stock, action.keep)}
+    own, values = state.private, _schedule(state).rounds[state.public.round - 1].values
+    return ({s: sum((*own[s].earned, points(keep[s], values[s])), 0.0) for s in SEATS},)
+
+
+def frontier(state: Position) -> tuple[tuple[float, float], ...]:
+    """Return the frontier of this round's divisions in whole units, with points earned before.
+
+    () when the match is over and for more than `MAX_DIVISIONS` divisions.
+    """
+    public = state.public
+    if public.phase == "over" or prod(units + 1 for units in public.stock) > MAX_DIVISIONS:
+        return ()
+    values = _schedule(state).rounds[public.round - 1].values
+    a, b = (sum(state.private[seat].earned, 0.0) for seat in SEATS)
+    return tuple((a + x, b + y) for x, y in reversed(whole_unit_frontier(public.stock, values["A"], values["B"])))
+
+
+def _schedule(state: Position) -> Schedule:
+    assert isinstance(state.hidden, Schedule)
+    return state.hidden
+
+
+_MEANS = ("agreement_rate", "overclaim_rate", "overclaim_units", "unallocated_units", "winner_share", "pareto_rate")
+_BY_SEAT = ("ask_low", "ask_high", "honesty_rate")
+
+
+def measures(record: Record) -> dict[str, Any]:
+    """Return the measures of split beyond those of any game: means over the rounds that were played.
+
+    `_rate` and `winner_share` (units received by the seat that values them more) are from 0 to 1, `_units` and the asks
+    count units, `ask_high` and `ask_low` those of types that the seat values more or less than the other does.
+    `mean_efficiency` is the mean over rounds of points paid per points possible; `efficiency` pools them, and counts
+    rounds that a forfeit cut off. `honesty_rate` is the share of rounds in which the seat's last statement was true,
+    `truth` that of all its statements. A mean of nothing is None."""
+    told = record.game.details(final_state(record))["measures"]
+    return {
+        "rounds": told["rounds_played"],
+        "mean_efficiency": told["efficiency"],
+        **{name: told[name] for name in _MEANS},
+        **flatten_by_seat({**{name: told[name] for name in _BY_SEAT}, "truth": claim_truth(claims(record))}),
+        "forfeited_turns": told["forfeited_turns"],
+    }
+
+
+def claims(record: Record) -> tuple[Claim, ...]:
+    """Return every readable statement of a hand (Trust-and-Split) or of own values with the truth of its round, in
+    order; () where both seats see both values."""
+    game: Any = record.game
+    schedule = start_state(record).hidden
+    assert isinstance(schedule, Schedule)
+    if game.show == "both":
+        return ()
+    hands = game.show == "hand"
+    found = []
+    for at, seat, _, action, before in iter_accepted(record):
+        if before.public.phase == "talk":
+            stated = parse_statement(action.text, game.items, hands)
+            drawn = schedule.rounds[before.public.round - 1]
+            true = drawn.hands[seat] if hands and drawn.hands is not None else drawn.values[seat]
+            if stated is not None:
+                found.append(Claim(at, seat, "hand" if hands else "values", stated, true))
+    return tuple(found)

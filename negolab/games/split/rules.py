@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any, ClassVar
 
 import msgspec
 from typing_extensions import override
 
 from negolab.game import SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
-from negolab.games.split import measures, options, parameters, prompt, stakes, variation
+from negolab.games.split import draws, parameters, prompt
 from negolab.games.split.allocation import Rule, allocate, points
-from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, demand, frozen
-from negolab.games.split.position import (
+from negolab.games.split.draws import Context, draw_rounds, parse_draw
+from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, require, to_tuples
+from negolab.games.split.reading import is_sendable, read_message, read_proposal, refusal, write_proposal
+from negolab.games.split.state import (
     Action,
     Draw,
     Message,
@@ -32,11 +36,42 @@ from negolab.games.split.position import (
     Settled,
     Units,
 )
-from negolab.games.split.proposals import read_proposal, written
-from negolab.games.split.reading import is_sendable, read_message, refusal
-from negolab.games.split.sources import Context, draw, from_plain
+from negolab.games.split.statements import announcement_text, true_statement
 
-_ALONE: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
+MAX_OPTIONS = 2000
+
+
+def message_options(game: Split, seen: Seen) -> tuple[Action, ...]:
+    """Return the pass and, where it fits into a message, the true statement about oneself."""
+    own = true_statement(seen.private)
+    text = "" if own is None else announcement_text(game.items, own)
+    return (Message(""), Message(text)) if text and is_sendable(text, game.max_chars) else (Message(""),)
+
+
+@lru_cache(maxsize=64)
+def proposal_options(stock: Units, exact: bool) -> tuple[Action, ...]:
+    """Return proposals in lexicographic order; beyond `MAX_OPTIONS` evenly spaced ones, first and last included.
+
+    Under the exact rule no deal comes last.
+    """
+    count = prod(units + 1 for units in stock)
+    chosen = (
+        range(count) if count <= MAX_OPTIONS else (i * (count - 1) // (MAX_OPTIONS - 1) for i in range(MAX_OPTIONS))
+    )
+    kept = tuple([Proposal(_proposal_at(index, stock)) for index in chosen])
+    return (*kept, Proposal(None)) if exact else kept
+
+
+def _proposal_at(index: int, stock: Units) -> Units:
+    """Return the proposal at `index` of the lexicographic order: its digits in the mixed radix of the stock."""
+    keep: list[int] = []
+    for units in reversed(stock):
+        index, digit = divmod(index, units + 1)
+        keep.append(digit)
+    return tuple(reversed(keep))
+
+
+_ONLY: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 
 
 class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
@@ -76,22 +111,22 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in ("items", "stock", "fixed", "contexts"):
-            msgspec.structs.force_setattr(self, name, frozen(getattr(self, name)))
-        parameters.check(self)
+            msgspec.structs.force_setattr(self, name, to_tuples(getattr(self, name)))
+        parameters.check_parameters(self)
 
     # Dealing.
 
     @override
     def deal(self, rng: random.Random) -> Position:
         first: Seat = rng.choice(SEATS) if self.first == "random" else self.first
-        return self.start(first, list(draw(self, first, rng)))
+        return self.start(first, list(draw_rounds(self, first, rng)))
 
     def start(self, first: Seat, rounds: Sequence[Draw | Mapping[str, Any]]) -> Position:
-        """The start from an explicit schedule, one entry per round: `Draw`s, or plain `{"stock": {item: n}, "values":
-        {seat: {item: v}}, "hands": {seat: hand} | None}`."""
-        demand(first in SEATS, "first", first, "A or B")
-        demand(len(rounds) == self.rounds, "rounds", len(rounds), f"{self.rounds} entries")
-        schedule = Schedule(tuple([r if isinstance(r, Draw) else from_plain(self, r) for r in rounds]))
+        """Return the initial state of an explicit schedule, one entry per round: a `Draw`, or plain `{"stock": {item:
+        n}, "values": {seat: {item: v}}, "hands": {seat: hand} | None}`."""
+        require(first in SEATS, "first", first, "A or B")
+        require(len(rounds) == self.rounds, "rounds", len(rounds), f"{self.rounds} entries")
+        schedule = Schedule(tuple([r if isinstance(r, Draw) else parse_draw(self, r) for r in rounds]))
         return self._begin(1, first, schedule, (), (), ((), ()))
 
     def _begin(
@@ -103,10 +138,10 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         history: tuple[Settled, ...],
         earned: tuple[tuple[float, ...], tuple[float, ...]],
     ) -> Position:
-        """Round `number`: what its seats may see is copied from the schedule."""
+        """Begin round `number`: copy from the schedule what its seats may see."""
         drawn = schedule.rounds[number - 1]
         values, hands = drawn.values, drawn.hands
-        phase, on_turn = ("talk", _ALONE[first]) if self.quota else ("split", SEATS)
+        phase, on_turn = ("talk", _ONLY[first]) if self.quota else ("split", SEATS)
         shown = FrozenDict(values) if self.show == "both" else None
         public = Public(number, phase, first, on_turn, drawn.stock, shown, messages, history)  # type: ignore[arg-type]
         if self.show == "own":
@@ -124,7 +159,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
     def turn(self, public: Public) -> tuple[Seat, ...]:
         return public.on_turn
 
-    # Reading and saying.
+    # Parsing and writing.
 
     @override
     def parse(self, text: str, seen: Seen) -> Action | Invalid:
@@ -141,15 +176,15 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             return f"<message>{action.text}</message>"
         if not isinstance(action, Proposal):
             raise ValueError(f"a split game knows messages and proposals, not {action!r:.80}")
-        return written(self.items, action.keep)
+        return write_proposal(self.items, action.keep)
 
     @override
     def options(self, seen: Seen) -> tuple[Action, ...]:
         if seen.seat not in seen.public.on_turn:
             return ()
         if seen.public.phase == "talk":
-            return options.messages(self, seen)
-        return options.proposals(seen.public.stock, self.rule == "exact")
+            return message_options(self, seen)
+        return proposal_options(seen.public.stock, self.rule == "exact")
 
     # Playing.
 
@@ -176,7 +211,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             if keep is None:
                 if self.rule == "exact":
                     return None
-            elif _fits(keep, stock):
+            elif _is_within(keep, stock):
                 return keep
         raise ValueError(f"a proposal must keep between 0 and the stock {stock} of each type, not {action!r:.80}")
 
@@ -189,7 +224,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             was.round,
             "split" if is_last else "talk",
             was.first,
-            SEATS if is_last else _ALONE[other(seat)],
+            SEATS if is_last else _ONLY[other(seat)],
             was.stock,
             was.values,
             messages,
@@ -198,7 +233,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         return State(public, state.private, state.hidden)
 
     def _file(self, state: Position, asks: dict[Seat, Units | None], lapsed: tuple[Seat, ...]) -> Position:
-        """Take asks in; the round is settled when both are there."""
+        """File asks; the round is settled when both are there."""
         if len(asks) == 2:
             return self._settle(state, asks, lapsed)
         ((seat, ask),) = asks.items()
@@ -208,7 +243,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             lapsed = tuple([s for s in SEATS if s in lapsed or (s == away and waiting.lapsed)])
             return self._settle(state, {seat: ask, away: waiting.ask}, lapsed)
         was, own = state.public, private[seat]
-        public = Public(was.round, was.phase, was.first, _ALONE[away], was.stock, was.values, was.messages, was.history)
+        public = Public(was.round, was.phase, was.first, _ONLY[away], was.stock, was.values, was.messages, was.history)
         filed = Private(own.values, own.hand, ask, seat in lapsed, own.earned)
         return State(public, {**private, seat: filed}, state.hidden)
 
@@ -235,7 +270,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         if was.round < self.rounds:
             return self._begin(was.round + 1, other(was.first), schedule, was.messages, history, earned)
         public = Public(was.round, "over", was.first, (), was.stock, was.values, was.messages, history)
-        return State(public, _closed(*earned), schedule)
+        return State(public, _final_privates(*earned), schedule)
 
     @override
     def retries(self, seat: Seat) -> int:
@@ -246,7 +281,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         was, private = state.public, state.private
         if self.fallback == "end":
             public = Public(was.round, "over", was.first, (), was.stock, was.values, was.messages, was.history, seat)
-            return State(public, _closed(private["A"].earned, private["B"].earned), state.hidden)
+            return State(public, _final_privates(private["A"].earned, private["B"].earned), state.hidden)
         if was.phase == "talk":
             return self._talk(state, seat, "", True)
         # Unread words are no consent: asking for 0 would complete a deal with a seat that asks for everything.
@@ -257,7 +292,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
     def bound(self) -> int:
         return self.rounds * (2 * self.quota + 2)
 
-    # Ending.
+    # Results. Their computation is in `measures`, imported when called: a participant's process needs the rules only.
 
     @override
     def outcome(self, state: Position) -> Outcome:
@@ -276,25 +311,33 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     @override
     def stakes(self, state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-        return stakes.stakes(state, seat, action)
+        from negolab.games.split.measures import stakes
+
+        return stakes(state, seat, action)
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
-        return stakes.frontier(state)
+        from negolab.games.split.measures import frontier
+
+        return frontier(state)
 
     @override
-    def possible(self, state: Position) -> float:
-        return measures.best_of(state)
+    def max_joint_payoff(self, state: Position) -> float:
+        from negolab.games.split.measures import best_joint_of_match as best_of
+
+        return best_of(state)
 
     @override
     def details(self, state: Position) -> dict[str, Any]:
-        return measures.details(self, state)
+        from negolab.games.split.measures import details
 
-    # Telling.
+        return details(self, state)
+
+    # Information.
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
-        return prompt.whole(self, seen) if since is None else prompt.news(self, seen, since)
+        return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:
@@ -306,15 +349,15 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     @override
     def vary(self, state: Position, seat: Seat, rng: random.Random) -> Position | None:
-        return variation.vary(self, state, seat, rng)
+        return draws.vary(self, state, seat, rng)
 
     @override
     def revealed(self, public: Public) -> bool:
         return self.reveal and bool(public.history)
 
 
-def _fits(keep: Units, stock: Units) -> bool:
-    """Whether it keeps whole units within the stock, one number per type."""
+def _is_within(keep: Units, stock: Units) -> bool:
+    """Return True if `keep` holds whole units within the stock, one number per type."""
     if type(keep) is not tuple or len(keep) != len(stock):
         return False
     for units, most in zip(keep, stock, strict=True):  # noqa: SIM110 -- half the time of all()
@@ -323,6 +366,6 @@ def _fits(keep: Units, stock: Units) -> bool:
     return True
 
 
-def _closed(earned_a: tuple[float, ...], earned_b: tuple[float, ...]) -> dict[Seat, Private]:
-    """What is left to each seat when the match is over."""
+def _final_privates(earned_a: tuple[float, ...], earned_b: tuple[float, ...]) -> dict[Seat, Private]:
+    """Return both private states after the end of the match."""
     return {"A": Private(None, None, None, False, earned_a), "B": Private(None, None, None, False, earned_b)}

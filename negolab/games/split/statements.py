@@ -1,6 +1,6 @@
-"""What seats say about themselves and about divisions, in the few forms that scripted players write and can read.
+"""Statements about oneself and offers of divisions, in the few forms that scripted players write and read.
 
-The measures use the same reading to tell whether a seat was honest.
+The measures use the same parsing to tell whether a seat was honest.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from negolab.games.split.bodies import read_list
-from negolab.games.split.names import forms, names, singular
-from negolab.games.split.position import Hand, Private, Proposal, Units
-from negolab.games.split.reading import fold
+from negolab.games.split.reading import lower_ascii, name_table, read_list, singular, singular_and_plural
+from negolab.games.split.state import Hand, Private, Proposal, Units
 
 Statement = Hand | Units
 """A hand, or values per type."""
@@ -24,8 +22,8 @@ _OFFER = "i take "
 _OFFER_END = re.compile(r"[;.\r\n]")
 
 
-def announcement(items: tuple[str, ...], statement: Statement) -> str:
-    """A hand or values in words."""
+def announcement_text(items: tuple[str, ...], statement: Statement) -> str:
+    """Write a hand or values as a message."""
     if isinstance(statement, str):
         return f"My hand is {statement}."
     if len(items) == 1:
@@ -34,20 +32,20 @@ def announcement(items: tuple[str, ...], statement: Statement) -> str:
     return f"My values are {listed}."
 
 
-def truth(private: Private) -> Statement | None:
-    """What a seat could announce of itself: its hand or its values, or nothing where it has neither for itself."""
+def true_statement(private: Private) -> Statement | None:
+    """Return what a seat could truthfully state: its hand or its values; None where it has neither for itself."""
     return private.hand if private.hand is not None else private.values
 
 
-def heard_hand(text: str) -> Hand | None:
-    """The one hand named in a text; None if it names none or several."""
-    found = set(_HAND.findall(fold(text)))
-    return found.pop() if len(found) == 1 else None
+def parse_hand(text: str) -> Hand | None:
+    """Parse the one hand named in a text; None if it names none or several."""
+    hands = set(_HAND.findall(lower_ascii(text)))
+    return hands.pop() if len(hands) == 1 else None
 
 
-def heard_values(text: str, items: tuple[str, ...]) -> Units | None:
-    """The values a text states, one for each type; None if any is missing or stated in two ways."""
-    low = fold(text)
+def parse_values(text: str, items: tuple[str, ...]) -> Units | None:
+    """Parse the values a text states, one for each type; None if any is missing or stated in two ways."""
+    low = lower_ascii(text)
     if not _VALUE_WORD.search(low):
         return None
     if len(items) == 1:
@@ -60,37 +58,39 @@ def heard_values(text: str, items: tuple[str, ...]) -> Units | None:
 
 @lru_cache(maxsize=64)
 def _patterns(items: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """Per type, what states its value: `hats=3` or `hat: 3`."""
-    return tuple(re.compile(rf"\b(?:{'|'.join(forms(item))})\s*+[=:]\s*+([0-9]{{1,3}})(?![0-9])") for item in items)
+    """Compile, per type, the pattern of its value: `hats=3` or `hat: 3`."""
+    return tuple(
+        re.compile(rf"\b(?:{'|'.join(singular_and_plural(item))})\s*+[=:]\s*+([0-9]{{1,3}})(?![0-9])") for item in items
+    )
 
 
-def heard(text: str, items: tuple[str, ...], hands: bool) -> Statement | None:
-    """The hand (in games of hands) or the values that a text states."""
-    return heard_hand(text) if hands else heard_values(text, items)
+def parse_statement(text: str, items: tuple[str, ...], hands: bool) -> Statement | None:
+    """Parse the hand (in games of hands) or the values that a text states."""
+    return parse_hand(text) if hands else parse_values(text, items)
 
 
-def offer(items: tuple[str, ...], keep: Units) -> str:
-    """A proposed division in words."""
+def offer_text(items: tuple[str, ...], keep: Units) -> str:
+    """Write a proposed division as a message."""
     listed = ", ".join(f"{units} {item}" for item, units in zip(items, keep, strict=True))
     return f"I take {listed}; you take the rest."
 
 
-def heard_offer(text: str, items: tuple[str, ...], stock: Units) -> Units | None:
-    """What the author of a text offers to keep: the list after its last `I take`."""
-    low = fold(text)
+def parse_offer(text: str, items: tuple[str, ...], stock: Units) -> Units | None:
+    """Parse what the author of a text offers to keep: the list after its last `I take`."""
+    low = lower_ascii(text)
     start = low.rfind(_OFFER)
     if start < 0:
         return None
     start += len(_OFFER)
     end = _OFFER_END.search(low, start)
-    found = read_list(low[start : end.start() if end else len(low)], names(items), stock)
+    found = read_list(low[start : end.start() if end else len(low)], name_table(items), stock)
     return found.keep if isinstance(found, Proposal) else None
 
 
-def latest(texts: Sequence[str], items: tuple[str, ...], hands: bool) -> Statement | None:
-    """The last readable statement among texts in the order they were sent."""
+def latest_statement(texts: Sequence[str], items: tuple[str, ...], hands: bool) -> Statement | None:
+    """Return the last readable statement among texts in the order they were sent."""
     for text in reversed(texts):
-        found = heard(text, items, hands)
+        found = parse_statement(text, items, hands)
         if found is not None:
             return found
     return None

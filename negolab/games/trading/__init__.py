@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from negolab.games.trading.goods import GOODS, Goods
-from negolab.games.trading.position import Entry, Move, Offer, Private, Public
 from negolab.games.trading.rules import Trading
+from negolab.games.trading.state import GOODS, Entry, Goods, Move, Offer, Private, Public
 
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},

@@ -1,37 +1,36 @@
-"""What a seat must read: rules, own goods, what was said and done, what is due."""
+"""Prompts of trading: own goods, rules, messages and trades so far, and what is due."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from negolab.games.trading.goods import GOODS, Goods, listed, worth
-from negolab.games.trading.position import Entry, Offer, Seen
+from negolab.games.trading.state import GOODS, Entry, Goods, Offer, Seen, format_goods, worth
 
 if TYPE_CHECKING:
     from negolab.games.trading.rules import Trading
 
 
-def whole(game: Trading, seen: Seen) -> str:
-    """Everything, complete by itself."""
-    parts = [_own(game, seen)]
+def full_prompt(game: Trading, seen: Seen) -> str:
+    """Write the complete prompt."""
+    parts = [_own_goods(game, seen)]
     if game.lenient:
         parts += [_tokens(), f"The game has {game.max_turns} turns."]
     else:
-        parts += [_knowledge(game), _objective(game), _tokens(), _duties(game)]
-    parts += [_said(seen, seen.public.messages), _notices(seen), _due(game, seen)]
+        parts += [_prior_knowledge(game), _objective(game), _tokens(), _reply_rules(game)]
+    parts += [_transcript(seen, seen.public.messages), _notices(seen), _request(game, seen)]
     return "\n\n".join(filter(None, parts))
 
 
-def news(game: Trading, seen: Seen, since: Seen) -> str:
-    """What became visible after `since`, then what is due now."""
+def update_prompt(game: Trading, seen: Seen, since: Seen) -> str:
+    """Write what became visible after `since`, then what is due now."""
     fresh = seen.public.messages[len(since.public.messages) :]
     moved = _holdings(seen) if seen.private.holdings != since.private.holdings else ""
-    parts = [_said(seen, fresh), moved, _notices(seen, len(since.private.notices)), _due(game, seen)]
+    parts = [_transcript(seen, fresh), moved, _notices(seen, len(since.private.notices)), _request(game, seen)]
     return "\n\n".join(filter(None, parts))
 
 
-def _own(game: Trading, seen: Seen) -> str:
+def _own_goods(game: Trading, seen: Seen) -> str:
     own = seen.private
     rows = "\n".join(
         f"- {name}: you hold {n}, each worth {v} to you"
@@ -44,7 +43,7 @@ def _own(game: Trading, seen: Seen) -> str:
     return f"{head}\nTogether they are worth {now} to you now; at the start they were worth {start}."
 
 
-def _knowledge(game: Trading) -> str:
+def _prior_knowledge(game: Trading) -> str:
     base = ", ".join(f"{name} {value}" for name, value in zip(GOODS, game.base_values, strict=True))
     low, high = game.holdings_range
     return (
@@ -74,7 +73,7 @@ def _tokens() -> str:
     )
 
 
-def _duties(game: Trading) -> str:
+def _reply_rules(game: Trading) -> str:
     silence = (
         "must be answered in your next message with exactly one of [Accept] and [Deny]"
         if game.rules == "seed"
@@ -89,7 +88,7 @@ def _duties(game: Trading) -> str:
     )
 
 
-def _said(seen: Seen, messages: tuple[Entry, ...]) -> str:
+def _transcript(seen: Seen, messages: tuple[Entry, ...]) -> str:
     if not messages:
         return "" if seen.public.messages else "Nothing has been said yet."
     return "What was said:\n" + "\n".join(_line(entry) for entry in messages)
@@ -98,11 +97,13 @@ def _said(seen: Seen, messages: tuple[Entry, ...]) -> str:
 def _line(entry: Entry) -> str:
     done = []
     if entry.trade is not None:
-        done.append(f"accepted: {entry.seat} gave {listed(entry.trade.want)} and got {listed(entry.trade.give)}")
+        done.append(
+            f"accepted: {entry.seat} gave {format_goods(entry.trade.want)} and got {format_goods(entry.trade.give)}"
+        )
     if entry.denied:
         done.append("refused the waiting offer")
     if entry.offer is not None:
-        done.append(f"offered {listed(entry.offer.give)} for {listed(entry.offer.want)}")
+        done.append(f"offered {format_goods(entry.offer.give)} for {format_goods(entry.offer.want)}")
     # As a JSON string, a message stays on its line and cannot pass for the game's own words.
     said = json.dumps(entry.text, ensure_ascii=False)
     return f"{entry.seat}: {said} ({'; '.join(done) or 'only talk'})"
@@ -129,7 +130,7 @@ def _notices(seen: Seen, told: int = 0) -> str:
     return "Errors of yours so far: " + "; ".join(_NOTICES[code] for code in fresh) + "." if fresh else ""
 
 
-def _due(game: Trading, seen: Seen) -> str:
+def _request(game: Trading, seen: Seen) -> str:
     public = seen.public
     if public.to_move is None:
         return "The game is over."
@@ -148,5 +149,8 @@ def _due(game: Trading, seen: Seen) -> str:
 
 def _waiting(offer: Offer, seen: Seen) -> str:
     if offer.by == seen.seat:
-        return f"Your offer is waiting: you would give {listed(offer.give)} and receive {listed(offer.want)}."
-    return f"An offer is waiting for you: you would receive {listed(offer.give)}, you would give {listed(offer.want)}."
+        return (
+            f"Your offer is waiting: you would give {format_goods(offer.give)} and receive {format_goods(offer.want)}."
+        )
+    give, want = format_goods(offer.give), format_goods(offer.want)
+    return f"An offer is waiting for you: you would receive {give}, you would give {want}."

@@ -1,6 +1,6 @@
-"""The two grammars of offers: strict (`seed`, `tolerant`) and lenient (what TextArena 0.7.4 reads).
+"""Parsing of offers with two grammars: strict (`seed`, `tolerant`) and lenient (that of TextArena 0.7.4).
 
-Both take time linear in the text: every expression is possessive or stops at the next bracket.
+Both take time linear in the text: every regular expression is possessive or stops at the next bracket.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from negolab.game import Invalid
-from negolab.games.trading.goods import GOODS, Deal, Goods
+from negolab.games.trading.state import GOODS, Deal, Goods
 
 _HEAD = r"\[[oO][fF][fF][eE][rR]"
 _TOKEN = re.compile(_HEAD + r"(?:([:\s][^\[\]]*+)(\])?|(\]))?")
@@ -19,12 +19,12 @@ _PAIR = re.compile(r"(?<!\d)(\d++)\s++([A-Za-z\u0130\u0131\u017f\u212a]++)")
 _STRICT_NAMES = {form: i for i, name in enumerate(GOODS) for form in (name.lower(), name.lower() + "s")}
 _LENIENT_NAMES = {**{name: i for i, name in enumerate(GOODS)}, "Sheeps": 2, "Woods": 1}
 
-LONGEST_NUMBER = 4300
+MAX_DIGITS = 4300
 """Digits beyond which Python neither reads nor prints an integer."""
 
 
-def scan(text: str) -> tuple[str | None, int, bool]:
-    """The first offer token's body, the number of tokens, and whether a head stands without its bracket."""
+def scan_offers(text: str) -> tuple[str | None, int, bool]:
+    """Return the first offer token's body, the number of tokens, and whether a token lacks its closing bracket."""
     first, tokens, broken = None, 0, False
     for body, closed, mention in _TOKEN.findall(text):
         if closed:
@@ -35,13 +35,13 @@ def scan(text: str) -> tuple[str | None, int, bool]:
     return first, tokens, broken
 
 
-def strict(body: str) -> Deal | None:
-    """Read a body such as `: 2 Wheat, 1 Ore -> 3 Sheep`; None: malformed."""
+def parse_strict(body: str) -> Deal | None:
+    """Parse a body such as `: 2 Wheat, 1 Ore -> 3 Sheep`; None: malformed."""
     # Offers repeat within and across matches; a bound on the length keeps the cache small.
-    return _strict_cached(body) if len(body) < 120 else _strict(body)
+    return _strict_cached(body) if len(body) < 120 else _parse_strict(body)
 
 
-def _strict(body: str) -> Deal | None:
+def _parse_strict(body: str) -> Deal | None:
     body = body.strip().removeprefix(":").removesuffix(".")
     sides = body.split("->")
     if len(sides) != 2:
@@ -50,7 +50,7 @@ def _strict(body: str) -> Deal | None:
     return None if give is None or want is None else (give, want)
 
 
-_strict_cached = lru_cache(maxsize=8192)(_strict)
+_strict_cached = lru_cache(maxsize=8192)(_parse_strict)
 
 
 def _strict_list(side: str) -> Goods | None:
@@ -75,7 +75,7 @@ def _strict_list(side: str) -> Goods | None:
 
 
 def _separator(words: list[str], at: int) -> int | None:
-    """Index behind `,`, `and` or `, and`; None if none stands at `at`."""
+    """Return the index after `,`, `and` or `, and`; None if none is at `at`."""
     comma = words[at] == ","
     behind = at + 1 if comma else at
     conjunction = behind < len(words) and words[behind].isascii() and words[behind].lower() == "and"
@@ -85,7 +85,7 @@ def _separator(words: list[str], at: int) -> int | None:
 
 
 def _strict_amount(word: str) -> int:
-    """1 to 9 ASCII digits; anything else is 0."""
+    """Parse 1 to 9 ASCII digits; anything else is 0."""
     return int(word) if len(word) <= 9 and word.isascii() and word.isdigit() else 0
 
 
@@ -94,8 +94,8 @@ def _vector(amounts: list[int]) -> Goods:
     return a, b, c, d, e
 
 
-def lenient(text: str) -> tuple[Deal | None, bool]:
-    """The offer of the first token, and whether that token is malformed; (None, False): no token."""
+def parse_lenient(text: str) -> tuple[Deal | None, bool]:
+    """Parse the first offer token; True if that token is malformed. (None, False): there is none."""
     token = _LENIENT.search(text)
     if token is None:
         return None, False
@@ -112,7 +112,7 @@ def _lenient_list(side: str) -> Goods | None:
     found = False
     for run, letters in _PAIR.findall(side):
         good = _LENIENT_NAMES.get(letters.title())
-        if good is None or len(run) > LONGEST_NUMBER or (amount := int(run)) < 1:
+        if good is None or len(run) > MAX_DIGITS or (amount := int(run)) < 1:
             return None
         amounts[good] += amount
         found = True
@@ -121,9 +121,9 @@ def _lenient_list(side: str) -> Goods | None:
     return _vector(amounts)
 
 
-_TOO_MANY = 10**LONGEST_NUMBER
+_TOO_MANY = 10**MAX_DIGITS
 
 
 def refusal(code: str, reason: str) -> Invalid:
-    """An `Invalid` of this game: only a malformed offer is a fault of format."""
+    """Return the `Invalid` of a code; only a malformed offer is of kind "format"."""
     return Invalid((code,), reason, "format" if code == "offer_format" else "rule")

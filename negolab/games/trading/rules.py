@@ -15,21 +15,38 @@ import msgspec
 from typing_extensions import override
 
 from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
-from negolab.games.trading import compat, measures, offers, prompt, stakes
-from negolab.games.trading.goods import GOODS, Goods, covers, swap, worth
-from negolab.games.trading.position import (
+from negolab.games.trading import offers, prompt, textarena
+from negolab.games.trading.reading import parse_lenient, parse_strict, refusal, scan_offers
+from negolab.games.trading.state import (
+    GOODS,
     Entry,
+    Goods,
     Move,
     Offer,
     Position,
     Private,
     Public,
     Seen,
+    covers,
+    exchange,
+    execute_trade,
     gain,
     has_traded,
-    traded,
+    worth,
 )
-from negolab.games.trading.reading import lenient, refusal, scan, strict
+from negolab.theory.surplus import exchange_frontier
+
+
+def stakes(game: Trading, state: Position, seat: Seat, move: Move) -> tuple[dict[Seat, int | float], ...]:
+    """Return both gains since the start if the move's offer were accepted at once: the payoff, win or loss, depends on
+    the whole match. () if there is no offer or the other seat cannot cover it."""
+    after = game.step(state, {seat: move})
+    offer, taker = after.public.messages[-1].offer, other(seat)
+    if offer is None or not covers(after.private[taker].holdings, offer.want):
+        return ()
+    own = execute_trade(after.private, offer, taker)
+    return ({"A": gain(own["A"]), "B": gain(own["B"])},)
+
 
 Rules = Literal["seed", "tolerant", "textarena-0.7.4"]
 
@@ -38,8 +55,11 @@ _TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: (
 
 
 class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
-    """`max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
-    `value_clamp`, holdings from `holdings_range` (both ends included)."""
+    """Resource trading.
+
+    `max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
+    `value_clamp`, holdings from `holdings_range` (both ends included).
+    """
 
     unit: ClassVar[str] = "win +1, draw 0, loss -1"
     stake_unit: ClassVar[str | None] = "gain in own worth"
@@ -59,18 +79,18 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         if self.rules not in ("seed", "tolerant", "textarena-0.7.4"):
             raise ValueError(f"rules must be seed, tolerant or textarena-0.7.4, not {self.rules!r}")
         least = 0 if self.lenient else 1
-        _check("max_turns", self.max_turns, self.max_turns >= least, f"at least {least}")
-        _check("base_values", self.base_values, _vector(self.base_values, 1), "five integers from 1")
-        _check("spread_percent", self.spread_percent, 0 <= self.spread_percent <= 100, "0 to 100")
+        _require("max_turns", self.max_turns, self.max_turns >= least, f"at least {least}")
+        _require("base_values", self.base_values, _is_vector(self.base_values, 1), "five integers from 1")
+        _require("spread_percent", self.spread_percent, 0 <= self.spread_percent <= 100, "0 to 100")
         low, high = self.holdings_range
-        _check("holdings_range", self.holdings_range, 0 <= low <= high, "0 <= low <= high")
+        _require("holdings_range", self.holdings_range, 0 <= low <= high, "0 <= low <= high")
         low, high = self.value_clamp
         inside = all(1 <= least <= most for least, most in self._value_ranges())
-        _check("value_clamp", self.value_clamp, inside, "leaving each base value a range of at least 1")
+        _require("value_clamp", self.value_clamp, inside, "leaving each base value a range of at least 1")
 
     @property
     def lenient(self) -> bool:
-        """Whether TextArena's own grammar and turn rules hold."""
+        """True if TextArena's own grammar and turn rules apply."""
         return self.rules == "textarena-0.7.4"
 
     def _value_ranges(self) -> tuple[tuple[int, int], ...]:
@@ -92,10 +112,10 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return a, b, c, d, e
 
     def start(self, holdings: Mapping[Seat, Goods], values: Mapping[Seat, Goods]) -> Position:
-        """The start from explicit goods vectors: holdings from 0, values from 1, both without upper limit."""
+        """Return the initial state for explicit goods vectors: holdings from 0, values from 1, without upper limit."""
         for seat in SEATS:
-            _check(f"holdings of {seat}", holdings[seat], _vector(holdings[seat], 0), "five integers from 0")
-            _check(f"values of {seat}", values[seat], _vector(values[seat], 1), "five integers from 1")
+            _require(f"holdings of {seat}", holdings[seat], _is_vector(holdings[seat], 0), "five integers from 0")
+            _require(f"values of {seat}", values[seat], _is_vector(values[seat], 1), "five integers from 1")
         goods: dict[Seat, Goods] = {seat: _goods(holdings[seat]) for seat in SEATS}
         private = {seat: Private(goods[seat], _goods(values[seat]), goods[seat]) for seat in SEATS}
         return State(Public(0, self.max_turns, "A"), private)
@@ -104,7 +124,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     def turn(self, public: Public) -> tuple[Seat, ...]:
         return _TURNS[public.to_move]
 
-    # Reading.
+    # Parsing and writing.
 
     @override
     def parse(self, text: str, seen: Seen) -> Move | Invalid:
@@ -115,17 +135,17 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         lower = text.lower()
         accept, deny = "[accept]" in lower, "[deny]" in lower
         if self.lenient:
-            offer, malformed = lenient(text)
+            offer, malformed = parse_lenient(text)
             return Move(text, accept, deny, offer, malformed)
         # No other letter becomes one of these when lowered, so the search is exact.
-        first, tokens, broken = scan(text) if "[offer" in lower else (None, 0, False)
-        offer = None if first is None else strict(first)
+        first, tokens, broken = scan_offers(text) if "[offer" in lower else (None, 0, False)
+        offer = None if first is None else parse_strict(first)
         warnings = self._warnings(seen.public, accept or deny, offer is not None, tokens > 1, broken)
         malformed = first is not None and offer is None
         return self._judge(Move(text, accept, deny, offer, False, warnings), seen, malformed)
 
     def _warnings(self, public: Public, replies: bool, offers: bool, extra: bool, broken: bool) -> tuple[str, ...]:
-        """What has no effect although its author may think so."""
+        """Return the codes of parts without effect that their author may believe to have one."""
         warnings: tuple[str, ...] = ()
         if replies and public.waiting is None:
             warnings += ("reply_without_offer",)
@@ -138,7 +158,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return warnings
 
     def _judge(self, move: Move, seen: Seen, malformed: bool = False) -> Move | Invalid:
-        """The move, or the first of the five faults, from what its author sees."""
+        """Return the move, or an `Invalid` for its first fault, from what its author sees."""
         holdings, waiting = seen.private.holdings, seen.public.waiting
         if waiting is not None:
             if move.accept and move.deny:
@@ -148,7 +168,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
             if move.accept:
                 if not covers(holdings, waiting.want):
                     return refusal("accept_holdings", "You do not hold what the offer asks of you: [Deny] it.")
-                holdings = swap(holdings, waiting.want, waiting.give)
+                holdings = exchange(holdings, waiting.want, waiting.give)
         if malformed:
             return refusal("offer_format", "Your offer cannot be read: write it as [Offer: 2 Wheat, 1 Ore -> 3 Sheep].")
         if move.offer is not None and not covers(holdings, move.offer[0]):
@@ -163,7 +183,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     def options(self, seen: Seen) -> tuple[Move, ...]:
         if seen.public.to_move != seen.seat:
             return ()
-        return tuple(Move(*parts) for parts in offers.options(self, seen))
+        return tuple(Move(*parts) for parts in offers.message_options(self, seen))
 
     # Playing.
 
@@ -174,7 +194,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         if seat != public.to_move or not isinstance(move, Move):
             raise ValueError(f"seat {seat} cannot play {move!r:.80} now: {public.to_move or 'nobody'} is to move")
         if self.lenient:
-            return compat.step(state, seat, move)
+            return textarena.step(state, seat, move)
         return self._step(state, seat, move)
 
     def _step(self, state: Position, seat: Seat, move: Move) -> Position:
@@ -182,7 +202,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         waiting = public.waiting
         trade = None
         if waiting is not None and move.accept:
-            trade, private = waiting, traded(private, waiting, seat)
+            trade, private = waiting, execute_trade(private, waiting, seat)
         offer = None
         if move.offer is not None:
             give, want = move.offer
@@ -216,12 +236,12 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         # TextArena plays one turn more, and lets each turn hold one message with a tolerated error.
         return 2 * (self.max_turns + 1) if self.lenient else self.max_turns
 
-    # Ending.
+    # Results.
 
     @override
-    def paid(self, payoff: int | float | None) -> str:
+    def format_payoff(self, payoff: int | float | None) -> str:
         words = {1: "a win (+1)", 0: "a draw (0)", -1: "a loss (-1)"}
-        return super().paid(payoff) if payoff is None else words[int(payoff)]
+        return super().format_payoff(payoff) if payoff is None else words[int(payoff)]
 
     @override
     def outcome(self, state: Position) -> Outcome:
@@ -237,20 +257,23 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
 
     @override
     def stakes(self, state: Position, seat: Seat, action: Move) -> tuple[dict[Seat, int | float], ...]:
-        """Gains in own worth, of which the larger wins in the end; () for an offer that the other seat cannot cover."""
-        return stakes.stakes(self, state, seat, action)
+        return stakes(self, state, seat, action)
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
-        return stakes.frontier(state)
+        # Gains over all reallocations of the goods, taken as divisible.
+        a, b = state.private["A"], state.private["B"]
+        return exchange_frontier(a.values, b.values, a.start, b.start)
 
     @override
     def details(self, state: Position) -> dict[str, Any]:
+        from negolab.games.trading import measures
+
         return measures.details(state)
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
-        return prompt.whole(self, seen) if since is None else prompt.news(self, seen, since)
+        return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:
@@ -275,16 +298,16 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
 
 @cache
 def _value_ranges(base: Goods, percent: int, clamp: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Lowest and highest value of each good."""
+    """Return the lowest and highest value of each good."""
     return tuple((max(b - b * percent // 100, clamp[0]), min(b + b * percent // 100, clamp[1])) for b in base)
 
 
-def _check(name: str, value: Any, ok: bool, wanted: str) -> None:
+def _require(name: str, value: Any, ok: bool, wanted: str) -> None:
     if not ok:
         raise ValueError(f"{name} must be {wanted}, not {value!r}")
 
 
-def _vector(row: Any, least: int) -> bool:
+def _is_vector(row: Any, least: int) -> bool:
     return len(row) == 5 and all(isinstance(n, int) and n >= least for n in row)
 
 

@@ -6,19 +6,13 @@ light and dark pages; a style sheet may override it. Names and texts of players 
 
 from __future__ import annotations
 
-from negolab_widgets.charts.chart import CONFIG, MIME, Chart, mime
-from negolab_widgets.charts.course import offers, rounds
-from negolab_widgets.charts.exact import exact
-from negolab_widgets.charts.forest import forest
-from negolab_widgets.charts.frontiers import frontiers
-from negolab_widgets.charts.look import COLOURS, HUES, SYMBOLS, TONE, plain
-from negolab_widgets.charts.many import by_player, payoffs, shares
-from negolab_widgets.charts.outcomes import outcomes
-from negolab_widgets.charts.panels import panels
-from negolab_widgets.charts.paper import paper
-from negolab_widgets.charts.plane import Point, path
+from negolab_widgets.charts.chart import COLOURS, CONFIG, HUES, MIME, SYMBOLS, TONE, Chart, mime, paper, plain
+from negolab_widgets.charts.estimates import exact, forest
+from negolab_widgets.charts.panels import panels, trend
+from negolab_widgets.charts.payoffs import by_player, payoffs, shares
+from negolab_widgets.charts.plane import Point, frontiers, outcomes, path
+from negolab_widgets.charts.timeline import offers, rounds
 from negolab_widgets.charts.tournament import tournament, tournaments
-from negolab_widgets.charts.trend import trend
 
 __all__ = [
     "COLOURS",

@@ -1,14 +1,22 @@
-"""The widget that shows one figure, and the figure as plain data."""
+"""The widget that shows a figure, and the look that all figures share."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import isnan
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
+from negolab.game import Seat
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
 
 MIME = "application/vnd.plotly.v1+json"
 CONFIG = {"displayModeBar": False, "responsive": True, "typesetMath": False}
@@ -21,7 +29,12 @@ _STYLE = f"<style>{_AREA}, {_AREA}-child, {_AREA}-output {{ height: 100%; margin
 
 
 class Chart(w.Output):  # type: ignore[misc]
-    """A place of fixed height for one figure; nothing on the page moves when the figure changes."""
+    """A place of fixed height for one figure; nothing on the page moves when the figure changes.
+
+    Args:
+        figure: A plotly figure; None: an empty place.
+        height: Pixels.
+    """
 
     def __init__(self, figure: Figure | None = None, *, height: int = 320) -> None:
         super().__init__()
@@ -31,7 +44,7 @@ class Chart(w.Output):  # type: ignore[misc]
         self.show(figure)
 
     def show(self, figure: Figure | None, *, height: int | None = None) -> None:
-        """Replace what is shown; None: an empty place. `height`: another from now on."""
+        """Replace the figure (None: an empty place), and set another height from now on."""
         if height is not None and height != self._height:
             self._height = height
             self.layout.height = f"{height}px"
@@ -45,9 +58,123 @@ class Chart(w.Output):  # type: ignore[misc]
 
 
 def mime(figure: Figure) -> dict[str, Any]:
-    """The figure as one display bundle, plain JSON, drawn by the page's own plotly without network."""
+    """Convert a figure to a display bundle of plain JSON, drawn by the page's own plotly without network."""
     return {MIME: {**json.loads(figure.to_json()), "config": dict(CONFIG)}}
 
 
 def _display(bundle: dict[str, Any]) -> dict[str, Any]:
     return {"output_type": "display_data", "data": bundle, "metadata": {}}
+
+
+COLOURS: dict[Seat, str] = {"A": "#0d8a69", "B": "#c45c00"}
+"""The seats' colours: above 4:1 on white and on #14191f, and apart for the colour-blind, as are the symbols."""
+SYMBOLS: dict[Seat, str] = {"A": "circle", "B": "square"}
+HUES = ("#2f7fc1", "#b8509a", "#8d7a14", "#0d8a69", "#c45c00")
+"""Groups of matches, in the order given; no seat is meant by them. As readable as the seats' colours."""
+TONE = "#6c7884"
+GRID = "rgba(108, 120, 132, 0.25)"
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
+CLEAR = "rgba(0, 0, 0, 0)"
+
+MAX_LABEL, MAX_HOVER = 40, 240
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def plain(text: object, most: int = MAX_LABEL) -> str:
+    """Convert text for a label: plotly reads tags and entities in all text.
+
+    Control and direction characters go, the rest is cut to `most` characters in its middle, and its direction is
+    isolated from its surroundings.
+    """
+    clean = " ".join(_UNSEEN.sub(" ", str(text)).split())
+    return f"\u2068{escape(_shorten(clean, most), quote=False)}\u2069"
+
+
+def _shorten(text: str, most: int) -> str:
+    """Keep the two ends of a long text: names that differ do so at either."""
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - tail :]}"
+
+
+def wrap_hover(text: str, most: int = MAX_HOVER) -> str:
+    """Break text for a hover box into short lines."""
+    clean = " ".join(_UNSEEN.sub(" ", text).split())
+    if len(clean) > most:
+        clean = clean[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    return "<br>".join(plain(line, most) for line in wrap(clean, 44))
+
+
+def error_bars(estimates: Iterable[Sequence[float]], hue: str, *, width: float = 4) -> dict[str, Any]:
+    """Convert estimates (value, low, high) to plotly's error bars; an unknown one (NaN) has none."""
+    ends = [(value - low, high - value) for value, low, high, *_ in estimates]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0 if isnan(up) else up for _, up in ends],
+        "arrayminus": [0 if isnan(down) else down for down, _ in ends],
+        "color": hue,
+        "thickness": 1.5,
+        "width": width,
+    }
+
+
+def new_figure(x: str, y: str, *, still: bool = False) -> Figure:
+    """Make an empty figure with titled axes."""
+    import plotly.graph_objects as go
+
+    figure = apply_style(go.Figure(), still=still)
+    figure.update_xaxes(title={"text": x})
+    figure.update_yaxes(title={"text": y})
+    return figure
+
+
+def apply_style(figure: Figure, *, still: bool) -> Figure:
+    """Give a figure the look that all share. `still`: no zoom, so that a finger on a phone scrolls the page."""
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.02,
+        "yanchor": "bottom",
+        "font": {"size": 13},
+    }
+    figure.update_layout(
+        template={},
+        font={"family": FONT, "size": 13, "color": TONE},
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
+        margin={"l": 8, "r": 12, "t": 8, "b": 8},
+        legend=legend,
+        height=320,
+        autosize=True,
+        hovermode="closest",
+        dragmode=False if still else "zoom",
+    )
+    axis = {
+        "automargin": True,
+        "gridcolor": GRID,
+        "linecolor": GRID,
+        "showline": True,
+        "zeroline": False,
+        "fixedrange": still,
+    }
+    figure.update_xaxes(**axis, title={"standoff": 8})
+    figure.update_yaxes(**axis, title={"standoff": 8})
+    return figure
+
+
+_INK, _PAPER = "#22272c", "#ffffff"
+
+
+def paper(figure: Figure) -> Figure:
+    """Change a figure for print, dark on white with framed axes, and return it."""
+    figure.update_layout(paper_bgcolor=_PAPER, plot_bgcolor=_PAPER, font={"color": _INK})
+    # What has a colour of its own, such as numbers on a dark ground, keeps it.
+    figure.for_each_annotation(
+        lambda note: note.update(font={"color": _INK}) if note.font.color in (None, TONE) else None
+    )
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(linecolor=_INK, mirror=True, ticks="outside", tickcolor=_INK)
+    return figure

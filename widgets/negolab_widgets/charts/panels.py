@@ -1,15 +1,17 @@
-"""Small multiples: how a number moves with one parameter, by a second in colour, in panels by a third and a fourth."""
+"""Estimates over one parameter: small multiples by further parameters, and means with curves of theory beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets.charts.look import HUES, TONE, bars, dressed, plain
+from negolab.analysis import stats
+from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, new_figure, plain
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 _DASHES = ("dash", "dot", "dashdot", "longdash")
@@ -30,13 +32,18 @@ def panels(
     reach: tuple[float, float] | None = None,
     log: bool = False,
 ) -> Figure:
-    """A line of estimates per value of `colour`, with their intervals, in a panel per `row` and `column`.
+    """Draw a line of estimates per value of `colour`, with intervals, in a panel per `row` and `column`.
 
-    `frame` has these columns and `value`, `low`, `high`, `n`, a row per estimate. `titles` are words for them: with the
-    unit for `x`, and for the others with {} where the value goes. `y` is the title of what is drawn, `reach` its ends.
-    `levels` are exact results or reference points by panel, drawn as level lines. `log`: `x` on a logarithmic axis.
+    Args:
+        frame: A row per estimate with the four columns and `value`, `low`, `high`, `n`.
+        x, colour, row, column: Columns of the frame.
+        titles: Words for them: with the unit for `x`, and for the others with {} where the value goes.
+        y: Title of what is drawn.
+        levels: Exact results or reference points by panel, drawn as level lines.
+        reach: Ends of the y axis.
+        log: Draw `x` on a logarithmic axis.
     """
-    rows, columns, hues, places = (_kinds(frame, name) for name in (row, column, colour, x))
+    rows, columns, hues, places = (_distinct(frame, name) for name in (row, column, colour, x))
     figure = _grid(max(len(rows), 1), max(len(columns), 1))
     for i, of_row in enumerate(rows):
         for j, of_column in enumerate(columns):
@@ -47,12 +54,14 @@ def panels(
                     _add_level(figure, name, known[name], places, _DASHES[at % len(_DASHES)], place)
             here = frame[(frame[row] == of_row) & (frame[column] == of_column)]
             for at, hue in enumerate(hues):
-                label = _filled(titles[colour], hue)
+                label = _fill_title(titles[colour], hue)
                 _add_line(figure, here[here[colour] == hue].sort_values(x), x, label, at, place)
     _name_once(figure)
-    _title(figure, [_filled(titles[column], value) for value in columns], "x")
-    _title(figure, [_filled(titles[row], value) for value in rows], "y")
-    figure.update_xaxes(type="log" if log else None, tickvals=places, ticktext=[_said(place) for place in places])
+    _title(figure, [_fill_title(titles[column], value) for value in columns], "x")
+    _title(figure, [_fill_title(titles[row], value) for value in rows], "y")
+    figure.update_xaxes(
+        type="log" if log else None, tickvals=places, ticktext=[_format_value(place) for place in places]
+    )
     figure.update_xaxes(title={"text": plain(titles[x], 60)}, row=max(len(rows), 1))
     figure.update_yaxes(title={"text": plain(y, 60)}, col=1)
     figure.update_yaxes(range=reach)
@@ -63,35 +72,35 @@ def _grid(rows: int, columns: int) -> Figure:
     from plotly.subplots import make_subplots
 
     spaces = {"horizontal_spacing": 0.03, "vertical_spacing": 0.05}
-    figure = dressed(make_subplots(rows, columns, shared_xaxes="all", shared_yaxes="all", **spaces), still=True)
+    figure = apply_style(make_subplots(rows, columns, shared_xaxes="all", shared_yaxes="all", **spaces), still=True)
     figure.update_layout(height=150 + 250 * rows, margin={"t": 26, "r": 30})
     # Above the titles of the columns.
     figure.update_layout(legend={"y": 1 + 26 / (90 + 250 * rows)})
     return figure
 
 
-def _filled(title: str, value: Any) -> str:
-    return title.replace("{}", _said(value))
+def _fill_title(title: str, value: Any) -> str:
+    return title.replace("{}", _format_value(value))
 
 
 def _name_once(figure: Figure) -> None:
-    """What is drawn in several panels stands in the legend once."""
+    """Name in the legend only once what is drawn in several panels."""
     named: set[str] = set()
     for trace in figure.data:
         trace.showlegend = trace.name not in named
         named.add(trace.name)
 
 
-def _kinds(frame: pd.DataFrame, column: str) -> list[Any]:
+def _distinct(frame: pd.DataFrame, column: str) -> list[Any]:
     return sorted(frame[column].unique().tolist())
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def _title(figure: Figure, words: Sequence[str], side: str) -> None:
-    """Names of the columns above them, or of the rows beside them."""
+    """Write names of the columns above them, or of the rows beside them."""
     for at, text in enumerate(words):
         middle = (at + 0.5) / len(words)
         if side == "x":
@@ -126,7 +135,7 @@ def _add_line(figure: Figure, part: pd.DataFrame, x: str, label: str, at: int, p
         mode="lines+markers",
         line={"color": hue, "width": 1.5},
         marker={"color": hue, "symbol": _SYMBOLS[at % len(_SYMBOLS)], "size": 7},
-        error_y=bars(known[["value", "low", "high"]].to_numpy(), hue, width=3),
+        error_y=error_bars(known[["value", "low", "high"]].to_numpy(), hue, width=3),
         name=plain(label),
         legendgroup=plain(label),
         hovertext=[_words(label, estimate) for estimate in known.itertuples()],
@@ -138,3 +147,70 @@ def _add_line(figure: Figure, part: pd.DataFrame, x: str, label: str, at: int, p
 def _words(label: str, estimate: Any) -> str:
     interval = f", 95 % interval {estimate.low:.4g} to {estimate.high:.4g}" if estimate.low == estimate.low else ""
     return f"{plain(label)}<br>{estimate.value:.4g}{interval}, n = {estimate.n}"
+
+
+_TREND_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
+_TREND_DASHES = ("dot", "dash", "dashdot", "longdash")
+
+
+def trend(
+    groups: Mapping[str, Mapping[float, Sequence[float]]],
+    *,
+    x: str,
+    y: str,
+    curves: Mapping[str, Mapping[float, float]] | None = None,
+    levels: Mapping[str, float] | None = None,
+    scale: float = 1,
+    log: bool = False,
+) -> Figure:
+    """Draw the mean of each group at each value of a parameter, with its 95 % interval.
+
+    Args:
+        groups: Values by group and parameter.
+        x, y: Titles with units.
+        curves: Exact results by that parameter.
+        levels: Reference points that do not depend on it.
+        scale: What is plotted along y is divided by it (100: cents in, dollars out).
+        log: Draw the parameter on a logarithmic axis.
+    """
+    figure = new_figure(x, y)
+    if log:
+        figure.update_xaxes(type="log", tickvals=sorted({at for cells in groups.values() for at in cells}))
+    for at, (name, cells) in enumerate(groups.items()):
+        _add_means(figure, name, at, {place: [v / scale for v in values] for place, values in cells.items() if values})
+    for at, (name, curve) in enumerate((curves or {}).items()):
+        hue = TONE if groups else HUES[at % len(HUES)]
+        look = {"color": hue, "width": 2, "dash": _TREND_DASHES[at % len(_TREND_DASHES)]}
+        heights = [value / scale for value in curve.values()]
+        hover = "%{x:.5g}: %{y:.5g}<extra></extra>"
+        figure.add_scatter(x=list(curve), y=heights, mode="lines", line=look, name=plain(name), hovertemplate=hover)
+    for name, level in (levels or {}).items():
+        figure.add_hline(level / scale, line={"color": TONE, "width": 1})
+        place = {"xref": "paper", "x": 1, "xanchor": "right", "y": level / scale, "yanchor": "bottom"}
+        text = f"{plain(name)} {level / scale:.5g}"
+        figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 13}, **place)
+    figure.update_layout(height=360)
+    return figure
+
+
+def _add_means(figure: Figure, name: str, at: int, cells: Mapping[float, Sequence[float]]) -> None:
+    estimates = [stats.mean_interval(values) for values in cells.values()]
+    counts = sorted({e.n for e in estimates}) or [0]
+    each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    hue = HUES[at % len(HUES)]
+    figure.add_scatter(
+        x=list(cells),
+        y=[e.value for e in estimates],
+        mode="lines+markers",
+        line={"color": hue, "width": 2},
+        marker={"color": hue, "symbol": _TREND_SYMBOLS[at % len(_TREND_SYMBOLS)], "size": 8},
+        error_y=error_bars(estimates, hue),
+        name=f"{plain(name)}, n = {each} each",
+        hovertext=[
+            f"{plain(name)} at {place:.5g}: {e.value:.5g}"
+            + (f", 95 % interval {e.low:.5g} to {e.high:.5g}" if e.n > 1 else "")
+            + f", n = {e.n}"
+            for place, e in zip(cells, estimates, strict=True)
+        ],
+        hoverinfo="text",
+    )

@@ -1,15 +1,28 @@
-"""Proposals as points in the plane of both payoffs."""
+"""The plane of both payoffs: proposals as a path, deals below the frontier, and where matches ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from negolab.analysis import stats
 from negolab.game import SEATS, Seat
-from negolab_widgets.charts.look import COLOURS, SYMBOLS, TONE, figure_of, plain, wrapped
+from negolab_widgets.charts.chart import (
+    COLOURS,
+    HUES,
+    SYMBOLS,
+    TONE,
+    apply_style,
+    error_bars,
+    new_figure,
+    plain,
+    wrap_hover,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
     from plotly.graph_objects import Figure
+
 
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _MARKS = {
@@ -23,7 +36,7 @@ _OTHER = ("hexagon-open", "bottom right")
 
 
 class Point(NamedTuple):
-    """What `seat` proposed, by what it would pay A and B, and words for it (plain text, shown on hover)."""
+    """A proposal of `seat`, by what it would pay A and B, with plain text shown on hover."""
 
     seat: Seat
     a: float
@@ -42,14 +55,20 @@ def path(
     scale: float = 1,
     names: Mapping[Seat, str] | None = None,
 ) -> Figure:
-    """Proposals in order as a path in the plane of both payoffs, one per branch, told apart by dashes.
+    """Draw proposals in order as a path in the plane of both payoffs, one per branch, told apart by dashes.
 
-    `joined`: the frontier is a line, not separate points; what is in view is then what was proposed, not all of the
-    line. `marks` are reference points by name, such as `deal`,
-    `disagreement`, `Nash`; None is left out. Numbers are divided by `scale` (100: cents in, dollars out).
+    Args:
+        branches: Proposals by branch.
+        frontier: Points of the Pareto frontier.
+        marks: Reference points by name, such as `deal`, `disagreement`, `Nash`; None is left out.
+        joined: The frontier is a line, not separate points; in view is then what was proposed, not all of the line.
+        unit: Unit of the payoffs.
+        what: Word for a payoff.
+        scale: Numbers are divided by it (100: cents in, dollars out).
+        names: Names of the seats.
     """
     titles = names or {"A": "A", "B": "B"}
-    figure = figure_of(*(f"{what} of {plain(titles[seat])} ({unit})" for seat in SEATS))
+    figure = new_figure(*(f"{what} of {plain(titles[seat])} ({unit})" for seat in SEATS))
     figure.update_layout(height=400, legend={"itemclick": False, "itemdoubleclick": False})
     plane = _Plane(figure, scale, titles)
     if frontier:
@@ -85,8 +104,8 @@ class _Plane(NamedTuple):
         """Show these pairs, with some room, whatever else is drawn; a double click shows everything."""
         shown = [(a / self.scale, b / self.scale) for a, b in filter(None, pairs)]
         if shown:
-            self.figure.update_xaxes(range=_around([a for a, _ in shown]))
-            self.figure.update_yaxes(range=_around([b for _, b in shown]))
+            self.figure.update_xaxes(range=_padded_range([a for a, _ in shown]))
+            self.figure.update_yaxes(range=_padded_range([b for _, b in shown]))
 
     def add_frontier(self, frontier: Sequence[tuple[float, float]], joined: bool) -> None:
         line = {"mode": "lines", "line": {"color": TONE, "width": 1.5}}
@@ -95,7 +114,7 @@ class _Plane(NamedTuple):
         self.add(frontier, name="frontier", hovertemplate=hover, **(line if joined else dots))
 
     def add_branch(self, branch: str, points: Sequence[Point], dash: str) -> None:
-        """The line of a branch, then each seat's points on it."""
+        """Draw the line of a branch, then each seat's points on it."""
         line = {"color": TONE, "width": 1, "dash": dash}
         label = plain(branch) if branch else ""
         pairs = [(point.a, point.b) for point in points]
@@ -106,17 +125,17 @@ class _Plane(NamedTuple):
                 [(point.a, point.b) for _, point in own],
                 mode="markers+text",
                 marker={"color": COLOURS[seat], "symbol": SYMBOLS[seat], "size": 9},
-                text=[str(number) if _numbered(number, len(points)) else "" for number, _ in own],
+                text=[str(number) if _has_number(number, len(points)) else "" for number, _ in own],
                 textposition="top center",
                 textfont={"size": 13, "color": TONE},
-                hovertext=[self.told(number, point, label) for number, point in own],
+                hovertext=[self.hover_text(number, point, label) for number, point in own],
                 hoverinfo="text",
                 showlegend=False,
                 cliponaxis=False,
             )
 
     def add_key(self, seat: Seat) -> None:
-        """A seat's one entry in the legend over all branches."""
+        """Add a seat's one entry of the legend."""
         marker = {"color": COLOURS[seat], "symbol": SYMBOLS[seat], "size": 9}
         self.figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(self.names[seat]))
 
@@ -138,17 +157,218 @@ class _Plane(NamedTuple):
     def pair(self, a: float, b: float) -> str:
         return f"A {a / self.scale:.6g}, B {b / self.scale:.6g}"
 
-    def told(self, number: int, point: Point, branch: str) -> str:
+    def hover_text(self, number: int, point: Point, branch: str) -> str:
         of = f" ({branch})" if branch else ""
         head = f"{number}. {plain(self.names[point.seat])} proposes{of}<br>{self.pair(point.a, point.b)}"
-        return f"{head}<br>{wrapped(point.text)}" if point.text else head
+        return f"{head}<br>{wrap_hover(point.text)}" if point.text else head
 
 
-def _around(values: Sequence[float]) -> list[float]:
+def _padded_range(values: Sequence[float]) -> list[float]:
     room = 0.15 * (max(values) - min(values)) or 1
     return [min(values) - room, max(values) + room]
 
 
-def _numbered(number: int, count: int) -> bool:
-    """Which points carry their number where all would not fit."""
+def _has_number(number: int, count: int) -> bool:
+    """Return True for a point that carries its number where all would not fit."""
     return count <= 16 or number in (1, count) or number % 5 == 0
+
+
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "star", "hexagon")
+_PANEL, _ABOUT = 250, 130
+"""Height of a panel, and of what is around them, in pixels."""
+
+
+def frontiers(
+    points: pd.DataFrame,
+    curves: pd.DataFrame,
+    *,
+    axis: str = "payoff of {}",
+    reach: tuple[float, float] | None = None,
+    curve: str = "frontier",
+) -> Figure:
+    """Draw mean payoffs below the frontier, a panel per `row` and `column` (columns of both frames).
+
+    Args:
+        points: A row per `name` with `a`, `b`, the bounds `a_low`, `a_high`, `b_low`, `b_high` of their intervals
+            and `n`.
+        curves: Points `a`, `b` of the frontier, in the order of its line.
+        axis: Title of an axis with {} for the seat.
+        reach: Ends of both axes.
+        curve: The frontier's name.
+    """
+    from plotly.subplots import make_subplots
+
+    rows, columns = (list(dict.fromkeys(curves[name])) or [""] for name in ("row", "column"))
+    names = list(dict.fromkeys(points["name"]))
+    height = _ABOUT + _PANEL * len(rows)
+    figure = make_subplots(
+        rows=len(rows),
+        cols=len(columns),
+        shared_xaxes="all",
+        shared_yaxes="all",
+        horizontal_spacing=0.03,
+        vertical_spacing=20 / height if len(rows) > 1 else 0,
+    )
+    apply_style(figure, still=True)
+    for i, of_row in enumerate(rows):
+        for j, of_column in enumerate(columns):
+            own, there = _panel(curves, of_row, of_column), _panel(points, of_row, of_column)
+            place = {"row": i + 1, "col": j + 1}
+            first = i == j == 0
+            _add_curve(figure, own, curve, first, place)
+            for at, name in enumerate(names):
+                _add_point(figure, there[there["name"] == name], name, at, place)
+            _title(figure, [of_row, of_column], place)
+    _legend(figure, names)
+    figure.update_xaxes(title={"text": axis.format("A"), "font": {"size": 13}}, row=len(rows))
+    figure.update_yaxes(title={"text": axis.format("B"), "font": {"size": 13}}, col=1)
+    figure.update_xaxes(range=reach)
+    figure.update_yaxes(range=reach)
+    figure.update_layout(height=height, margin={"t": 8, "r": 16})
+    return figure
+
+
+def _panel(frame: pd.DataFrame, row: Any, column: Any) -> pd.DataFrame:
+    found: pd.DataFrame = frame[(frame["row"] == row) & (frame["column"] == column)]
+    return found
+
+
+def _title(figure: Figure, parts: list[Any], place: dict[str, int]) -> None:
+    """Write a panel's name in its lower left corner, where no deal is worth making."""
+    words = "<br>".join(plain(part) for part in parts if part != "")
+    corner = {"xref": "x domain", "yref": "y domain", "x": 0.04, "y": 0.05, "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(
+        text=words, showarrow=False, align="left", font={"color": TONE, "size": 13}, **corner, **place
+    )
+
+
+def _add_curve(figure: Figure, own: pd.DataFrame, name: str, first: bool, place: dict[str, int]) -> None:
+    figure.add_scatter(
+        x=own["a"].tolist(),
+        y=own["b"].tolist(),
+        mode="lines",
+        line={"color": TONE, "width": 1.5},
+        name=plain(name, 60),
+        showlegend=first,
+        hovertemplate="A %{x:.4g}, B %{y:.4g}<extra></extra>",
+        **place,
+    )
+
+
+def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: dict[str, int]) -> None:
+    known, hue = own.dropna(subset=["a", "b"]), HUES[at % len(HUES)]
+    figure.add_scatter(
+        x=known["a"].tolist(),
+        y=known["b"].tolist(),
+        mode="markers",
+        marker=_marker(at),
+        error_x=error_bars(known[["a", "a_low", "a_high"]].to_numpy(), hue, width=0),
+        error_y=error_bars(known[["b", "b_low", "b_high"]].to_numpy(), hue, width=0),
+        legendgroup=str(at),
+        showlegend=False,
+        hovertext=[
+            f"{plain(name)}, n = {p.n}<br>A {p.a:.4g} ({p.a_low:.4g} to {p.a_high:.4g})"
+            f"<br>B {p.b:.4g} ({p.b_low:.4g} to {p.b_high:.4g})"
+            for p in known.itertuples()
+        ],
+        hoverinfo="text",
+        **place,
+    )
+
+
+def _marker(at: int) -> dict[str, Any]:
+    # The first ones are larger, so that they show behind others.
+    return {"color": HUES[at % len(HUES)], "symbol": _SYMBOLS[at % len(_SYMBOLS)], "size": max(13 - at, 8)}
+
+
+def _legend(figure: Figure, names: list[str]) -> None:
+    """Name everybody once, also those who made no deal in the first panel."""
+    for at, name in enumerate(names):
+        figure.add_scatter(
+            x=[None], y=[None], mode="markers", marker=_marker(at), name=plain(name), legendgroup=str(at), row=1, col=1
+        )
+
+
+_OUTCOME_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
+
+
+def outcomes(
+    groups: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    unit: str = "points",
+    what: str = "payoff",
+    marks: Mapping[str, tuple[float, float]] | None = None,
+    equal: bool = True,
+) -> Figure:
+    """Draw one dot per match by group, and the mean of each group with its 95 % intervals.
+
+    Args:
+        groups: (payoff of A, payoff of B) by group.
+        unit: Unit of the payoffs.
+        what: Word for a payoff.
+        marks: Reference points by name.
+        equal: Draw the line on which both have the same.
+    """
+    figure = new_figure(f"{what} of A ({unit})", f"{what} of B ({unit})")
+    if equal:
+        ends = [end for pairs in groups.values() for pair in pairs for end in pair]
+        line = {"color": TONE, "width": 1, "dash": "dot"}
+        span = [min(ends, default=0), max(ends, default=1)]
+        figure.add_scatter(x=span, y=span, mode="lines", line=line, name="A = B", hoverinfo="skip")
+    for at, (name, pairs) in enumerate(groups.items()):
+        _add_group(figure, name, at, pairs)
+    for name, (a, b) in (marks or {}).items():
+        _add_mark(figure, name, a, b)
+    figure.update_layout(height=430)
+    return figure
+
+
+def _add_group(figure: Figure, name: str, at: int, pairs: Sequence[tuple[float, float]]) -> None:
+    hue, symbol = HUES[at % len(HUES)], _OUTCOME_SYMBOLS[at % len(_OUTCOME_SYMBOLS)]
+    label = f"{plain(name)}, n = {len(pairs)}"
+    own = {"legendgroup": str(at)}
+    figure.add_scatter(
+        x=[a for a, _ in pairs],
+        y=[b for _, b in pairs],
+        mode="markers",
+        marker={"color": hue, "symbol": symbol, "size": 6, "opacity": 0.4},
+        name=label,
+        hovertemplate="A %{x:.5g}, B %{y:.5g}<extra></extra>",
+        **own,
+    )
+    if len(pairs) < 2:
+        return
+    a, b = (stats.mean_interval([pair[k] for pair in pairs]) for k in (0, 1))
+    words = f"{plain(name)}, mean with 95 % interval<br>A {_interval(a)}<br>B {_interval(b)}"
+    figure.add_scatter(
+        x=[a.value],
+        y=[b.value],
+        mode="markers",
+        marker={"color": hue, "symbol": symbol, "size": 13, "line": {"color": "#ffffff", "width": 1.5}},
+        error_x=error_bars([a], hue),
+        error_y=error_bars([b], hue),
+        showlegend=False,
+        hovertext=[words],
+        hoverinfo="text",
+        **own,
+    )
+
+
+def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
+    figure.add_scatter(
+        x=[a],
+        y=[b],
+        mode="markers+text",
+        marker={"symbol": "x-thin", "size": 12, "color": TONE, "line": {"width": 2, "color": TONE}},
+        text=[plain(name)],
+        textposition="top right",
+        textfont={"size": 13, "color": TONE},
+        showlegend=False,
+        hovertext=[f"{plain(name)}: A {a:.5g}, B {b:.5g}"],
+        hoverinfo="text",
+        cliponaxis=False,
+    )
+
+
+def _interval(e: stats.Estimate) -> str:
+    return f"{e.value:.5g} ({e.low:.5g} to {e.high:.5g})"

@@ -1,4 +1,4 @@
-"""Everyone against everyone: what the row earned against the column."""
+"""Matrices of a tournament: the payoff of the row's player against the column's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
-from negolab_widgets.charts.look import TONE, dressed, figure_of, plain
+from negolab_widgets.charts.chart import TONE, apply_style, new_figure, plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,10 +31,17 @@ def tournament(
     column: str = "against",
     scale: float = 1,
 ) -> Figure:
-    """The mean of each pair, by row and then by column, with half its 95 % interval below it. Pairs that never met stay
-    empty; numbers are divided by `scale` (100: cents in, dollars out)."""
-    met = _met(rows, scale)
-    figure = figure_of(f"{plain(column)} ({_counts(met.values())})", plain(row), still=True)
+    """Draw the mean of each pair with half its 95 % interval below it.
+
+    Args:
+        rows: Values by row and then by column; pairs that never met stay empty.
+        unit: Unit of the values.
+        what: Word for a value.
+        row, column: Titles of the axes.
+        scale: Numbers are divided by it (100: cents in, dollars out).
+    """
+    met = _cell_means(rows, scale)
+    figure = new_figure(f"{plain(column)} ({_counts(met.values())})", plain(row), still=True)
     bar = {"title": {"text": f"{what}<br>({unit})", "font": {"size": 13}}, "thickness": 12, "outlinewidth": 0}
     _add_matrix(figure, rows, met, colorbar=bar)
     figure.update_layout(height=_ABOUT + _FIELD * max(len(rows), 1))
@@ -44,9 +51,15 @@ def tournament(
 def tournaments(
     matrices: Mapping[str, Rows], *, row: str = "player", column: str = "against", across: int = 2
 ) -> Figure:
-    """Several measures of one tournament, a matrix each under its title (with its unit), `across` beside each other: in
-    each field the mean of the row against the column and half its 95 % interval, n below all. Each has its own colours,
-    light at its lowest value, or at 0 where values have both signs."""
+    """Draw several measures of one tournament, a matrix each, with n below all.
+
+    Each has its own colours, light at its lowest value, or at 0 where values have both signs.
+
+    Args:
+        matrices: Values by title (with its unit), row and column.
+        row, column: Titles of the axes.
+        across: Matrices beside each other.
+    """
     from plotly.subplots import make_subplots
 
     across = min(across, max(len(matrices), 1))
@@ -61,11 +74,11 @@ def tournaments(
         vertical_spacing=_ABOUT / height,
         subplot_titles=[plain(title, 80) for title in matrices],
     )
-    dressed(figure, still=True)
+    apply_style(figure, still=True)
     figure.update_annotations(font={"size": 14, "color": TONE})
     everything: list[stats.Estimate] = []
     for at, rows in enumerate(matrices.values()):
-        met = _met(rows, 1)
+        met = _cell_means(rows, 1)
         everything += met.values()
         _add_matrix(figure, rows, met, place=(at // across + 1, at % across + 1), showscale=False)
     figure.update_xaxes(title={"text": plain(column)})
@@ -82,9 +95,9 @@ def _columns(rows: Rows) -> list[str]:
     return list(dict.fromkeys(name for cells in rows.values() for name in cells))
 
 
-def _met(rows: Rows, scale: float) -> Met:
+def _cell_means(rows: Rows, scale: float) -> Met:
     return {
-        (r, c): stats.mean([value / scale for value in cells[c]])
+        (r, c): stats.mean_interval([value / scale for value in cells[c]])
         for r, cells in rows.items()
         for c in _columns(rows)
         if cells.get(c)
@@ -92,7 +105,7 @@ def _met(rows: Rows, scale: float) -> Met:
 
 
 def _add_matrix(figure: Figure, rows: Rows, met: Met, place: tuple[int, int] | None = None, **look: object) -> None:
-    """The fields of one matrix, written into; `place` is its row and column among several."""
+    """Draw the fields of one matrix with their numbers; `place` is its row and column among several."""
     columns = _columns(rows)
     at: dict[str, int] = {} if place is None else {"row": place[0], "col": place[1]}
     low, high = min((e.value for e in met.values()), default=0), max((e.value for e in met.values()), default=0)
@@ -138,7 +151,7 @@ def _words(e: stats.Estimate | None, row: str, column: str) -> str:
 
 
 def _counts(estimates: Iterable[stats.Estimate]) -> str:
-    """How many matches stand behind each cell."""
+    """Say how many matches are behind each cell."""
     counts = sorted({e.n for e in estimates})
     if not counts:
         return "n = 0"

@@ -1,4 +1,4 @@
-"""What is drawn: the outcome, the kind of figure, and which factor is on which side of it."""
+"""Controls that choose a figure (outcome, kind, factors) and the matches that are in it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import ipywidgets as w
 
-from negolab_widgets.results.factor import SEATED, Factor
-from negolab_widgets.results.outcome import Outcome
+from negolab_widgets.html import element
+from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Outcome
+from negolab_widgets.tables.controls import column, framed, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95 % intervals", "heat map of means", "box plots", "violins"
 NONE = ""
-FIRST = ("efficiency", "agreed", "payoff_a")
+DEFAULT_OUTCOMES = ("efficiency", "agreed", "payoff_a")
 """Outcomes that are shown first, if they are there."""
 
 
-class Choice(NamedTuple):
+class FigureChoice(NamedTuple):
     """A figure to be drawn; a factor that is None is not shown, and all its values count together."""
 
     outcome: Outcome
@@ -31,61 +32,135 @@ class Choice(NamedTuple):
         return list({one.column: one for one in (self.x, self.colour, self.facet) if one is not None}.values())
 
 
-class Choices:
-    """The controls. `changed()` is called when something else is chosen."""
+class FigureControls:
+    """The controls of a figure; `changed()` is called when something else is chosen."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed, self._still = changed, True
-        self._own: set[w.Dropdown] = set()
+        self._changed, self._updating = changed, True
+        self._user_set: set[w.Dropdown] = set()
         self._outcomes: dict[str, Outcome] = {}
         self._factors: dict[str, Factor] = {}
         self.outcome = w.Dropdown(description="Outcome")
         self.view = w.Dropdown(description="Figure", options=[LINES, HEAT, BOXES, VIOLINS])
         self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
         for control in (self.outcome, self.view, self.x, self.colour, self.facet):
-            control.observe(self._heard, "value")
+            control.observe(self._on_change, "value")
         self.widget = w.Box([self.outcome, self.view, self.x, self.colour, self.facet])
         self.widget.add_class("nl-sides")
-        self._still = False
+        self._updating = False
 
     def offer(self, outcomes: Sequence[Outcome], factors: Sequence[Factor]) -> None:
-        """What there is to choose now. What was chosen stays, if it is there; else the first parameters are shown."""
+        """Set what can be chosen; choices of the user stay if they are still there, else the first parameters are
+        shown."""
         self._outcomes = {one.key: one for one in outcomes}
-        first = next((name for name in FIRST if name in self._outcomes), next(iter(self._outcomes), None))
-        self._still = True
-        self._put(self.outcome, [(f"{one.group}: {one.title}", one.key) for one in outcomes], first)
-        self._factors = {one.column: one for one in factors if self._seated() or one.column not in SEATED}
+        first = next((name for name in DEFAULT_OUTCOMES if name in self._outcomes), next(iter(self._outcomes), None))
+        self._updating = True
+        self._set_options(self.outcome, [(f"{one.group}: {one.title}", one.key) for one in outcomes], first)
+        self._factors = {one.column: one for one in factors if self._is_by_seat() or one.column not in SEAT_COLUMNS}
         names = [("none", NONE), *((one.title, one.column) for one in self._factors.values())]
-        usual = [*[column for column in self._factors if column not in SEATED][:2], NONE, NONE]
+        usual = [*[column for column in self._factors if column not in SEAT_COLUMNS][:2], NONE, NONE]
         for control, default in zip((self.x, self.colour, self.facet), (*usual[:2], NONE), strict=True):
-            self._put(control, names, NONE if control in self._own else default)
-        self._still = False
+            self._set_options(control, names, NONE if control in self._user_set else default)
+        self._updating = False
 
-    def chosen(self) -> Choice | None:
-        """None: there is nothing to choose from. A factor is on one side only, the first that names it."""
+    def chosen(self) -> FigureChoice | None:
+        """Return the chosen figure, None if there is nothing to choose; a factor counts on the first side that names
+        it."""
         outcome = self._outcomes.get(self.outcome.value)
         if outcome is None:
             return None
         x, colour, facet = (self._factors.get(control.value) for control in (self.x, self.colour, self.facet))
         colour = None if colour == x else colour
         facet = None if facet in (x, colour) else facet
-        return Choice(outcome, self.view.value, x, colour, facet)
+        return FigureChoice(outcome, self.view.value, x, colour, facet)
 
-    def _seated(self) -> bool:
-        """Whether rows are of seats, so that they differ by seat and player."""
+    def _is_by_seat(self) -> bool:
+        """Return True if rows are of seats, so that they differ by seat and player."""
         chosen = self._outcomes.get(self.outcome.value)
         return chosen is not None and chosen.either
 
-    def _put(self, control: w.Dropdown, options: list[tuple[str, str]], default: str | None) -> None:
+    def _set_options(self, control: w.Dropdown, options: list[tuple[str, str]], default: str | None) -> None:
         before = control.value
         if tuple(control.options) != tuple(options):
             control.options = options
         there = {value for _, value in options}
-        stays = control in self._own and before in there
+        stays = control in self._user_set and before in there
         control.value = before if stays else default if default in there else None
 
-    def _heard(self, change: Any) -> None:
-        if not self._still:
-            self._own.add(change["owner"])
+    def _on_change(self, change: Any) -> None:
+        if not self._updating:
+            self._user_set.add(change["owner"])
             self.colour.description = "Y axis" if self.view.value == HEAT else "Colour"
             self._changed()
+
+
+MAX_BOXES = 12
+"""Values of a factor that have a box each; more are a list."""
+
+
+class MatchFilters:
+    """Boxes for the values of each factor.
+
+    `excluded` are the values that are left out, by column; values that appear later are in. `changed()` is called
+    when they change.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._shown: tuple[Factor, ...] = ()
+        self.excluded: dict[str, set[str]] = {}
+        self._boxes = w.Box()
+        self._boxes.add_class("nl-form")
+        self._panel = framed(self._boxes)
+        set_visible(self._panel, False)
+        self._open = w.Button(description="Choose matches")
+        self._open.on_click(lambda _: set_visible(self._panel, self._panel.layout.display == "none"))
+        self.widget = column(self._open, self._panel)
+
+    def offer(self, factors: Sequence[Factor]) -> None:
+        """Set the factors."""
+        wanted = tuple(factor for factor in factors if factor.column not in SEAT_COLUMNS)
+        if wanted != self._shown:
+            self._shown = wanted
+            self._boxes.children = [self._controls_for(factor) for factor in wanted]
+            set_visible(self._open, bool(wanted))
+
+    def describe(self) -> str:
+        """Say what is left out; "" for nothing."""
+        titles = {factor.column: factor.title for factor in self._shown}
+        said = [
+            f"{titles[column]} {', '.join(sorted(values))}"
+            for column, values in self.excluded.items()
+            if values and column in titles
+        ]
+        return f"Without {'; '.join(said)}." if said else ""
+
+    def _controls_for(self, factor: Factor) -> w.Widget:
+        out = self.excluded.setdefault(factor.column, set())
+        if len(factor.texts) > MAX_BOXES:
+            return self._list(factor, out)
+        boxes = [self._box(factor, text, text not in out) for text in factor.texts]
+        line = row(*boxes)
+        line.add_class("nl-ticks")
+        return column(w.HTML(element("h2", factor.title)), line)
+
+    def _box(self, factor: Factor, text: str, ticked: bool) -> w.Checkbox:
+        box = w.Checkbox(description=text, value=ticked, indent=False)
+
+        def tick(change: Any) -> None:
+            (self.excluded[factor.column].discard if change["new"] else self.excluded[factor.column].add)(text)
+            self._changed()
+
+        box.observe(tick, "value")
+        return box
+
+    def _list(self, factor: Factor, out: set[str]) -> w.SelectMultiple:
+        kept = [text for text in factor.texts if text not in out]
+        many = w.SelectMultiple(description=factor.title, options=list(factor.texts), value=kept, rows=8)
+
+        def choose(change: Any) -> None:
+            self.excluded[factor.column] = set(factor.texts) - set(change["new"])
+            self._changed()
+
+        many.observe(choose, "value")
+        return many

@@ -1,17 +1,25 @@
-"""Files that the page's own browser writes, and pictures of figures that the page's own plotly draws: the kernel needs
-neither a browser nor a network. It also tells how wide the page is."""
+"""Files that the browser saves, and pictures that the page's own plotly draws: the kernel needs neither a browser nor a
+network."""
 
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import anywidget
+import pandas as pd
 import traitlets as t
+
+from negolab.analysis import tables
+from negolab_widgets.results.choices import FigureChoice
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
 
 _ESM = """
 const STEP = 40;
@@ -72,8 +80,11 @@ Format = Literal["svg", "png"]
 
 
 class Download(anywidget.AnyWidget):
-    """`told(sentence, is_fault)` hears how it went. `width` is the page's, in pixels; 0 before it is known. Whatever
-    a browser sends as width is taken between 200 and 4000."""
+    """Let the browser save files and figures, and learn the page's width.
+
+    `told(sentence, is_fault)` is called with the result. `width` is the page's in pixels, 0 before it is known; what
+    a browser sends is clipped to 200 to 4000.
+    """
 
     _esm = _ESM
     width = t.CInt(0).tag(sync=True)
@@ -88,7 +99,7 @@ class Download(anywidget.AnyWidget):
         return max(200, min(4000, int(proposal.value)))
 
     def file(self, name: str, data: bytes, kind: str) -> None:
-        """Let the browser save a file; `kind` is its media type."""
+        """Let the browser save a file of media type `kind`."""
         self.send({"name": name, "type": kind}, buffers=[data])
 
     def picture(self, figure: Figure, name: str, form: Format, width: int) -> None:
@@ -106,7 +117,7 @@ class Download(anywidget.AnyWidget):
 
 
 def for_print(figure: Figure) -> Figure:
-    """A copy, dark on white."""
+    """Copy a figure, dark on white."""
     import plotly.graph_objects as go
 
     copy = go.Figure(figure)
@@ -115,3 +126,21 @@ def for_print(figure: Figure) -> Figure:
     copy.update_xaxes(gridcolor=GRID, linecolor=INK)
     copy.update_yaxes(gridcolor=GRID, linecolor=INK)
     return copy
+
+
+MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+"""Media types by suffix."""
+
+
+def to_bytes(frame: pd.DataFrame, suffix: str) -> bytes:
+    """Write a frame as CSV or Parquet; in CSV, text that begins like a formula is defused."""
+    with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
+        file = Path(folder) / f"table.{suffix}"
+        tables.write_table(frame, file)
+        return file.read_bytes()
+
+
+def file_name(run: str, choice: FigureChoice, suffix: str) -> str:
+    """Name a file after what is in it."""
+    parts = [run, choice.outcome.key, *(factor.column for factor in choice.by)]
+    return "-".join(filter(None, (re.sub(r"[^\w.]+", "-", part).strip("-.") for part in parts)))[:100] + f".{suffix}"

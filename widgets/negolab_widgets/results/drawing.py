@@ -1,34 +1,38 @@
-"""What stands on the page for a choice: the figure, what it says in words, and the table of its numbers."""
+"""The figure of a choice with its caption and table, and the overview of a sweep."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.results import figures
-from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, Choice
-from negolab_widgets.results.factor import by_seat
-from negolab_widgets.results.panels import MOST_PANELS
-from negolab_widgets.results.reading import Reading
-from negolab_widgets.results.summary import NUMBERS, summary, values
-from negolab_widgets.results.summary import table as as_table
+from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
+from negolab_widgets.results.data import SweepFrame, SweepReader
+from negolab_widgets.results.panels import MAX_PANELS
+from negolab_widgets.results.variables import NUMBERS, Factor, by_seat, factors, outcomes, summary, values
+from negolab_widgets.results.variables import summary_table as as_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     from plotly.graph_objects import Figure
 
-NOTHING = pd.DataFrame()
-MOST_ROWS = 200
+
+EMPTY_FRAME = pd.DataFrame()
+MAX_ROWS = 200
 """Rows of the table that are shown; the file has all."""
-MOST = {"x": 60, "colour": 12, "facet": MOST_PANELS}
+MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
 """Values of a factor that are drawn on each side."""
 _HEADS = {"mean": "mean", "low": "from", "high": "to", "n": "n", "deals": "deals"}
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
 
-class Drawn(NamedTuple):
-    """A figure with its words and its table; without a figure, why there is none. `numbers` is the table as a frame."""
+class Drawing(NamedTuple):
+    """A figure with its caption and table; without a figure, why there is none. `numbers` is the table as a frame."""
 
     figure: Figure | None
     said: Markup
@@ -36,35 +40,45 @@ class Drawn(NamedTuple):
     numbers: pd.DataFrame | None = None
 
 
-def drawn(frame: pd.DataFrame, rows: pd.DataFrame, choice: Choice | None, width: int, without: str = "") -> Drawn:
-    """`frame` are all matches, `rows` those that are in, `without` says which are not."""
+def draw_choice(
+    frame: pd.DataFrame, rows: pd.DataFrame, choice: FigureChoice | None, width: int, without: str = ""
+) -> Drawing:
+    """Draw a choice.
+
+    Args:
+        frame: All matches.
+        rows: The matches that are in.
+        choice: The figure to draw.
+        width: Pixels.
+        without: Words for the matches that are left out.
+    """
     if choice is None:
-        return _none("These matches have no number and no yes or no that could be shown.")
+        return _without_figure("These matches have no number and no yes or no that could be shown.")
     if rows.empty:
-        return _none(f"No match is left: the choice of matches leaves out all {len(frame):,}.")
+        return _without_figure(f"No match is left: the choice of matches leaves out all {len(frame):,}.")
     outcome = choice.outcome
     if outcome.either:
         rows = by_seat(rows, outcome.column)
     data = values(rows, outcome, choice.by)
     if data.empty:
-        return _none(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
+        return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
     if outcome.yes_no and choice.view in (BOXES, VIOLINS):
-        return _none(f"Of yes and no ({outcome.words}) there is no distribution to see: choose {LINES}.")
-    data, cut = _cut(data, choice)
+        return _without_figure(f"Of yes and no ({outcome.words}) there is no distribution to see: choose {LINES}.")
+    data, cut = _limit_values(data, choice)
     found = summary(data, outcome, choice.by)
     figure = _figure(data, found, choice, width)
     numbers = as_table(found, choice.by)
-    return Drawn(figure, _said(choice, rows, data, cut, without), _table(numbers, choice), numbers)
+    return Drawing(figure, _caption(choice, rows, data, cut, without), _render_table(numbers, choice), numbers)
 
 
-def _none(why: str) -> Drawn:
-    return Drawn(None, element("p", why, role="status"))
+def _without_figure(why: str) -> Drawing:
+    return Drawing(None, element("p", why, role="status"))
 
 
-def _cut(data: pd.DataFrame, choice: Choice) -> tuple[pd.DataFrame, list[str]]:
-    """No more values of a factor than can be told apart; what is cut, in words."""
+def _limit_values(data: pd.DataFrame, choice: FigureChoice) -> tuple[pd.DataFrame, list[str]]:
+    """Drop values of a factor beyond those that can be told apart; return the data and what was dropped, in words."""
     said = []
-    most = {**MOST, "colour": MOST["x"] if choice.view == HEAT else MOST["colour"]}
+    most = {**MAX_VALUES, "colour": MAX_VALUES["x"] if choice.view == HEAT else MAX_VALUES["colour"]}
     for side, factor in (("x", choice.x), ("colour", choice.colour), ("facet", choice.facet)):
         if factor is None:
             continue
@@ -75,16 +89,16 @@ def _cut(data: pd.DataFrame, choice: Choice) -> tuple[pd.DataFrame, list[str]]:
     return data, said
 
 
-def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: Choice, width: int) -> Figure:
+def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: FigureChoice, width: int) -> Figure:
     sides = choice.outcome, choice.x, choice.colour, choice.facet, width
     if choice.view == HEAT:
-        return figures.heat(found, *sides)
+        return figures.heat_map(found, *sides)
     if choice.view == LINES:
-        return figures.lines(found, *sides)
-    return figures.spread(data, *sides, violin=choice.view == VIOLINS)
+        return figures.means(found, *sides)
+    return figures.distributions(data, *sides, violin=choice.view == VIOLINS)
 
 
-def _said(choice: Choice, rows: pd.DataFrame, data: pd.DataFrame, cut: list[str], left_out: str) -> Markup:
+def _caption(choice: FigureChoice, rows: pd.DataFrame, data: pd.DataFrame, cut: list[str], left_out: str) -> Markup:
     things = choice.outcome.things
     missing = len(rows) - len(data) if not cut else 0
     without = f" {missing:,} {things} have no value." if missing else ""
@@ -94,22 +108,24 @@ def _said(choice: Choice, rows: pd.DataFrame, data: pd.DataFrame, cut: list[str]
     return join(element("p", words) for words in (text, left_out, *cut) if words)
 
 
-def _table(numbers: pd.DataFrame, choice: Choice) -> Markup:
+def _render_table(numbers: pd.DataFrame, choice: FigureChoice) -> Markup:
     titles = [str(name) for name in numbers if name not in NUMBERS]
     quartiles = _QUARTILES if choice.view in (BOXES, VIOLINS) else {}
     heads = {**_HEADS, **quartiles}
-    shown = numbers.head(MOST_ROWS)
+    shown = numbers.head(MAX_ROWS)
     names = [*titles, *(name for name in heads)]
-    body = [[_text(name, row[at]) for at, name in enumerate(names)] for row in shown[names].itertuples(index=False)]
+    body = [
+        [_format_cell(name, row[at]) for at, name in enumerate(names)] for row in shown[names].itertuples(index=False)
+    ]
     if not titles:
         body = [["all matches", *cells] for cells in body]
     top = [*(titles or ["matches"]), *heads.values()]
-    more = f" The first {MOST_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MOST_ROWS else ""
+    more = f" The first {MAX_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MAX_ROWS else ""
     note = element("p", f"{choice.outcome.title}; from and to are the 95 % interval of the mean.{more}")
     return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
-def _text(name: str, value: object) -> str:
+def _format_cell(name: str, value: object) -> str:
     if name not in NUMBERS:
         return str(value)
     if value != value:
@@ -121,16 +137,16 @@ def _text(name: str, value: object) -> str:
 # What was read.
 
 
-def read(reading: Reading, cells: int, left: int) -> Markup:
-    """How much of the sweep stands in the figures."""
-    text = f"{reading.matches:,} matches of {reading.cells:,} of {cells:,} cells are read"
-    meter = bar(reading.cells, cells, text, name="Cells that are read") if cells else ""
+def render_reading(reading: SweepReader, cells: int, left: int) -> Markup:
+    """Render how much of the sweep is in the figures."""
+    text = f"{reading.matches:,} matches of {reading.cells_read:,} of {cells:,} cells are read"
+    meter = bar(reading.cells_read, cells, text, name="Cells that are read") if cells else ""
     notes = [f"{left:,} finished cells are being read." if left else ""]
     if not reading.matches and not left:
         waiting = "No cell is finished yet: what is finished comes in by itself."
-        notes.append(BLANK if reading.blank else waiting if not reading.faults else "")
-    elif reading.blank:
-        notes.append(f"{reading.blank:,} cells hold no records.")
+        notes.append(NO_RECORDS if reading.empty_cells else waiting if not reading.faults else "")
+    elif reading.empty_cells:
+        notes.append(f"{reading.empty_cells:,} cells hold no records.")
     first = next(iter(reading.faults.values()), "")[:300]
     faults = f"{len(reading.faults):,} cells could not be read. {first}"
     bad = element("div", faults, cls="nl-notice", role="alert") if first else ""
@@ -138,4 +154,51 @@ def read(reading: Reading, cells: int, left: int) -> Markup:
     return element("div", meter, element("p", said) if said else "", bad)
 
 
-BLANK = "The finished cells hold no records: a notebook keeps its records in its folder `out`."
+NO_RECORDS = "The finished cells hold no records: a notebook keeps its records in its folder `out`."
+
+
+OVERVIEW_OUTCOMES = ("agreed", "efficiency", "payoff_a", "payoff_b", "surplus_share_a", "turns_to_deal")
+"""Outcomes of the overview, where a sweep has them."""
+
+
+class OverviewFigure(NamedTuple):
+    """An outcome's figure, and the table of its means with intervals and n."""
+
+    title: str
+    figure: Figure
+    numbers: pd.DataFrame
+
+
+class Overview(NamedTuple):
+    """The figures; titles of the parameters over which they are `pooled`; cells that could not be read, and why."""
+
+    shown: list[OverviewFigure]
+    pooled: list[str]
+    faults: dict[str, str]
+
+
+def overview(run: Path | str, width: int = 980) -> Overview:
+    """Draw the first outcomes over the first three parameters that vary: on the x axis, in colour and in panels."""
+    reading = SweepReader(run)
+    for cell in reading.unread_cells():
+        reading.read_cell(cell)
+    played = reading.frame()
+    varied = _varied_parameters(played, Path(run))
+    return Overview(list(_figures(played, varied, width)), [one.title for one in varied[3:]], reading.faults)
+
+
+def _figures(played: SweepFrame, varied: list[Factor], width: int) -> Iterator[OverviewFigure]:
+    x, colour, facet = [*varied, None, None, None][:3]
+    there = outcomes(played.frame, played.parameters.values())
+    found = {one.column: one for one in there if not one.either}
+    for outcome in (found[name] for name in OVERVIEW_OUTCOMES if name in found):
+        made = draw_choice(played.frame, played.frame, FigureChoice(outcome, LINES, x, colour, facet), width)
+        if made.figure is not None and made.numbers is not None:
+            yield OverviewFigure(outcome.title, made.figure, made.numbers)
+
+
+def _varied_parameters(played: SweepFrame, run: Path) -> list[Factor]:
+    """Return the parameters that have several values, in the plan's order."""
+    plan = folder.read_folder_plan(run)
+    orders = {name: [point[name] for point in axis] for axis in plan.axes() for name in axis[0]}
+    return [one for one in factors(played, orders) if one.column in played.parameters.values()]

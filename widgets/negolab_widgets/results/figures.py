@@ -1,17 +1,28 @@
-"""The figures: means as marks with their intervals or as a heat map, and distributions. From summaries, as pure
-functions; `width` is what there is in pixels."""
+"""The figures of a sweep as pure functions of summaries: means with intervals, heat maps, distributions. `width` is in
+pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from negolab_widgets.charts.look import HUES, TONE, bars, plain
-from negolab_widgets.charts.many import thinned
-from negolab_widgets.results.axes import Along, named, names, reach
-from negolab_widgets.results.factor import Factor
-from negolab_widgets.results.outcome import Outcome
-from negolab_widgets.results.panels import LINE, Panels, Place, counted, keyed, legend, present, titled
+from negolab_widgets.charts.chart import HUES, TONE, error_bars, plain
+from negolab_widgets.charts.payoffs import thin
+from negolab_widgets.results.panels import (
+    LINE,
+    Panels,
+    Place,
+    XAxis,
+    category_axis,
+    legend,
+    legend_height,
+    padded_range,
+    present_codes,
+    sample_note,
+    tick_texts,
+    wrap_title,
+)
+from negolab_widgets.results.variables import Factor, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,12 +33,12 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 SCALE = ((0, "rgba(13, 138, 105, 0.04)"), (1, "rgba(13, 138, 105, 0.72)"))
 """See-through, so that numbers on it are read on a light and on a dark page."""
 BAR_TOP = 74
-"""Pixels of the bar that says what colours mean."""
+"""Pixels of the colour bar."""
 ALL = "all matches"
 
 
 class Series(NamedTuple):
-    """One colour of a figure: the number of it, how many there are, and its name."""
+    """One colour of a figure: its number, how many there are, and its name."""
 
     at: int
     many: int
@@ -41,41 +52,43 @@ class Series(NamedTuple):
 def _series(found: pd.DataFrame, outcome: Outcome, colour: Factor | None) -> list[tuple[Series, pd.DataFrame]]:
     if colour is None:
         return [(Series(0, 1, plain(outcome.words)), found)]
-    codes = present(found, colour)
+    codes = present_codes(found, colour)
     return [
         (Series(at, len(codes), plain(colour.texts[code])), found[found[colour.key] == code])
         for at, code in enumerate(codes)
     ]
 
 
-def _top(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
+def _legend_room(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
     if colour is None:
         return 12
-    return keyed(colour.title, (colour.texts[code] for code in present(found, colour)), width)
+    return legend_height(colour.title, (colour.texts[code] for code in present_codes(found, colour)), width)
 
 
 # Means with intervals.
 
 
-def lines(
+def means(
     found: pd.DataFrame, outcome: Outcome, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
-    """Means with their 95 % intervals; joined where the x axis is one of numbers."""
-    note = f"{counted(found, outcome.things)}; bars: 95 % interval of the mean."
-    shown = present(found, facet)
-    ticks = named(x, present(found, x)) if x is None or x.places is None else []
-    panels = Panels(facet, shown, note, width=width, height=300, top=_top(colour, found, width), ticks=ticks)
-    along = Along(x, present(found, x), panels.panel_width)
+    """Draw means with their 95 % intervals, joined where the x axis is one of numbers."""
+    note = f"{sample_note(found, outcome.things)}; bars: 95 % interval of the mean."
+    shown = present_codes(found, facet)
+    ticks = tick_texts(x, present_codes(found, x)) if x is None or x.places is None else []
+    panels = Panels(facet, shown, note, width=width, height=300, top=_legend_room(colour, found, width), ticks=ticks)
+    along = XAxis(x, present_codes(found, x), panels.panel_width)
     for series, own in _series(found, outcome, colour):
         for place, rows in panels.each(own):
-            _marks(panels.figure, rows, x, along, series, place)
+            _add_means(panels.figure, rows, x, along, series, place)
     legend(panels.figure, colour)
     ends = [number for name in ("mean", "low", "high") for number in found[name]]
-    panels.axes(x.title if x else ALL, outcome.mean, along.axis(), reach(ends))
+    panels.axes(x.title if x else ALL, outcome.mean, along.axis(), padded_range(ends))
     return panels.figure
 
 
-def _marks(figure: Figure, rows: pd.DataFrame, x: Factor | None, along: Along, series: Series, place: Place) -> None:
+def _add_means(
+    figure: Figure, rows: pd.DataFrame, x: Factor | None, along: XAxis, series: Series, place: Place
+) -> None:
     codes = [int(code) for code in rows[x.key]] if x else [0] * len(rows)
     heads = [f"{series.name}{f', {plain(x.title)} {plain(x.texts[code])}' if x else ''}" for code in codes]
     figure.add_scatter(
@@ -84,22 +97,22 @@ def _marks(figure: Figure, rows: pd.DataFrame, x: Factor | None, along: Along, s
         mode="lines+markers" if along.numbers else "markers",
         line={"color": series.hue, "width": 2, "dash": DASHES[series.at // len(HUES) % len(DASHES)]},
         marker={"color": series.hue, "symbol": SYMBOLS[series.at % len(SYMBOLS)], "size": 8},
-        error_y=bars(rows[["mean", "low", "high"]].to_numpy(), series.hue),
+        error_y=error_bars(rows[["mean", "low", "high"]].to_numpy(), series.hue),
         name=series.name,
         legendgroup=str(series.at),
         showlegend=place == {"row": 1, "col": 1},
-        hovertext=[f"{head}<br>{_told(row)}" for head, row in zip(heads, _rows(rows), strict=True)],
+        hovertext=[f"{head}<br>{_mean_text(row)}" for head, row in zip(heads, _row_dicts(rows), strict=True)],
         hoverinfo="text",
         **place,
     )
 
 
-def _rows(found: pd.DataFrame) -> list[dict[str, Any]]:
+def _row_dicts(found: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in found.to_dict("records")]
 
 
-def _told(row: dict[str, Any]) -> str:
-    """A mean in words."""
+def _mean_text(row: dict[str, Any]) -> str:
+    """Describe a mean in words."""
     interval = f", 95 % interval {row['low']:.5g} to {row['high']:.5g}" if row["low"] == row["low"] else ""
     deals = "" if row["n"] == row["deals"] else f" on {int(row['deals']):,} deals"
     return f"mean {row['mean']:.5g}{interval}, n = {int(row['n']):,}{deals}"
@@ -108,7 +121,7 @@ def _told(row: dict[str, Any]) -> str:
 # Heat maps.
 
 
-class Field(NamedTuple):
+class HeatAxes(NamedTuple):
     """The two factors of a heat map, and which of their values there are."""
 
     x: Factor | None
@@ -117,52 +130,52 @@ class Field(NamedTuple):
     down: list[int]
 
 
-def heat(
+def heat_map(
     found: pd.DataFrame, outcome: Outcome, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
-    """The mean in each field of two factors, and its n, as far as there is room."""
-    field = Field(x, y, present(found, x) or [0], present(found, y) or [0])
-    note = f"{counted(found, outcome.things)}; numbers: means."
+    """Draw the mean in each field of two factors, and its n where there is room."""
+    field = HeatAxes(x, y, present_codes(found, x) or [0], present_codes(found, y) or [0])
+    note = f"{sample_note(found, outcome.things)}; numbers: means."
     height = max(110, 46 * len(field.down))
-    title = titled(outcome.mean, width - 130)
+    title = wrap_title(outcome.mean, width - 130)
     top = BAR_TOP + LINE * title.count("<br>")
-    ticks = named(x, field.across)
-    panels = Panels(facet, present(found, facet), note, width=width, height=height, top=top, ticks=ticks)
+    ticks = tick_texts(x, field.across)
+    panels = Panels(facet, present_codes(found, facet), note, width=width, height=height, top=top, ticks=ticks)
     each = (panels.panel_width - 60) / len(field.across)
     for place, rows in panels.each(found):
-        means = {(_code(row, y), _code(row, x)): row for row in _rows(rows)}
-        _fields(panels.figure, means, field, place)
+        means = {(_factor_code(row, y), _factor_code(row, x)): row for row in _row_dicts(rows)}
+        _add_fields(panels.figure, means, field, place)
         for (v, u), row in means.items() if each >= 32 else ():
-            words = f"{short(row['mean'])}<br>n = {int(row['n']):,}" if each >= 50 else short(row["mean"])
+            words = f"{format_short(row['mean'])}<br>n = {int(row['n']):,}" if each >= 50 else format_short(row["mean"])
             where = {"x": field.across.index(u), "y": field.down.index(v)}
             panels.figure.add_annotation(
                 text=words, showarrow=False, font={"size": 12, "color": TONE}, **where, **place
             )
-    panels.figure.update_layout(coloraxis=_colours(found, title, width, panels.above))
+    panels.figure.update_layout(coloraxis=_colour_axis(found, title, width, panels.above))
     panels.axes(
         x.title if x else ALL,
         y.title if y else ALL,
-        {**names(x, field.across), "showgrid": False, "range": [-0.5, len(field.across) - 0.5]},
-        {**names(y, field.down), "showgrid": False, "range": [len(field.down) - 0.5, -0.5]},
+        {**category_axis(x, field.across), "showgrid": False, "range": [-0.5, len(field.across) - 0.5]},
+        {**category_axis(y, field.down), "showgrid": False, "range": [len(field.down) - 0.5, -0.5]},
     )
     return panels.figure
 
 
-def _code(row: dict[str, Any], factor: Factor | None) -> int:
+def _factor_code(row: dict[str, Any], factor: Factor | None) -> int:
     return 0 if factor is None else int(row[factor.key])
 
 
-def _fields(figure: Figure, means: dict[tuple[int, int], dict[str, Any]], field: Field, place: Place) -> None:
-    def said(v: int, u: int) -> str:
+def _add_fields(figure: Figure, means: dict[tuple[int, int], dict[str, Any]], field: HeatAxes, place: Place) -> None:
+    def hover_text(v: int, u: int) -> str:
         pairs = ((factor, code) for factor, code in ((field.x, u), (field.y, v)) if factor is not None)
         heads = [f"{plain(factor.title)} = {plain(factor.texts[code])}" for factor, code in pairs]
-        return "<br>".join([*heads, _told(means[v, u])])
+        return "<br>".join([*heads, _mean_text(means[v, u])])
 
     figure.add_heatmap(
         x=list(range(len(field.across))),
         y=list(range(len(field.down))),
         z=[[means[v, u]["mean"] if (v, u) in means else None for u in field.across] for v in field.down],
-        hovertext=[[said(v, u) if (v, u) in means else "" for u in field.across] for v in field.down],
+        hovertext=[[hover_text(v, u) if (v, u) in means else "" for u in field.across] for v in field.down],
         hoverinfo="text",
         hoverongaps=False,
         coloraxis="coloraxis",
@@ -172,12 +185,12 @@ def _fields(figure: Figure, means: dict[tuple[int, int], dict[str, Any]], field:
     )
 
 
-def _colours(found: pd.DataFrame, words: str, width: int, above: float) -> dict[str, Any]:
+def _colour_axis(found: pd.DataFrame, words: str, width: int, above: float) -> dict[str, Any]:
     low, high = float(found["mean"].min()), float(found["mean"].max())
     ends = {"cmin": low, "cmax": high} if low < high else {"cmin": low - 1, "cmax": low}
     title = {"text": words, "side": "top", "font": {"size": 13}}
     at = [low, (low + high) / 2, high] if low < high else [low]
-    ticks = {"tickvals": at, "ticktext": [short(value) for value in at]}
+    ticks = {"tickvals": at, "ticktext": [format_short(value) for value in at]}
     size = {"orientation": "h", "thickness": 12, "lenmode": "pixels", "len": min(320, width - 190), "outlinewidth": 0}
     where = {"x": 0, "xanchor": "left", "y": above, "yanchor": "bottom", "ypad": 0}
     return {
@@ -187,8 +200,8 @@ def _colours(found: pd.DataFrame, words: str, width: int, above: float) -> dict[
     }
 
 
-def short(value: float) -> str:
-    """A number with about three digits."""
+def format_short(value: float) -> str:
+    """Format a number with about three digits."""
     size = abs(value)
     return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
 
@@ -196,7 +209,7 @@ def short(value: float) -> str:
 # Distributions.
 
 
-def spread(
+def distributions(
     data: pd.DataFrame,
     outcome: Outcome,
     x: Factor | None,
@@ -206,26 +219,28 @@ def spread(
     *,
     violin: bool = False,
 ) -> Figure:
-    """Distributions: a box (median and quartiles, whiskers to 1.5 times their distance) or a violin per group, with its
-    matches as points; of many, evenly spaced ones by rank. `data` is what `summary.values` gives."""
+    """Draw a box (median and quartiles, whiskers to 1.5 times their distance) or a violin per group.
+
+    Matches are points; of many, evenly spaced ones by rank. `data` is what `variables.values` returns.
+    """
     shape = "" if violin else "; box: median and quartiles, whiskers to 1.5 times their distance"
     note = f"n = {len(data):,} {outcome.things} in all, each a point{shape}."
-    across = present(data, x) or [0]
-    top, ticks = _top(colour, data, width), named(x, across)
-    panels = Panels(facet, present(data, facet), note, width=width, height=320, top=top, ticks=ticks)
+    across = present_codes(data, x) or [0]
+    top, ticks = _legend_room(colour, data, width), tick_texts(x, across)
+    panels = Panels(facet, present_codes(data, facet), note, width=width, height=320, top=top, ticks=ticks)
     for series, own in _series(data, outcome, colour):
         for place, rows in panels.each(own):
             groups = [list(rows["value"] if x is None else rows["value"][rows[x.key] == code]) for code in across]
-            _sample(panels.figure, groups, series, place, violin)
+            _add_sample(panels.figure, groups, series, place, violin)
     legend(panels.figure, colour)
     panels.figure.update_layout(boxmode="group", violinmode="group", boxgap=0.3, violingap=0.2)
     ends = {"range": [-0.5, len(across) - 0.5]}
-    panels.axes(x.title if x else ALL, outcome.title, {**names(x, across), **ends}, reach(data["value"]))
+    panels.axes(x.title if x else ALL, outcome.title, {**category_axis(x, across), **ends}, padded_range(data["value"]))
     return panels.figure
 
 
-def _sample(figure: Figure, groups: Sequence[list[float]], series: Series, place: Place, violin: bool) -> None:
-    drawn = [thinned(sorted(group)) for group in groups]
+def _add_sample(figure: Figure, groups: Sequence[list[float]], series: Series, place: Place, violin: bool) -> None:
+    drawn = [thin(sorted(group)) for group in groups]
     look: dict[str, Any] = {
         "x": [at for at, group in enumerate(drawn) for _ in group],
         "y": [value for group in drawn for value in group],

@@ -7,52 +7,51 @@ from collections.abc import Hashable
 import ipywidgets as w
 from typing_extensions import override
 
-from negolab.people.parts import Question
-from negolab.people.questions import checked
-from negolab.people.scenes import Asked
+from negolab.studies.config import Question, check_answers
+from negolab.studies.page_state import Asked
 from negolab_widgets import html
-from negolab_widgets.study.choices import Choices
-from negolab_widgets.study.view import View, heading, panel
+from negolab_widgets.study.views import SceneView, heading, reading_panel
 from negolab_widgets.tables.controls import column, warning
+from negolab_widgets.tables.inputs import RadioGroup
 
-MOST_BUTTONS = 7
-"""Choices that are shown all at once; more are a list to open."""
+MAX_BUTTONS = 7
+"""Choices that are shown as buttons; more are a list to open."""
 
-NONE = "(please choose)"
+NO_CHOICE = "(please choose)"
 
 
-class Field:
-    """One question with its control, and the place where its fault is named."""
+class QuestionField:
+    """One question with its control and a place for its fault."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.control = _control(question)
+        self.control = _question_control(question)
         self._fault = w.HTML(warning(""))
-        self.control.observe(lambda _: self.tell(""), "value")
+        self.control.observe(lambda _: self.show_fault(""), "value")
         self.box = column(self.control, self._fault)
         self.box.add_class("nl-question")
 
     @property
-    def given(self) -> str:
-        """What was entered, as text."""
+    def answer(self) -> str:
+        """The entered text."""
         return str(self.control.value or "")
 
     def fault(self) -> str:
-        """What is wrong with what was entered; "" if nothing is."""
+        """Return what is wrong with the answer, "" for nothing."""
         try:
-            checked((self.question,), {self.question.name: self.given})
+            check_answers((self.question,), {self.question.name: self.answer})
         except ValueError as why:
             return str(why).removeprefix(f"{self.question.label}: ").capitalize()
         return ""
 
-    def tell(self, fault: str) -> None:
-        """Name a fault beside the field."""
+    def show_fault(self, fault: str) -> None:
+        """Show a fault beside the field."""
         if self._fault.value != (said := warning(fault)):
             self._fault.value = said
 
 
-class AskedView(View):
-    """All open questions; the button sends the answers once all of them will do."""
+class AskedView(SceneView):
+    """All open questions; the button sends the answers once all of them are valid."""
 
     @classmethod
     @override
@@ -60,37 +59,38 @@ class AskedView(View):
         return scene.questions
 
     @override
-    def leaving(self, scene: Asked) -> bool:
+    def may_leave(self, scene: Asked) -> bool:
         return all(question.when == "before" for question in scene.questions)
 
     @override
     def build(self) -> list[w.Widget]:
-        self._fields = [Field(question) for question in self.scene.questions]
+        self._fields = [QuestionField(question) for question in self.scene.questions]
         required = sum(question.required for question in self.scene.questions)
         some = "" if not required else "Please answer those that are required; the others may stay open."
         parts = [heading(self.scene, "Questions")]
         parts += [w.HTML(html.element("p", some))] if 0 < required < len(self._fields) else []
         send = self.button("Send answers", self._send, cls="nl-primary")
-        return [*parts, panel(*(field.box for field in self._fields)), send, self.notice]
+        return [*parts, reading_panel(*(field.box for field in self._fields)), send, self.notice]
 
     def _send(self) -> None:
         faults = [field.fault() for field in self._fields]
         for field, fault in zip(self._fields, faults, strict=True):
-            field.tell(fault)
+            field.show_fault(fault)
         wrong = sum(map(bool, faults))
         if wrong:
             self.refuse("One answer must be mended above." if wrong == 1 else f"{wrong} answers must be mended above.")
         else:
-            self.do("answer", given={field.question.name: field.given for field in self._fields})
+            self.refuse("")
+            self.do("answer", given={field.question.name: field.answer for field in self._fields})
 
 
-def _control(question: Question) -> w.Widget:
-    """The control for a kind of question."""
+def _question_control(question: Question) -> w.Widget:
+    """Make the control for a kind of question."""
     label = f"{question.label} ({'required' if question.required else 'optional'})"
-    if question.kind == "choice" and len(question.choices) <= MOST_BUTTONS:
-        return Choices(description=label, options=list(question.choices))
+    if question.kind == "choice" and len(question.choices) <= MAX_BUTTONS:
+        return RadioGroup(description=label, options=list(question.choices))
     if question.kind == "choice":
-        return w.Dropdown(description=label, options=[(NONE, ""), *((c, c) for c in question.choices)], value="")
+        return w.Dropdown(description=label, options=[(NO_CHOICE, ""), *((c, c) for c in question.choices)], value="")
     if question.kind == "number":
         return w.Text(description=label, placeholder="a number")
     return w.Textarea(description=label, rows=3)

@@ -21,13 +21,13 @@ from negolab.catalog import AnyGame
 from negolab.game import Observation, Seat
 from negolab_widgets.html import Markup
 from negolab_widgets.tables import plain
-from negolab_widgets.tables.controls import Controls
+from negolab_widgets.tables.controls import TableControls
 
 
 class Table(Protocol):
-    """A module of this package."""
+    """A game's table: a module of this package."""
 
-    Controls: type[Controls]
+    Controls: type[TableControls]
 
     def role(self, game: AnyGame, seat: Seat) -> str: ...
 
@@ -37,7 +37,7 @@ class Table(Protocol):
 
 
 def table(game: AnyGame) -> Table:
-    """The table of a game, found by the game's name; `plain` where it has none of its own."""
+    """Find the table of a game by the game's name; `plain` serves a game that has none of its own."""
     name = f"{__name__}.{catalog.game_id(game)}"
     found: Any = plain
     if ":" not in name and importlib.util.find_spec(name) is not None:

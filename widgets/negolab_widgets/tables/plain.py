@@ -11,12 +11,10 @@ from negolab.catalog import AnyGame
 from negolab.game import Observation, Seat
 from negolab_widgets import html
 from negolab_widgets.html import Markup
-from negolab_widgets.tables import controls
-from negolab_widgets.tables.controls import column, row, shown_if
-from negolab_widgets.tables.typed import Typed
+from negolab_widgets.tables.controls import ReplyBox, TableControls, column, row, set_visible
 
-MOST_BUTTONS = 24
-"""With more options than this, they become a list to choose from."""
+MAX_BUTTONS = 24
+"""With more options than this they become a list to choose from."""
 
 
 def role(game: AnyGame, seat: Seat) -> str:
@@ -28,21 +26,23 @@ def clock(game: AnyGame, seen: Observation[Any, Any]) -> str:
 
 
 def render(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
-    return html.join([own(game, seen), html.panel("What you were told", html.said(game.prompt(seen, None)))])
+    return html.join(
+        [render_private_facts(game, seen), html.panel("What you were told", html.preformatted(game.prompt(seen, None)))]
+    )
 
 
-def own(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
-    """The seat's private facts."""
+def render_private_facts(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
+    """Render the seat's private facts."""
     return html.panel("What you know", html.facts(game.facts(seen)))
 
 
-class Controls(controls.Controls):
+class Controls(TableControls):
     """A button per option, or a searchable list where there are many; the reply can always be typed."""
 
     @override
     def build(self) -> None:
         self._own = w.HTML()
-        self._typed = Typed(self)
+        self._typed = ReplyBox(self)
         self._options = row()
         self._options.add_class("nl-options")
         self._filter = w.Text(
@@ -53,25 +53,25 @@ class Controls(controls.Controls):
         self._texts: list[str] = []
         self.on_change(self._filter, self._narrow)
         choices = column(self._options, self._filter, self._list, self._choose, self.notice)
-        self.main.children = [self.desk.log, self._typed.widget, choices]
+        self.main.children = [self.context.log, self._typed.widget, choices]
         self.side.children = [self._own]
 
     @override
     def draw(self) -> None:
-        self._own.value = own(self.game, self.seen)
+        self._own.value = render_private_facts(self.game, self.seen)
         self._typed.draw(asked=self.asked)
         self._texts = [self.game.say(a) for a in self.game.options(self.seen)] if self.asked else []
-        few = len(self._texts) <= MOST_BUTTONS
+        few = len(self._texts) <= MAX_BUTTONS
         old, self._options.children = self._options.children, [self._button(t) for t in self._texts] if few else []
         for button in old:
             button.close()
         for control in (self._filter, self._list, self._choose):
-            shown_if(control, not few)
+            set_visible(control, not few)
         self._filter.value = ""
         self._narrow()
 
     @override
-    def taken(self) -> None:
+    def clear_input(self) -> None:
         self._typed.clear()
 
     def _button(self, text: str) -> w.Button:

@@ -1,7 +1,7 @@
-"""The table for balloon: a checklist against the LIMIT, what stands, and the words that go with it.
+"""The table for balloon: a checklist against the LIMIT, the proposals that stand, and the messages.
 
-worth.py says what a set of items comes to for one seat, checklist.py is where one is chosen, standing.py holds the open
-proposals, saying.py the message, heard.py what was said; view.py draws a seat's table without controls.
+checklist.py is where a set is chosen, editor.py composes the message, view.py draws a seat's table and the open
+proposals, controls.py puts them together.
 """
 
 from negolab_widgets.tables.balloon.controls import Controls

@@ -1,5 +1,7 @@
-"""A table of items to tick, sorted by any of its columns. One widget for all rows, so that 300 stay usable: the browser
-draws what it is given, order and totals are made in Python."""
+"""A table of items to tick, sorted by any of its columns: one widget for all rows, so that 300 stay usable.
+
+The browser draws what it is given; order and totals are made in Python.
+"""
 
 from __future__ import annotations
 
@@ -97,9 +99,12 @@ export default {
 
 
 class Checklist(anywidget.AnyWidget):
-    """Rows of text `cells`, a name first, with a last column for `marks`; `keys` are what columns sort by. `chosen`
+    """Rows to tick.
+
+    `cells` are the rows' texts, a name first; `keys` are what columns sort by; `marks` is a last column. `chosen`
     holds the numbers of ticked rows, `order` those that are shown, from top to bottom. A click on a heading sorts by
-    its column, another one the other way round."""
+    its column, another one reverses the order.
+    """
 
     _esm = _ESM
     caption = t.Unicode("").tag(sync=True)
@@ -129,7 +134,7 @@ class Checklist(anywidget.AnyWidget):
 
     @property
     def names(self) -> frozenset[str]:
-        """What is ticked."""
+        """The ticked names."""
         return frozenset(self._names[at] for at in self.chosen)
 
     def tick(self, names: Collection[str]) -> None:
@@ -155,7 +160,7 @@ class Checklist(anywidget.AnyWidget):
         self.order = sorted(self._found, key=self._key(), reverse=self.falling)
 
     def _key(self) -> Callable[[int], Any]:
-        """What the chosen column sorts by; the order of the items if there is none."""
+        """Return what the chosen column sorts by, the order of the items if there is none."""
         if 0 <= self.sort < len(self._keys):
             return self._keys[self.sort].__getitem__
         marks = list(self.marks)

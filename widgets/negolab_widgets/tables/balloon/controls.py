@@ -10,24 +10,28 @@ from negolab.games.balloon import Balloon
 from negolab.games.balloon.state import Names
 from negolab_widgets import html
 from negolab_widgets.html import element
-from negolab_widgets.tables import controls
 from negolab_widgets.tables.balloon import view
 from negolab_widgets.tables.balloon.checklist import Checklist
-from negolab_widgets.tables.balloon.heard import entries
-from negolab_widgets.tables.balloon.saying import Message
-from negolab_widgets.tables.balloon.standing import Proposals
-from negolab_widgets.tables.balloon.worth import bars, worth
-from negolab_widgets.tables.controls import column, framed, row, shown_if, slipped
-from negolab_widgets.tables.folding import Folding
-from negolab_widgets.tables.talk import talk
-from negolab_widgets.tables.typed import Typed
+from negolab_widgets.tables.balloon.editor import MessageEditor
+from negolab_widgets.tables.balloon.view import ProposalList, conversation_entries, render_value_bars, set_value
+from negolab_widgets.tables.controls import (
+    Collapsible,
+    ReplyBox,
+    TableControls,
+    column,
+    framed,
+    render_rejected,
+    row,
+    set_visible,
+)
+from negolab_widgets.tables.conversation import render_conversation
 
-MANY = 24
+SEARCH_THRESHOLD = 24
 """With more items than this there is a box to find some by name."""
 
 
-class Controls(controls.Controls):
-    """Left what is chosen and what it brings, right what stands and what is said."""
+class Controls(TableControls):
+    """Left the chosen set and its value, right the proposals that stand and the conversation."""
 
     game: Balloon
 
@@ -35,12 +39,12 @@ class Controls(controls.Controls):
     def build(self) -> None:
         self._ending, self._pictured, self._sums = w.HTML(), w.HTML(), w.HTML()
         self.checklist = self._new_checklist()
-        self.proposals = Proposals(self, agree=self._agree, start=self._start, changed=self._redraw)
-        self.message = Message(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
-        self._typed, self._patience = Typed(self, check=self._costs), w.HTML()
+        self.proposals = ProposalList(self, agree=self._agree, start=self._start, changed=self._redraw)
+        self.message = MessageEditor(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
+        self._typed, self._patience = ReplyBox(self, check=self._costs), w.HTML()
         self._talk = w.HTML()
-        typed = Folding(self, "a box to type the reply yourself", column(self._patience, self._typed.widget))
-        words = Folding(self, "all messages word for word", self.desk.log)
+        typed = Collapsible(self, "a box to type the reply yourself", column(self._patience, self._typed.widget))
+        words = Collapsible(self, "all messages word for word", self.context.log)
         clear = self.button("Untick all", lambda: self._start(frozenset()), cls="nl-link")
         title = row(w.HTML(element("h2", "Choose a set")), clear)
         title.add_class("nl-title-row")
@@ -60,7 +64,7 @@ class Controls(controls.Controls):
             [own[name] for name in terms.effort],
             [own[name] / effort for name, effort in terms.effort.items()],
         )
-        checklist = Checklist("Items to choose from", view.HEAD, view.cells(self.seen), keys)
+        checklist = Checklist("Items to choose from", view.HEAD, view.item_cells(self.seen), keys)
         self.on_change(checklist, self._redraw, "chosen")
         return checklist
 
@@ -70,7 +74,7 @@ class Controls(controls.Controls):
         for control in (self.find, self.only):
             self.on_change(control, self._find)
         finder = row(self.find, self.only)
-        shown_if(finder, len(self.seen.public.terms.effort) > MANY)
+        set_visible(finder, len(self.seen.public.terms.effort) > SEARCH_THRESHOLD)
         return finder
 
     def _find(self) -> None:
@@ -84,31 +88,37 @@ class Controls(controls.Controls):
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        lost = self.slip is not None and self.seen.public.ended_by == self.seat
-        what = html.panel("What ended the match", slipped(self.slip)) if self.slip is not None and lost else ""
-        self._ending.value = html.join([view.ending(self.seen), what])
-        self._pictured.value = view.item_table(self.seen) if over else ""
+        lost = self.rejection is not None and self.seen.public.ended_by == self.seat
+        what = (
+            html.panel("What ended the match", render_rejected(self.rejection))
+            if self.rejection is not None and lost
+            else ""
+        )
+        self._ending.value = html.join([view.render_ending(self.seen), what])
+        self._pictured.value = view.render_items_table(self.seen) if over else ""
         for part in (self._choosing, self._answering, self._typing):
-            shown_if(part, not over)
+            set_visible(part, not over)
         for part in (self._ending, self._pictured):
-            shown_if(part, over)
-        marks = view.marks(self.seen)
+            set_visible(part, over)
+        marks = view.item_marks(self.seen)
         self.checklist.mark([marks.get(name, "") for name in self.seen.public.terms.effort])
         self.checklist.disabled = over
         self._typed.draw(asked=self.asked)
-        self._patience.value = _patience(self.seen.private.patience)
-        self._talk.value = html.panel("What was said", talk(entries(self.game, self.seen), whole=over))
+        self._patience.value = _patience_text(self.seen.private.patience)
+        self._talk.value = html.panel(
+            "What was said", render_conversation(conversation_entries(self.game, self.seen), whole=over)
+        )
         self._redraw()
 
     def _redraw(self) -> None:
-        """What follows from the ticks."""
+        """Redraw what follows from the ticks."""
         chosen = self.checklist.names
-        self._sums.value = bars(worth(self.seen, chosen))
+        self._sums.value = render_value_bars(set_value(self.seen, chosen))
         self.proposals.draw(chosen, asked=self.asked)
         self.message.draw(asked=self.asked)
 
     @override
-    def taken(self) -> None:
+    def clear_input(self) -> None:
         self._typed.clear()
         self.message.clear()
         self.proposals.clear()
@@ -120,12 +130,12 @@ class Controls(controls.Controls):
             self.message.agree(names, self.proposals.notice)
 
     def _costs(self, text: str) -> str:
-        """Why the match would be lost by this message; "" if it would not or if it is forgiven."""
+        """Return why this message would lose the match, "" if it would not or if it is forgiven."""
         read = self.game.parse(text, self.seen)
         return read.reason if isinstance(read, Invalid) and len(read.codes) > self.seen.private.patience else ""
 
 
-def _patience(left: int) -> str:
+def _patience_text(left: int) -> str:
     may = {
         0: "The next message against the rules ends the match.",
         1: "One more message against the rules is forgiven.",

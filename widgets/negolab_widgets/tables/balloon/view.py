@@ -1,17 +1,146 @@
-"""A seat's table of balloon as a picture: what it knows, what stands, what was said, what was agreed."""
+"""A seat's table of balloon as HTML: what it knows, the proposals that stand, the conversation, the agreement."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import NamedTuple
 
+import ipywidgets as w
+import msgspec
+
 from negolab.game import Seat, other
-from negolab.games.balloon import Balloon
+from negolab.games.balloon import Balloon, Message, Say
+from negolab.games.balloon.moves import total
+from negolab.games.balloon.reading import parse_set
 from negolab.games.balloon.state import Names, Public, Seen
+from negolab.theory.frontier import best_set
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.balloon.heard import entries
-from negolab_widgets.tables.balloon.worth import bars, figures, items, named, worth
-from negolab_widgets.tables.talk import talk
+from negolab_widgets.tables.controls import TableControls, framed, row, set_visible
+from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry, render_conversation
+
+
+class SetValue(msgspec.Struct, frozen=True):
+    """A set's sums. `best` is the most that any set within the `limit` is worth to the seat."""
+
+    count: int
+    effort: int
+    limit: int
+    points: int
+    best: int
+
+    @property
+    def over(self) -> int:
+        """Effort beyond the LIMIT."""
+        return max(0, self.effort - self.limit)
+
+    @property
+    def share(self) -> str:
+        """The share of the seat's optimum, to which only sets within the LIMIT compare."""
+        if self.over:
+            return "over the LIMIT"
+        return f"{100 * self.points / self.best:.0f} % of your best" if self.best else "no set is worth anything to you"
+
+
+def set_value(seen: Seen, names: Collection[str]) -> SetValue:
+    """Sum a set of items for the seat."""
+    terms, own = seen.public.terms, seen.private.importance
+    return SetValue(len(names), total(terms.effort, names), terms.limit, total(own, names), best_value(seen))
+
+
+def best_value(seen: Seen) -> int:
+    """Return the seat's own optimum, a knapsack that is solved once."""
+    terms, own = seen.public.terms, seen.private.importance
+    return total(own, best_set(terms.effort, own, terms.limit))
+
+
+def render_value_bars(sums: SetValue) -> Markup:
+    """Render both sums as bars, each with its words."""
+    room = f"{sums.over:,} over" if sums.over else f"{sums.limit - sums.effort:,} left"
+    effort = f"{sums.effort:,} of {sums.limit:,}, {room}"
+    points = f"{sums.points:,}, {sums.share}"
+    return element(
+        "div",
+        element("span", "Effort", cls="nl-sum-name"),
+        html.bar(sums.effort, sums.limit, effort, name="Effort against the LIMIT"),
+        element("span", "For you", cls="nl-sum-name"),
+        html.bar(min(sums.points, sums.best), sums.best, points, name="Importance to you against your best set"),
+        cls="nl-sums",
+    )
+
+
+def render_value_line(sums: SetValue) -> Markup:
+    """Render the sums in one line, the own points first."""
+    over = f", {sums.over:,} too much" if sums.over else ""
+    return element(
+        "div",
+        element("span", element("b", f"{sums.points:,}"), " for you"),
+        element("span", sums.share, cls="nl-excess" if sums.over else ""),
+        element("span", f"effort {sums.effort:,}{over}"),
+        cls="nl-figures",
+    )
+
+
+def render_items(seen: Seen, names: Collection[str], most: int = 30) -> Markup:
+    """Render the items of a set in their order; of a long one the first, and how many more."""
+    listed = [name for name in seen.public.terms.effort if name in names]
+    shown = [element("bdi", name) for name in listed[:most]]
+    more = [f"and {len(listed) - most} more"] if len(listed) > most else []
+    if not listed:
+        return element("div", "No items", cls="nl-soft")
+    return element("div", Markup(", ").join([*shown, *map(html.escape, more)]), cls="nl-items")
+
+
+def count_items(count: int) -> str:
+    """Format a number of items."""
+    return "1 item" if count == 1 else f"{count} items"
+
+
+def conversation_entries(game: Balloon, seen: Seen) -> list[ConversationEntry]:
+    """List one entry per message, the latest ones in full."""
+    messages = seen.public.messages
+    early = max(0, len(messages) - MAX_ENTRIES)
+    # The early ones are only counted, so they need not be read.
+    return [ConversationEntry("", "")] * early + [_entry(game, seen, message) for message in messages[early:]]
+
+
+def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
+    who, kind = ("you", "own") if message.seat == seen.seat else (f"player {message.seat}", "other")
+    if not message.accepted:
+        return ConversationEntry(who, message.text, "against the rules: none of its moves counts", kind)
+    note = "; ".join(_describe_moves(seen, game.reader.heard(message.text)))
+    return ConversationEntry(who, extract_arguments(message.text, game.reader.tags.argument), note, kind)
+
+
+def _describe_moves(seen: Seen, say: Say) -> list[str]:
+    done = [f"proposed {_describe_set(seen, names)}" for names in say.propose]
+    done += [f"refused {_describe_set(seen, names)}" for names in say.refuse]
+    return done + [f"agreed to {_describe_set(seen, names)}" for names in say.agree]
+
+
+def _describe_set(seen: Seen, names: Names) -> str:
+    sums = set_value(seen, names)
+    return f"{count_items(sums.count)} ({sums.points:,} for you, {sums.share}; effort {sums.effort:,})"
+
+
+def extract_arguments(text: str, tag: str) -> str:
+    """Return the words of a message's arguments, without tags, braces and quotes around a single string."""
+    return "\n".join(filter(None, map(_unquote, _argument_pattern(tag).findall(text))))
+
+
+@lru_cache
+def _argument_pattern(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(tag)}:\s*+\{{([^{{}}]*+(?:\{{[^{{}}]*+\}}[^{{}}]*+)*+)\}}")
+
+
+def _unquote(body: str) -> str:
+    try:
+        found = parse_set(body.strip())
+    except ValueError:
+        return body.strip()
+    return next(iter(found.names)).strip() if found.kind == "strings" and len(found.names) == 1 else body.strip()
 
 
 def role(game: Balloon, seat: Seat) -> str:
@@ -29,25 +158,27 @@ def clock(game: Balloon, seen: Seen) -> str:
 
 
 def render(game: Balloon, seen: Seen) -> Markup:
-    parts = [ending(seen), item_table(seen), standing_table(seen)]
-    said = html.panel("What was said", talk(entries(game, seen), whole=seen.public.end is not None))
+    parts = [render_ending(seen), render_items_table(seen), render_standing(seen)]
+    said = html.panel(
+        "What was said", render_conversation(conversation_entries(game, seen), whole=seen.public.end is not None)
+    )
     return element("div", *filter(None, parts), said, cls="nl-stack")
 
 
-def ending(seen: Seen) -> Markup:
-    """What was agreed, or why nothing was; "" while the match runs."""
+def render_ending(seen: Seen) -> Markup:
+    """Render what was agreed, or why nothing was; empty while the match runs."""
     public = seen.public
     if public.end is None:
         return Markup("")
     if public.deal is None:
-        return html.panel("No set was agreed", element("p", _without(public, seen.seat)))
-    sums = worth(seen, public.deal)
+        return html.panel("No set was agreed", element("p", _no_deal_text(public, seen.seat)))
+    sums = set_value(seen, public.deal)
     pays = "" if not sums.over else element("p", "It is over the LIMIT, so it pays both sides nothing.")
-    title = f"The agreed set: {items(sums.count)}"
-    return html.panel(title, bars(sums), named(seen, public.deal), pays, cls="nl-deal")
+    title = f"The agreed set: {count_items(sums.count)}"
+    return html.panel(title, render_value_bars(sums), render_items(seen, public.deal), pays, cls="nl-deal")
 
 
-def _without(public: Public, seat: Seat) -> str:
+def _no_deal_text(public: Public, seat: Seat) -> str:
     match public.end:
         case "OUT_OF_TIME":
             return "The last message was sent before the two of you agreed."
@@ -57,19 +188,19 @@ def _without(public: Public, seat: Seat) -> str:
     return f"The match ended by {whose} that the rules do not allow."
 
 
-def marks(seen: Seen) -> dict[str, str]:
-    """Whose latest standing proposal holds an item: "yours", "theirs" or "both"; after a deal, what was kept."""
+def item_marks(seen: Seen) -> dict[str, str]:
+    """Say whose latest standing proposal holds an item ("yours", "theirs", "both"); after a deal, what was kept."""
     public = seen.public
     if public.deal is not None:
         return dict.fromkeys(public.deal, "kept")
-    own, away = (latest(public, seat) for seat in (seen.seat, other(seen.seat)))
+    own, away = (latest_proposal(public, seat) for seat in (seen.seat, other(seen.seat)))
     return {
         name: "both" if name in own and name in away else "yours" if name in own else "theirs" for name in own | away
     }
 
 
-def latest(public: Public, seat: Seat) -> Names:
-    """The seat's newest proposal that stands; nothing if none does."""
+def latest_proposal(public: Public, seat: Seat) -> Names:
+    """Return the seat's newest proposal that stands, the empty set if none does."""
     active = public.active[seat]
     return active[-1] if active else frozenset()
 
@@ -77,8 +208,8 @@ def latest(public: Public, seat: Seat) -> Names:
 HEAD = ("Item", "Effort", "For you", "Per effort", "Proposed")
 
 
-def cells(seen: Seen) -> list[tuple[str, str, str, str]]:
-    """Each item's name and numbers, as one would write them."""
+def item_cells(seen: Seen) -> list[tuple[str, str, str, str]]:
+    """Format each item's name and numbers."""
     own = seen.private.importance
     return [
         (name, f"{effort:,}", f"{own[name]:,}", f"{own[name] / effort:.2f}")
@@ -86,42 +217,149 @@ def cells(seen: Seen) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def item_table(seen: Seen) -> Markup:
-    """All items with both numbers."""
-    marked = marks(seen)
+def render_items_table(seen: Seen) -> Markup:
+    """Render all items with both numbers."""
+    marked = item_marks(seen)
     last = "Agreed" if seen.public.deal is not None else HEAD[-1]
-    rows = ((*row, marked.get(row[0], "")) for row in cells(seen))
+    rows = ((*row, marked.get(row[0], "")) for row in item_cells(seen))
     return html.panel(
         f"Items, LIMIT {seen.public.terms.limit:,}", html.table((*HEAD[:-1], last), rows, "Items", cls="nl-item-table")
     )
 
 
-def standing_table(seen: Seen) -> Markup:
-    """The proposals that stand, newest first."""
+def render_standing(seen: Seen) -> Markup:
+    """Render the proposals that stand, newest first."""
     public = seen.public
     if public.end is not None:
         return Markup("")
     drawn = [
-        element("li", element("b", each.title), figures(worth(seen, each.names)), named(seen, each.names))
-        for each in standing(seen)
+        element(
+            "li",
+            element("b", each.title),
+            render_value_line(set_value(seen, each.names)),
+            render_items(seen, each.names),
+        )
+        for each in standing_proposals(seen)
     ]
     empty = element("p", "No proposal stands.")
     return html.panel("Proposals that stand", element("ul", *drawn, cls="nl-standing") if drawn else empty)
 
 
-class Standing(NamedTuple):
-    """A proposal that stands: whose, what it is called, what is in it."""
+class StandingProposal(NamedTuple):
+    """A proposal that stands: its seat, what it is called, its items."""
 
     seat: Seat
     title: str
     names: Names
 
 
-def standing(seen: Seen) -> list[Standing]:
-    """Proposals that stand, the other's before the own, the newest first; a set that stands twice is listed once."""
+def standing_proposals(seen: Seen) -> list[StandingProposal]:
+    """List the proposals that stand, the other seat's first, the newest first; a set that stands twice once."""
     found = []
     for seat in (other(seen.seat), seen.seat):
         whose = "Your" if seat == seen.seat else f"Player {seat}'s"
         for at, names in enumerate(dict.fromkeys(reversed(seen.public.active[seat]))):
-            found.append(Standing(seat, f"{whose} {'earlier' if at else 'latest'}", names))
+            found.append(StandingProposal(seat, f"{whose} {'earlier' if at else 'latest'}", names))
     return found
+
+
+FIRST_SHOWN = 4
+"""Proposals of each side that are shown at once; a button shows the earlier ones."""
+
+
+class ProposalRow:
+    """One proposal, made once, so that a redraw takes the focus from none of its buttons."""
+
+    def __init__(
+        self, controls: TableControls, each: StandingProposal, agree: Callable[[], None], start: Callable[[], None]
+    ) -> None:
+        self.each = each
+        self.picture = w.HTML()
+        listed = ", ".join(sorted(each.names)[:12]) or "no items"
+        self.agree = controls.button("Agree to this", agree, hint=f"Agree to {listed}")
+        self.start = controls.button("Start from this", start, hint=f"Tick {listed}")
+        self.refuse = w.Checkbox(description="Refuse with my next message", indent=False)
+        theirs = each.seat != controls.seat
+        actions = [self.agree, self.start, self.refuse] if theirs else [self.start]
+        self.widget = w.VBox([self.picture, row(*actions)])
+        self.widget.add_class("nl-offer")
+
+    def draw(self, seen: Seen, each: StandingProposal, chosen: Names, *, asked: bool) -> None:
+        same = element("span", "your ticked set", cls="nl-same") if each.names == chosen else ""
+        head = element("div", element("b", each.title), same, cls="nl-offer-head")
+        self.picture.value = Markup("").join(
+            [head, render_value_line(set_value(seen, each.names)), render_items(seen, each.names)]
+        )
+        self.refuse.disabled = not asked
+        self.agree.disabled = not asked or self.refuse.value
+
+
+class ProposalList:
+    """The proposals that stand, a row each: to compare, agree to, refuse or start from.
+
+    Args:
+        controls: The table's controls.
+        agree: Called with a set to agree to.
+        start: Called with a set to start from.
+        changed: Called when a refusal is ticked or taken back.
+    """
+
+    def __init__(
+        self,
+        controls: TableControls,
+        *,
+        agree: Callable[[Names], None],
+        start: Callable[[Names], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self._controls, self._agree, self._start, self._changed = controls, agree, start, changed
+        self._rows_by_set: dict[tuple[str, Names], ProposalRow] = {}
+        self._most = FIRST_SHOWN
+        self._rows = w.VBox()
+        self._rows.add_class("nl-column")
+        self._empty = w.HTML(element("div", "No proposal stands yet.", cls="nl-soft"))
+        self._more = controls.button("Show earlier proposals", self._show_more, cls="nl-link")
+        self.notice = controls.new_notice()
+        title = w.HTML(element("h2", "Proposals that stand"))
+        self.widget = framed(title, self._empty, self._rows, self._more, self.notice)
+
+    @property
+    def refused(self) -> tuple[Names, ...]:
+        """Sets ticked to be refused with the next message, of those that still stand."""
+        return tuple(
+            each.names
+            for each in standing_proposals(self._controls.seen)
+            if (row := self._rows_by_set.get((each.seat, each.names))) is not None
+            and each.seat != self._controls.seat
+            and row.refuse.value
+        )
+
+    def draw(self, chosen: Names, *, asked: bool) -> None:
+        every = standing_proposals(self._controls.seen)
+        sides = [[each for each in every if (each.seat == self._controls.seat) is own] for own in (False, True)]
+        rows = []
+        for each in [each for side in sides for each in side[: self._most]]:
+            made = self._row(each)
+            made.draw(self._controls.seen, each, chosen, asked=asked)
+            rows.append(made.widget)
+        if tuple(rows) != self._rows.children:
+            self._rows.children = rows
+        set_visible(self._empty, not rows)
+        set_visible(self._more, max(map(len, sides)) > self._most)
+
+    def clear(self) -> None:
+        """Untick all refusals."""
+        for made in self._rows_by_set.values():
+            made.refuse.value = False
+
+    def _row(self, each: StandingProposal) -> ProposalRow:
+        key = (each.seat, each.names)
+        if key not in self._rows_by_set:
+            made = ProposalRow(self._controls, each, lambda: self._agree(each.names), lambda: self._start(each.names))
+            self._controls.on_change(made.refuse, self._changed)
+            self._rows_by_set[key] = made
+        return self._rows_by_set[key]
+
+    def _show_more(self) -> None:
+        self._most *= 4
+        self._controls.draw()

@@ -1,6 +1,6 @@
 """The table for bargaining: the offer that stands, a price to answer it with, and the course of all offers.
 
-worth.py says what a price pays, naming.py is where one is named, view.py draws a seat's table without controls.
+controls.py holds the price editor and the controls, view.py draws a seat's table without controls.
 """
 
 from negolab_widgets.tables.bargaining.controls import Controls

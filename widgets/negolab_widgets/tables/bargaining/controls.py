@@ -2,27 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import ipywidgets as w
 from typing_extensions import override
 
 from negolab.game import SEATS, Invalid
-from negolab.games.bargaining.money import money
-from negolab.games.bargaining.reading import LONGEST_MESSAGE, tidy
+from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message
 from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.state import Accept, Action, Offer, Reject
+from negolab.games.bargaining.state import Accept, Action, Offer, Reject, Seen, reservation_value
+from negolab.money import cents_to_dollars, format_cents
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
-from negolab_widgets.tables import controls
 from negolab_widgets.tables.bargaining import view
-from negolab_widgets.tables.bargaining.naming import Price
-from negolab_widgets.tables.bargaining.worth import name, number_of
-from negolab_widgets.tables.controls import framed, row, shown_if
-from negolab_widgets.tables.typed import Typed
+from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
+from negolab_widgets.tables.controls import ReplyBox, TableControls, framed, row, set_visible
+
+_STEPS = (
+    ("\N{MINUS SIGN}$1", -100, "one dollar less"),
+    ("\N{MINUS SIGN}1\N{CENT SIGN}", -1, "one cent less"),
+    ("+1\N{CENT SIGN}", 1, "one cent more"),
+    ("+$1", 100, "one dollar more"),
+)
 
 
-class Controls(controls.Controls):
-    """Left the offer that stands, the price to answer it with and the course of the offers; right what one knows, the
-    manager's texts and the box to type in."""
+class PriceEditor:
+    """A price to type or to step to, parsed by the game, with what a deal at it would pay.
+
+    It starts empty, because a price that stood there would suggest one. Each key stroke is sent, so that no press on
+    a button comes before it; `changed` is called then.
+    """
+
+    def __init__(self, controls: TableControls, game: Bargaining, changed: Callable[[], None]) -> None:
+        self._controls, self._game = controls, game
+        self.field = w.Text(description="Price in dollars", continuous_update=True)
+        self.field.placeholder = f"{cents_to_dollars(game.price_lo)} to {cents_to_dollars(game.price_hi)}"
+        self.steps = [
+            controls.button(text, partial(self._step, by), cls="nl-step", hint=hint) for text, by, hint in _STEPS
+        ]
+        controls.on_change(self.field, changed)
+        self.widget = w.Box([*self.steps[:2], self.field, *self.steps[2:]])
+        self.widget.add_class("nl-price")
+        self.sum = w.HTML()
+
+    @property
+    def cents(self) -> int | None:
+        """The price in the field; None if it holds none."""
+        found = self._game.parse(self.field.value, self._seen)
+        return found.cents if isinstance(found, Offer) else None
+
+    @property
+    def fault(self) -> str:
+        """The field's fault; "" if it holds a price."""
+        if self.cents is not None:
+            return ""
+        lo, hi = format_cents(self._game.price_lo), format_cents(self._game.price_hi)
+        return f"Enter one price from {lo} to {hi}."
+
+    def draw(self, *, asked: bool) -> None:
+        for control in (self.field, *self.steps):
+            control.disabled = not asked
+        self.draw_sum()
+
+    def draw_sum(self) -> None:
+        """Show what a deal at the price in the field would pay."""
+        cents = self.cents
+        if cents is not None:
+            pays: object = render_deal_value(self._seen, cents, len(self._seen.public.offers) + 1)
+        elif self.field.value.strip():
+            pays = element("div", self.fault, cls="nl-due")
+        else:
+            pays = element("div", "Enter a price to see what a deal at it pays you.", cls="nl-soft")
+        self.sum.value = element("div", pays, cls="nl-priced")
+
+    def clear(self) -> None:
+        self.field.value = ""
+
+    @property
+    def _seen(self) -> Seen:
+        return self._controls.seen
+
+    def _step(self, by: int) -> None:
+        """Step from the field's price, else the own last offer, the standing offer or the own reservation value."""
+        cents = self.cents
+        if cents is None:
+            seen = self._seen
+            own = [price for _, seat, price in seen.public.offers if seat == seen.seat]
+            standing = seen.public.standing
+            cents = own[-1] if own else reservation_value(seen) if standing is None else standing
+        self.field.value = cents_to_dollars(min(self._game.price_hi, max(self._game.price_lo, cents + by)))
+
+
+class Controls(TableControls):
+    """Left the standing offer, the price to answer it with and the course of the offers; right what the seat knows, the
+    messages and the box to type in."""
 
     game: Bargaining
 
@@ -34,12 +108,12 @@ class Controls(controls.Controls):
         self._chart = charts.Chart(height=260)
         self._drawn: object = None
         self._course = framed(w.HTML(element("h2", "All offers")), self._chart, self._table)
-        self._typed = Typed(self, text="Or type your answer", send="Send answer", primary=False)
+        self._typed = ReplyBox(self, text="Or type your answer", send="Send answer", primary=False)
         self._due = w.HTML()
         self._typing = framed(self._due, self._typed.widget)
         self._read, self._filled = 0, frozenset[int]()
         self.main.children = [self._ending, self._answering, self._offering, self._course]
-        self.side.children = [self._knows, self._messages, self.desk.log, self._typing]
+        self.side.children = [self._knows, self._messages, self.context.log, self._typing]
         for part in (self.main, self.side):
             part.add_class("nl-even")
 
@@ -51,12 +125,12 @@ class Controls(controls.Controls):
         self._answering = framed(self._standing, self._answers, self.answer_notice)
 
     def _build_offer(self) -> None:
-        self.price = Price(self, self.game, self._priced)
+        self.price = PriceEditor(self, self.game, self._priced)
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message (optional)", rows=2, continuous_update=False)
-        self.words.placeholder = f"Goes along with your offer, at most {LONGEST_MESSAGE} characters."
+        self.words.placeholder = f"Goes along with your offer, at most {MAX_MESSAGE} characters."
         self.on_change(self.words)
-        shown_if(self.words, view.may_write(self.seen))
+        set_visible(self.words, view.may_write(self.seen))
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
         self._offering = framed(
@@ -67,78 +141,83 @@ class Controls(controls.Controls):
     def draw(self) -> None:
         public = self.seen.public
         self._see_filled()
-        self._ending.value = view.ending(self.seen, unread=self.slip is not None)
-        self._knows.value = view.knows(self.game, self.seen)
-        self._messages.value = view.messages(self.game, self.seen)
-        shown_if(self._messages, bool(self._messages.value))
-        shown_if(self._ending, public.over)
-        shown_if(self._typing, not public.over)
+        self._ending.value = view.render_ending(self.seen, unread=self.rejection is not None)
+        self._knows.value = view.render_knowledge(self.game, self.seen)
+        self._messages.value = view.render_messages(self.game, self.seen)
+        set_visible(self._messages, bool(self._messages.value))
+        set_visible(self._ending, public.over)
+        set_visible(self._typing, not public.over)
         self._draw_answer()
         self._draw_offer()
-        self._table.value = view.offer_table(self.seen, self._filled)
+        self._table.value = view.render_offers(self.seen, self._filled)
         self._draw_chart()
         self._typed.draw(asked=self.asked)
         self._due.value = element("div", self._last_try(), cls="nl-due")
-        shown_if(self._due, bool(self._last_try()))
+        set_visible(self._due, bool(self._last_try()))
 
     def _see_filled(self) -> None:
-        """An own offer that came after an answer which could not be read was made in its place."""
+        """Note own offers that the game made in place of an answer which could not be read."""
         offers = self.seen.public.offers
         new, self._read = offers[self._read :], len(offers)
         for number, seat, cents in new:
-            if self.slip is not None and seat == self.seat:
+            if self.rejection is not None and seat == self.seat:
                 self._filled |= {number}
-                self.refuse(view.filled(cents))
+                self.refuse(view.filled_offer_text(cents))
 
     def _last_try(self) -> str:
-        """What another answer that cannot be read would do; "" while one may still be mended."""
+        """Say what another unreadable answer would do; "" while one may still be corrected."""
         if not self.asked or self.left != 0:
             return ""
-        answer = "One more unreadable answer" if self.slip is not None else "One unreadable answer"
-        return f"{answer}, and {view.instead(self.seen)}."
+        answer = "One more unreadable answer" if self.rejection is not None else "One unreadable answer"
+        return f"{answer}, and {view.fallback_text(self.seen)}."
 
     def _draw_answer(self) -> None:
         public = self.seen.public
         self._standing.value = html.join(
-            [element("h2", view.standing_title(self.seen)), "" if public.over else view.standing_body(self.seen)]
+            [
+                element("h2", view.standing_offer_title(self.seen)),
+                "" if public.over else view.render_standing_offer(self.seen),
+            ]
         )
-        shown_if(self._answering, not public.over)
-        shown_if(self._answers, bool(public.offers))
-        self.accept.description = "Accept" if public.standing is None else f"Accept {money(public.standing)}"
+        set_visible(self._answering, not public.over)
+        set_visible(self._answers, bool(public.offers))
+        self.accept.description = "Accept" if public.standing is None else f"Accept {format_cents(public.standing)}"
         self.reject.description = "Reject, no deal" if public.last_response else "Walk away, no deal"
-        shown_if(self.reject, public.last_response or public.terms.walk_away)
+        set_visible(self.reject, public.last_response or public.terms.walk_away)
         self.accept.disabled = self.reject.disabled = not (self.asked and public.offers)
 
     def _draw_offer(self) -> None:
         public = self.seen.public
         title = "Your counteroffer" if public.offers else "Your offer"
         self._title.value = element("h2", title)
-        words = "This is your last chance to make an offer." if view.last_chance(self.seen) and self.asked else ""
+        words = "This is your last chance to make an offer." if view.is_last_offer(self.seen) and self.asked else ""
         self._last.value = element("div", words, cls="nl-due")
-        shown_if(self._last, bool(words))
-        shown_if(self._offering, not (public.over or public.last_response))
+        set_visible(self._last, bool(words))
+        set_visible(self._offering, not (public.over or public.last_response))
         self.price.draw(asked=self.asked)
         self.words.disabled = self.offer.disabled = not self.asked
         self._name_offer()
 
     def _draw_chart(self) -> None:
-        """Drawn again only if there is another offer or the end: a figure costs more than all else."""
+        """Redraw only after another offer or the end: a figure costs more than all else."""
         public = self.seen.public
         if self._drawn == (public.offers, public.status):
             return
         self._drawn = (public.offers, public.status)
-        known = ((view.own_word(self.seen, seat), number_of(self.seen, seat)) for seat in SEATS)
+        known = (
+            (view.reservation_value_name(self.seen, seat), known_reservation_value(self.seen, seat)) for seat in SEATS
+        )
         figure = charts.offers(
             public.offers,
             lines={word: number for word, number in known if number is not None},
             rounds=public.terms.rounds,
             deal=public.price is not None,
-            names={seat: f"{name(seat)}{' (you)' if seat == self.seat else ''}" for seat in SEATS},
+            names={seat: f"{role_name(seat)}{' (you)' if seat == self.seat else ''}" for seat in SEATS},
         )
         self._chart.show(figure)
 
     @override
-    def taken(self) -> None:
+    def clear_input(self) -> None:
         self._typed.clear()
         self.price.clear()
         self.words.value = ""
@@ -151,10 +230,10 @@ class Controls(controls.Controls):
 
     def _name_offer(self) -> None:
         cents = self.price.cents
-        self.offer.description = "Offer a price" if cents is None else f"Offer {money(cents)}"
+        self.offer.description = "Offer a price" if cents is None else f"Offer {format_cents(cents)}"
 
     def _make(self) -> None:
-        words = tidy(self.words.value) if view.may_write(self.seen) else ""
+        words = clean_message(self.words.value) if view.may_write(self.seen) else ""
         cents, count = self.price.cents, len(" ".join(self.words.value.split()))
         if not self.asked:
             self.say("offer", self.notice)
@@ -162,13 +241,13 @@ class Controls(controls.Controls):
             self.refuse("No round is left for another offer.", self.notice)
         elif cents is None:
             self.refuse(self.price.fault, self.notice)
-        elif words and count > LONGEST_MESSAGE:
-            self.refuse(f"Your message has {count} characters; {LONGEST_MESSAGE} are the most.", self.notice)
+        elif words and count > MAX_MESSAGE:
+            self.refuse(f"Your message has {count} characters; {MAX_MESSAGE} are the most.", self.notice)
         else:
             self._play(Offer(cents, words), self.notice)
 
     def _play(self, action: Action, beside: w.HTML) -> None:
-        """Send what is read back as it is meant; what is not is said beside its button."""
+        """Send an action that is parsed back as it is meant; otherwise show why not beside its button."""
         text = self.game.say(action)
         read = self.game.parse(text, self.seen)
         if not self.asked or read == action:

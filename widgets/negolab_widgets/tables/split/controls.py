@@ -2,27 +2,157 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import ipywidgets as w
 from typing_extensions import override
 
-from negolab.game import Invalid
-from negolab.games.split.position import Proposal
+from negolab.game import Invalid, other
 from negolab.games.split.rules import Split
+from negolab.games.split.state import Message, Proposal, Seen, Units
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
-from negolab_widgets.tables import controls
-from negolab_widgets.tables.controls import framed, row, shown_if
-from negolab_widgets.tables.folding import Folding
+from negolab_widgets.tables.controls import Collapsible, ReplyBox, TableControls, column, framed, row, set_visible
+from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.inputs import MAX_NUMBER, Slider, Stepper
 from negolab_widgets.tables.split import view
-from negolab_widgets.tables.split.asking import Share
-from negolab_widgets.tables.split.speaking import Speech
-from negolab_widgets.tables.split.view import Filed
-from negolab_widgets.tables.split.worth import kept
-from negolab_widgets.tables.talk import talk
-from negolab_widgets.tables.typed import Typed
+from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
 
 
-class Controls(controls.Controls):
+class KeepEditor:
+    """A slider and a number for every item type, and the value of keeping that much.
+
+    All start at 0, because any other share that stood there would suggest itself. `chosen` says that one was moved:
+    a press too many must not ask for nothing. `changed` is called when one is moved.
+    """
+
+    def __init__(self, controls: TableControls, game: Split, changed: Callable[[], None]) -> None:
+        self._controls, self._game, self._changed = controls, game, changed
+        self.sliders = [Slider() for _ in game.items]
+        self.numbers = [
+            Stepper(controls, f"Keep {item}", f"of {item} to keep", partial(self._typed, at))
+            for at, item in enumerate(game.items)
+        ]
+        self.chosen = False
+        lines = []
+        for at, (slider, number) in enumerate(zip(self.sliders, self.numbers, strict=True)):
+            controls.on_change(slider, partial(self._slid, at))
+            line = w.Box([slider, number.widget])
+            line.add_class("nl-share")
+            lines.append(line)
+        self.widget = w.VBox(lines)
+        self.widget.add_class("nl-goods")
+        self.sum = w.HTML()
+
+    @property
+    def keep(self) -> Units:
+        return tuple(number.value for number in self.numbers)
+
+    def clear(self) -> None:
+        """Choose nothing."""
+        for number in self.numbers:
+            number.put(0)
+        self.chosen = False
+
+    def draw(self, *, enabled: bool) -> None:
+        stock = self._seen.public.stock
+        for at, (slider, number) in enumerate(zip(self.sliders, self.numbers, strict=True)):
+            slider.description = self._label(at)
+            slider.max = max(0, min(stock[at], MAX_NUMBER))
+            slider.disabled = not enabled
+            number.draw(most=stock[at], asked=enabled)
+        self.draw_sum()
+
+    def draw_sum(self) -> None:
+        """Show what this share would pay."""
+        stock = self._seen.public.stock
+        # What a page sends may be out of range; it is refused when it is sent.
+        keep = tuple(min(units, most) for units, most in zip(self.keep, stock, strict=True))
+        self.sum.value = render_keep_value(self._game, self._seen, keep)
+
+    @property
+    def _seen(self) -> Seen:
+        return self._controls.seen
+
+    def _label(self, at: int) -> str:
+        """Describe an item type, such as `hats: 10 to divide, worth 3 each to you`."""
+        seen = self._seen
+        item, units = self._game.items[at], seen.public.stock[at]
+        own, theirs = values_of(seen, seen.seat), values_of(seen, other(seen.seat))
+        if own is None:
+            return f"{item}: {units} to divide"
+        if theirs is None:
+            return f"{item}: {units} to divide, worth {own[at]} each to you"
+        return f"{item}: {units}, worth {own[at]} each to you, {theirs[at]} to {other(seen.seat)}"
+
+    def _slid(self, at: int) -> None:
+        self.numbers[at].put(self.sliders[at].value)
+
+    def _typed(self, at: int) -> None:
+        slider, value = self.sliders[at], self.numbers[at].value
+        slider.value = value
+        slider.text = f"keep {value} of {self._seen.public.stock[at]} {self._game.items[at]}"
+        self.chosen = True
+        self._changed()
+
+
+class MessageEditor:
+    """The message of a round; what would not arrive as written is refused here, because it costs a message."""
+
+    def __init__(self, controls: TableControls, game: Split) -> None:
+        self._controls, self._game = controls, game
+        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
+        self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
+        controls.on_change(self.words)
+        self.words.placeholder = f"At most {game.max_chars} characters."
+        self.notice = controls.new_notice()
+        self.send = controls.button("Send message", self._send, cls="nl-primary")
+        self.skip = controls.button("Say nothing", lambda: self._say(""))
+        self.widget = column(self.words, self.notice, row(self.send, self.skip))
+
+    def draw(self, *, asked: bool) -> None:
+        due = asked and self._seen.public.phase == "talk"
+        for control in (self.words, self.send, self.skip):
+            control.disabled = not due
+
+    def clear(self) -> None:
+        self.words.value = ""
+
+    @property
+    def _seen(self) -> Seen:
+        return self._controls.seen
+
+    def _send(self) -> None:
+        words = self.words.value.strip()
+        if words or not self._controls.asked:
+            self._say(words)
+        else:
+            self._refuse("There is nothing to send yet: write a message, or say nothing.")
+
+    def _say(self, words: str) -> None:
+        text = self._game.say(Message(words))
+        if self._controls.asked and (fault := self._fault(words, text)):
+            self._refuse(fault)
+        else:
+            self._controls.say(text, self.notice)
+
+    def _fault(self, words: str, text: str) -> str:
+        """Return why these words would not arrive as they are, "" if they would."""
+        if self._seen.public.phase != "talk":
+            return "The talk of this round is over: say what you keep."
+        read = self._game.parse(text, self._seen)
+        if isinstance(read, Invalid) and "too_long" in read.codes:
+            return read.reason
+        if read != Message(words):
+            return "Your message holds a tag such as <message> or <think>, which would be cut out: leave it away."
+        return ""
+
+    def _refuse(self, reason: str) -> None:
+        self._controls.refuse(reason, self.notice)
+
+
+class Controls(TableControls):
     """The talk of the round beside the share to ask for; below, how the rounds went."""
 
     game: Split
@@ -31,14 +161,14 @@ class Controls(controls.Controls):
     def build(self) -> None:
         self._round = self.seen.public.round
         self._meant: object = None
-        self._filed: Filed | None = None
+        self._filed: PendingProposal | None = None
         self._ending, self._standing = w.HTML(), w.HTML()
         self._build_talk()
         self._build_ask()
         self._build_past()
-        self._typed = Typed(self, text="Your reply with its tags", send="Send reply")
-        self._typing = Folding(self, "a box to type the reply yourself", self._typed.widget).widget
-        words = Folding(self, "all messages word for word", self.desk.log).widget
+        self._typed = ReplyBox(self, text="Your reply with its tags", send="Send reply")
+        self._typing = Collapsible(self, "a box to type the reply yourself", self._typed.widget).widget
+        words = Collapsible(self, "all messages word for word", self.context.log).widget
         asking = (self._waiting, self._asking)
         if self.game.quota:
             self.main.children = [self._ending, self._standing, self._talking, self._typing]
@@ -51,16 +181,16 @@ class Controls(controls.Controls):
 
     def _build_talk(self) -> None:
         self._chat = w.HTML()
-        self.speech = Speech(self, self.game)
+        self.speech = MessageEditor(self, self.game)
         self._talking = framed(self._chat, self.speech.widget)
         self._talking.add_class("nl-chat")
 
     def _build_ask(self) -> None:
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()
-        self.share = Share(self, self.game, self._chosen)
+        self.share = KeepEditor(self, self.game, self._chosen)
         self.ask = self.button("", self._ask, cls="nl-primary")
         self.no_deal = self.button("Propose no deal", lambda: self._propose(Proposal(None)))
-        shown_if(self.no_deal, self.game.rule == "exact")
+        set_visible(self.no_deal, self.game.rule == "exact")
         self._asking = framed(
             self._title, self._hand, self.share.widget, self.share.sum, self.notice, row(self.ask, self.no_deal)
         )
@@ -78,10 +208,10 @@ class Controls(controls.Controls):
         if public.round != self._round:
             self._round, self._filed = public.round, None
             self.share.clear()
-        self._ending.value = view.ending(self.seen)
-        self._standing.value = view.standing(self.game, self.seen)
-        shown_if(self._ending, over)
-        shown_if(self._typing, not over)
+        self._ending.value = view.render_ending(self.seen)
+        self._standing.value = view.render_points(self.game, self.seen)
+        set_visible(self._ending, over)
+        set_visible(self._typing, not over)
         self._draw_talk(over)
         self._draw_ask(over)
         self._draw_past()
@@ -89,46 +219,48 @@ class Controls(controls.Controls):
 
     def _draw_talk(self, over: bool) -> None:
         heading = element("h2", view.chat_title(self.seen))
-        self._chat.value = html.join([heading, talk(view.entries(self.seen), whole=self.seen.public.phase == "over")])
+        self._chat.value = html.join(
+            [heading, render_conversation(view.conversation_entries(self.seen), whole=self.seen.public.phase == "over")]
+        )
         self.speech.draw(asked=self.asked)
-        shown_if(self.speech.widget, not over)
+        set_visible(self.speech.widget, not over)
 
     def _draw_ask(self, over: bool) -> None:
         own = self._own_proposal()
         due = self.asked and self.seen.public.phase == "split"
-        self._waiting.value = view.filed(self.game, own)
-        shown_if(self._waiting, own is not None)
-        shown_if(self._asking, not (over or own is not None))
+        self._waiting.value = view.render_pending(self.game, own)
+        set_visible(self._waiting, own is not None)
+        set_visible(self._asking, not (over or own is not None))
         words = "" if due else ", after the talk" if self.seen.public.phase == "talk" else ""
         self._title.value = element("h2", f"What you keep in round {self.seen.public.round}{words}")
-        self._hand.value = view.hand(self.seen)
-        shown_if(self._hand, bool(self._hand.value))
+        self._hand.value = view.render_hand(self.seen)
+        set_visible(self._hand, bool(self._hand.value))
         self.share.draw(enabled=not over and own is None)
         self.ask.disabled = self.no_deal.disabled = not due
         self._name_ask()
 
-    def _own_proposal(self) -> Filed | None:
-        """The own proposal that waits: a match shows it only once it is stepped, so what was sent is kept here."""
+    def _own_proposal(self) -> PendingProposal | None:
+        """Return the own proposal that waits: a match shows it only once it is stepped, so it is kept here."""
         public = self.seen.public
         if public.phase != "split" or self.asked:
             return None
-        return Filed(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
+        return PendingProposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
 
     def _draw_past(self) -> None:
-        """Drawn again only after another round: a figure costs more than all else."""
+        """Redraw only after another round: a figure costs more than all else."""
         history = self.seen.public.history
-        shown_if(self._past, bool(history))
+        set_visible(self._past, bool(history))
         if len(history) != self._drawn:
             self._drawn = len(history)
-            self._table.value = view.round_table(self.game, self.seen)
+            self._table.value = view.render_rounds(self.game, self.seen)
             self._chart.show(charts.rounds(history, self.game.items))
 
     @override
-    def taken(self) -> None:
+    def clear_input(self) -> None:
         self._typed.clear()
         self.speech.clear()
         if isinstance(self._meant, Proposal):
-            self._filed = Filed(self._meant.keep)
+            self._filed = PendingProposal(self._meant.keep)
         self._meant = None
 
     @override
@@ -143,7 +275,7 @@ class Controls(controls.Controls):
         self._name_ask()
 
     def _name_ask(self) -> None:
-        words = f"Keep {kept(self.game, self.share.keep)}" if self._may_ask() else "Choose what you keep"
+        words = f"Keep {format_units(self.game, self.share.keep)}" if self._may_ask() else "Choose what you keep"
         self.ask.description = words
 
     def _may_ask(self) -> bool:
@@ -165,7 +297,7 @@ class Controls(controls.Controls):
             self.say(text, self.notice)
 
     def _fault(self, proposal: Proposal, text: str) -> str:
-        """Why the game would not take this as it is meant; "" if it would."""
+        """Return why the game would not take this proposal as it is meant, "" if it would."""
         if self.seen.public.phase != "split":
             return "Proposals are due after the talk of this round."
         read = self.game.parse(text, self.seen)

@@ -1,17 +1,87 @@
-"""A seat's table of split as a picture: what is divided, what was said, what came of the rounds."""
+"""A seat's table of split as HTML: what is divided, the conversation, and the results of the rounds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from negolab.game import Seat, other
-from negolab.games.split.position import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen, Sent, Settled, Units
-from negolab.games.split.rulebook import decimal
+from negolab.games.split.allocation import allocate, complement, points
+from negolab.games.split.prompt import format_decimal
+from negolab.games.split.reading import singular
 from negolab.games.split.rules import Split
+from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen, Sent, Settled, Units
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.split.worth import counted, kept, values_of
-from negolab_widgets.tables.talk import Said, talk
+from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+
+
+def values_of(seen: Seen, seat: Seat) -> Units | None:
+    """Return what a unit is worth to a seat in this round; None if this observation does not hold it."""
+    if seen.public.values is not None:
+        return seen.public.values[seat]
+    return seen.private.values if seat == seen.seat else None
+
+
+def count_noun(number: float, word: str = "point") -> str:
+    """Format a number of points with at most two decimals."""
+    written = format_decimal(number)
+    return f"{written} {word}" if written == "1" else f"{written} {word}s"
+
+
+def format_units(game: Split, units: Sequence[float]) -> str:
+    """Format units of the types of which there are any, such as `1 hat, 2.5 balls`."""
+    some = [(item, some) for item, some in zip(game.items, units, strict=True) if some]
+    return (
+        ", ".join(f"{format_decimal(count)} {singular(item) if count == 1 else item}" for item, count in some)
+        or "nothing"
+    )
+
+
+def render_keep_value(game: Split, seen: Seen, keep: Units) -> Markup:
+    """Render what an ask would pay, and what it leaves to the other."""
+    left = complement(seen.public.stock, keep)
+    theirs = values_of(seen, other(seen.seat))
+    # Keeping nothing pays nothing in the best case too.
+    unless = _worst_case_text(game, seen, keep) if any(keep) else ""
+    leaves = f"Leaves {format_units(game, left)} to player {other(seen.seat)}"
+    also = "" if theirs is None else f", {count_noun(points(left, theirs))}"
+    return element(
+        "div",
+        element("div", *_best_case_parts(seen, keep), cls="nl-gain"),
+        element("div", unless, cls="nl-soft") if unless else "",
+        element("div", f"{leaves}{also}.", cls="nl-soft"),
+        cls="nl-brings nl-shared",
+    )
+
+
+def _best_case_parts(seen: Seen, keep: Units) -> tuple[object, ...]:
+    own = values_of(seen, seen.seat)
+    if own is not None:
+        whole = count_noun(points(seen.public.stock, own))
+        condition = ", if you get all you keep" if any(keep) else ""
+        return element("b", format_decimal(points(keep, own))), f" of {whole}{condition}"
+    units = sum(keep)
+    if not units:
+        return (element("b", count_noun(0)),)
+    return (
+        element("b", count_noun(HIGH * units)),
+        " if your hand wins, ",
+        element("b", count_noun(LOW * units)),
+        " if it loses, if you get all you keep",
+    )
+
+
+def _worst_case_text(game: Split, seen: Seen, keep: Units) -> str:
+    """Say what an ask pays in the worst case."""
+    if game.rule == "exact":
+        return "0 points unless the other keeps exactly the rest."
+    share, _, _ = allocate("proportional", seen.public.stock, keep, seen.public.stock)
+    own = values_of(seen, seen.seat)
+    if own is not None:
+        return f"{count_noun(points(share, own))} if the other asks for everything."
+    won, lost = count_noun(HIGH * sum(share)), count_noun(LOW * sum(share))
+    return f"{won} or {lost} if the other asks for everything."
 
 
 def role(game: Split, seat: Seat) -> str:
@@ -21,24 +91,28 @@ def role(game: Split, seat: Seat) -> str:
 def clock(game: Split, seen: Seen) -> str:
     public = seen.public
     if public.phase == "over":
-        return f"{counted(len(public.history), 'round')} played"
+        return f"{count_noun(len(public.history), 'round')} played"
     at = f"Round {public.round} of {game.rounds}"
     if public.phase == "talk":
-        return f"{at}, {counted(messages_left(game, seen), 'message')} left for you"
+        return f"{at}, {count_noun(messages_left(game, seen), 'message')} left for you"
     return f"{at}, proposals are due"
 
 
 def messages_left(game: Split, seen: Seen) -> int:
-    """How many messages the seat may still send in this round."""
+    """Count the messages that the seat may still send in this round."""
     sent = sum(each.round == seen.public.round and each.seat == seen.seat for each in seen.public.messages)
     return game.quota - sent
 
 
 def render(game: Split, seen: Seen) -> Markup:
-    own = Filed(seen.private.ask) if _has_filed(seen) else None
-    parts = [ending(seen), stock_panel(game, seen), filed(game, own), standing(game, seen)]
-    said = html.panel(chat_title(seen), talk(entries(seen), whole=seen.public.phase == "over")) if game.quota else ""
-    past = html.panel("Rounds", round_table(game, seen)) if seen.public.history else ""
+    own = PendingProposal(seen.private.ask) if _has_pending(seen) else None
+    parts = [render_ending(seen), render_stock(game, seen), render_pending(game, own), render_points(game, seen)]
+    said = (
+        html.panel(chat_title(seen), render_conversation(conversation_entries(seen), whole=seen.public.phase == "over"))
+        if game.quota
+        else ""
+    )
+    past = html.panel("Rounds", render_rounds(game, seen)) if seen.public.history else ""
     return element("div", *filter(None, (*parts, said, past)), cls="nl-stack")
 
 
@@ -49,8 +123,8 @@ def stock_title(seen: Seen) -> str:
     return f"To divide in round {seen.public.round}"
 
 
-def stock_panel(game: Split, seen: Seen) -> Markup:
-    """The stock of the round and what it is worth to those whose values one knows."""
+def render_stock(game: Split, seen: Seen) -> Markup:
+    """Render the stock of the round and its value to those whose values the seat knows."""
     public = seen.public
     if public.phase == "over":
         return Markup("")
@@ -60,11 +134,11 @@ def stock_panel(game: Split, seen: Seen) -> Markup:
     columns += [(f"to player {other(seen.seat)}", theirs)] if theirs is not None else []
     rows = ((item, *(row[at] for _, row in columns)) for at, item in enumerate(game.items))
     head = ("Item", *(name for name, _ in columns))
-    return html.panel(stock_title(seen), html.table(head, rows, "What is to be divided"), hand(seen))
+    return html.panel(stock_title(seen), html.table(head, rows, "What is to be divided"), render_hand(seen))
 
 
-def hand(seen: Seen) -> Markup:
-    """The own hand and what it says about values; "" in games without hands."""
+def render_hand(seen: Seen) -> Markup:
+    """Render the own hand and what it says about values; empty in games without hands."""
     own = seen.private.hand
     if own is None:
         return Markup("")
@@ -80,29 +154,29 @@ def hand(seen: Seen) -> Markup:
     )
 
 
-class Filed(NamedTuple):
+class PendingProposal(NamedTuple):
     """A proposal that waits for the other's."""
 
     ask: Units | None
 
 
-def _has_filed(seen: Seen) -> bool:
+def _has_pending(seen: Seen) -> bool:
     return seen.public.phase == "split" and seen.seat not in seen.public.on_turn
 
 
-def filed(game: Split, own: Filed | None) -> Markup:
-    """The own proposal while the other's is awaited; "" without one."""
+def render_pending(game: Split, own: PendingProposal | None) -> Markup:
+    """Render the own proposal while the other's is awaited; empty without one."""
     if own is None:
         return Markup("")
-    words = "no deal" if own.ask is None else f"you keep {kept(game, own.ask)}"
+    words = "no deal" if own.ask is None else f"you keep {format_units(game, own.ask)}"
     return html.panel(f"You proposed: {words}", "It stays hidden until both proposals are in.", cls="nl-deal")
 
 
 # What came of it.
 
 
-def ending(seen: Seen) -> Markup:
-    """What was earned in all; "" while the match runs."""
+def render_ending(seen: Seen) -> Markup:
+    """Render what was earned in all; empty while the match runs."""
     public = seen.public
     if public.phase != "over":
         return Markup("")
@@ -113,20 +187,24 @@ def ending(seen: Seen) -> Markup:
         else ""
     )
     return html.panel(
-        "All rounds", element("div", counted(sum(seen.private.earned)), cls="nl-big"), _theirs(seen), why, cls="nl-deal"
+        "All rounds",
+        element("div", count_noun(sum(seen.private.earned)), cls="nl-big"),
+        _render_other_points(seen),
+        why,
+        cls="nl-deal",
     )
 
 
-def _theirs(seen: Seen) -> Markup:
-    """What the other earned so far, where the rounds tell it."""
+def _render_other_points(seen: Seen) -> Markup:
+    """Render what the other earned so far, where the rounds tell it."""
     told = [settled.points[other(seen.seat)] for settled in seen.public.history if settled.points is not None]
     if not told:
         return Markup("")
-    return element("div", f"Player {other(seen.seat)}: {counted(sum(told))}.", cls="nl-soft")
+    return element("div", f"Player {other(seen.seat)}: {count_noun(sum(told))}.", cls="nl-soft")
 
 
-def standing(game: Split, seen: Seen) -> Markup:
-    """Points so far, and how the last round went."""
+def render_points(game: Split, seen: Seen) -> Markup:
+    """Render the points so far, and how the last round went."""
     history = seen.public.history
     if not history:
         return html.panel(
@@ -136,66 +214,68 @@ def standing(game: Split, seen: Seen) -> Markup:
         )
     last = history[-1]
     lines = [
-        element("h3", f"Round {last.round}{_agreed(game, last)}"),
-        *(element("div", _went(game, seen, last, seat)) for seat in (seen.seat, other(seen.seat))),
+        element("h3", f"Round {last.round}{_agreement_text(game, last)}"),
+        *(element("div", _round_sentence(game, seen, last, seat)) for seat in (seen.seat, other(seen.seat))),
     ]
     if seen.public.phase == "over":
         return html.panel("The last round", *lines[1:])
-    head = (element("div", decimal(sum(seen.private.earned)), cls="nl-big"), _theirs(seen))
+    head = (element("div", format_decimal(sum(seen.private.earned)), cls="nl-big"), _render_other_points(seen))
     return html.panel("Your points so far", *head, *lines)
 
 
-def _agreed(game: Split, settled: Settled) -> str:
+def _agreement_text(game: Split, settled: Settled) -> str:
     if game.rule != "exact":
         return ""
     return ": the proposals agreed" if settled.agreed else ": no deal"
 
 
-def _went(game: Split, seen: Seen, settled: Settled, seat: Seat) -> str:
-    """One seat's round in a sentence."""
+def _round_sentence(game: Split, seen: Seen, settled: Settled, seat: Seat) -> str:
+    """Describe one seat's round in a sentence."""
     ask, who = settled.asks[seat], "You" if seat == seen.seat else f"Player {seat}"
-    asked = "proposed no deal" if ask is None else f"asked for {kept(game, ask)}"
+    asked = "proposed no deal" if ask is None else f"asked for {format_units(game, ask)}"
     held = [f"held {settled.hands[seat]}"] if settled.hands is not None else []
-    parts = [*held, asked, f"got {kept(game, settled.shares[seat])}"]
-    earned = _points(seen, settled, seat)
-    paid = "" if earned is None else f": {counted(earned)}"
+    parts = [*held, asked, f"got {format_units(game, settled.shares[seat])}"]
+    earned = _round_points(seen, settled, seat)
+    paid = "" if earned is None else f": {count_noun(earned)}"
     lapsed = " The replies could not be read, so this was filled in." if seat in settled.lapsed else ""
     return f"{who} {', '.join(parts[:-1])} and {parts[-1]}{paid}.{lapsed}"
 
 
-def _points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
+def _round_points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
     if seat == seen.seat:
         return seen.private.earned[settled.round - 1]
     return settled.points[seat] if settled.points is not None else None
 
 
-def round_table(game: Split, seen: Seen) -> Markup:
-    """Every finished round in numbers, a line for each side, the newest last; agreed divisions in bold."""
+def render_rounds(game: Split, seen: Seen) -> Markup:
+    """Render every finished round in numbers, a line per seat, the newest last; agreed divisions in bold."""
     deal = ("Deal",) if game.rule == "exact" else ()
     head = ("Round", "Asked", "Got", "Earned", *deal)
     rows = [
-        _row(game, seen, settled, seat) for settled in seen.public.history for seat in (seen.seat, other(seen.seat))
+        _round_row(game, seen, settled, seat)
+        for settled in seen.public.history
+        for seat in (seen.seat, other(seen.seat))
     ]
     note = f"Units of {', '.join(game.items)}." if len(game.items) > 1 else ""
     table = html.table(head, rows, "All rounds", cls="nl-rounds")
     return html.join([table, element("div", note, cls="nl-soft") if note else ""])
 
 
-def _row(game: Split, seen: Seen, settled: Settled, seat: Seat) -> list[object]:
-    ask, earned = settled.asks[seat], _points(seen, settled, seat)
+def _round_row(game: Split, seen: Seen, settled: Settled, seat: Seat) -> list[object]:
+    ask, earned = settled.asks[seat], _round_points(seen, settled, seat)
     who = "you" if seat == seen.seat else f"player {seat}"
-    asked = "no deal" if ask is None else _numbers(ask)
-    paid = "not told" if earned is None else decimal(earned)
-    cells: list[object] = [f"{settled.round}, {who}", asked, _numbers(settled.shares[seat]), paid]
+    asked = "no deal" if ask is None else _format_numbers(ask)
+    paid = "not told" if earned is None else format_decimal(earned)
+    cells: list[object] = [f"{settled.round}, {who}", asked, _format_numbers(settled.shares[seat]), paid]
     if game.rule != "exact":
         return cells
     cells.append("yes" if settled.agreed else "no")
     return [element("b", cell) for cell in cells] if settled.agreed else cells
 
 
-def _numbers(units: tuple[float, ...]) -> Markup:
-    """With places where a line may end."""
-    return Markup("/<wbr>").join(map(decimal, units))
+def _format_numbers(units: tuple[float, ...]) -> Markup:
+    """Format units with places where a line may end."""
+    return Markup("/<wbr>").join(map(format_decimal, units))
 
 
 # What was said.
@@ -205,19 +285,23 @@ def chat_title(seen: Seen) -> str:
     return "What was said" if seen.public.phase == "over" else f"Talk of round {seen.public.round}"
 
 
-def entries(seen: Seen) -> list[Said]:
-    """The messages of this round; of all rounds when the match is over."""
+def conversation_entries(seen: Seen) -> list[ConversationEntry]:
+    """List the messages of this round; of all rounds when the match is over."""
     public = seen.public
     return [
-        _entry(seen, sent, public) for sent in public.messages if public.phase == "over" or sent.round == public.round
+        _conversation_entry(seen, sent, public)
+        for sent in public.messages
+        if public.phase == "over" or sent.round == public.round
     ]
 
 
-def _entry(seen: Seen, sent: Sent, public: Public) -> Said:
+def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationEntry:
     own = sent.seat == seen.seat
     said = [f"round {sent.round}"] if public.phase == "over" else []
     if sent.lapsed:
         said.append("its replies could not be read, so it passed")
     elif not sent.text:
         said.append("passed")
-    return Said("you" if own else f"player {sent.seat}", sent.text, ", ".join(said), "own" if own else "other")
+    return ConversationEntry(
+        "you" if own else f"player {sent.seat}", sent.text, ", ".join(said), "own" if own else "other"
+    )

@@ -1,30 +1,141 @@
-"""The controls of trading: answer the offer that waits, make one, say something."""
+"""The controls of trading: answer the offer that waits, make one, write a message."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import ipywidgets as w
 from typing_extensions import override
 
 from negolab.game import Invalid
-from negolab.games.trading import Offer, Trading
-from negolab.games.trading.goods import NOTHING, Deal, Goods, covers, swap
-from negolab.games.trading.offers import canonical
-from negolab.games.trading.position import Private
+from negolab.games.trading import GOODS, Goods, Offer, Trading
+from negolab.games.trading.offers import canonical_text
+from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, covers, exchange, subtract
 from negolab_widgets import html
-from negolab_widgets.html import element
-from negolab_widgets.tables import controls
-from negolab_widgets.tables.controls import column, framed, row, shown_if, slipped
-from negolab_widgets.tables.folding import Folding
-from negolab_widgets.tables.talk import talk
+from negolab_widgets.html import Markup, element
+from negolab_widgets.tables.controls import (
+    Collapsible,
+    ReplyBox,
+    TableControls,
+    column,
+    framed,
+    render_rejected,
+    row,
+    set_visible,
+)
+from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.inputs import MAX_NUMBER, Stepper
 from negolab_widgets.tables.trading import view
-from negolab_widgets.tables.trading.composing import Composer
-from negolab_widgets.tables.trading.faults import losing
-from negolab_widgets.tables.typed import Typed
+from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
+
+HEAD = ("Good", "You hold", "Net so far", "Worth each")
+_NARROW_HEAD = ("hold", "net", "worth")
+"""The same on a narrow screen, where each number carries its own name."""
 
 
-class Controls(controls.Controls):
-    """Left the offer that waits and the one to make, right how one stands and what was said. What the rules would not
-    accept is said and not sent: here a slip can cost the match."""
+class OfferEditor:
+    """Amounts of each good to give and to get, beside what the seat holds and what it is worth.
+
+    `changed` is called when an amount changes.
+    """
+
+    def __init__(self, controls: TableControls, changed: Callable[[], None]) -> None:
+        self._facts = [w.HTML() for _ in GOODS]
+        self._give = [Stepper(controls, f"Give {good}", f"{good} to give", changed) for good in GOODS]
+        self._get = [Stepper(controls, f"Get {good}", f"{good} to get", changed) for good in GOODS]
+        self._sum = w.HTML()
+        head = w.HTML(_render_head())
+        lines = [head]
+        for facts, give, get in zip(self._facts, self._give, self._get, strict=True):
+            line = w.Box([facts, give.widget, get.widget])
+            line.add_class("nl-good")
+            lines.append(line)
+        self.goods = w.VBox(lines)
+        self.goods.add_class("nl-goods")
+        self.sum = self._sum
+
+    @property
+    def give(self) -> Goods:
+        return _goods_from(self._give)
+
+    @property
+    def get(self) -> Goods:
+        return _goods_from(self._get)
+
+    @property
+    def is_empty(self) -> bool:
+        return not any((*self.give, *self.get))
+
+    def put(self, give: Goods, get: Goods) -> None:
+        """Show these amounts."""
+        for steppers, goods in ((self._give, give), (self._get, get)):
+            for stepper, amount in zip(steppers, goods, strict=True):
+                stepper.put(amount)
+
+    def draw(self, own: Private, most: Goods, *, asked: bool) -> None:
+        """Allow at most `most` of each good to be given."""
+        net = subtract(own.holdings, own.start)
+        for at, facts in enumerate(self._facts):
+            facts.value = _render_good(GOODS[at], own.holdings[at], net[at], own.values[at])
+            self._give[at].draw(most=most[at], asked=asked)
+            self._get[at].draw(most=MAX_NUMBER, asked=asked)
+        self.draw_sum(own)
+
+    def draw_sum(self, own: Private) -> None:
+        """Show the value of the offer."""
+        give, get = self.give, self.get
+        if self.is_empty:
+            line = element("span", "Step up what you would give and what you would get.", cls="nl-soft")
+        else:
+            line = render_change(trade_value(own, give, get), "for you if it is accepted")
+        self._sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
+
+
+def _goods_from(steppers: list[Stepper]) -> Goods:
+    a, b, c, d, e = (stepper.value for stepper in steppers)
+    return a, b, c, d, e
+
+
+def _render_head() -> Markup:
+    names = element("div", *(element("span", text) for text in HEAD), cls="nl-good-facts")
+    return element("div", names, element("span", "You give"), element("span", "You get"), cls="nl-good nl-good-head")
+
+
+def _render_good(good: str, held: int, net: int, value: int) -> Markup:
+    numbers = zip(_NARROW_HEAD, (f"{held:,}", format_signed(net), f"{value:,}"), strict=True)
+    cells = (element("span", element("span", f"{name} ", cls="nl-cell-name"), text) for name, text in numbers)
+    return element("div", element("b", good), *cells, cls="nl-good-facts")
+
+
+def losing_fault(game: Trading, seen: Seen, text: str, left: int | None) -> str:
+    """Return why this reply would lose the match, "" if it would not or if it can be corrected."""
+    read = game.parse(text, seen)
+    if isinstance(read, Invalid):
+        return read.reason if left == 0 else ""
+    found = _tolerated_faults(seen, read) if game.lenient else []
+    return found[-1] if seen.private.errors + len(found) > 1 else ""
+
+
+def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
+    """List the faults of a message by TextArena's rules, which forgive one a turn."""
+    held, waiting, found = seen.private.holdings, seen.public.waiting, []
+    if move.accept and waiting is not None:
+        if not covers(held, waiting.want):
+            found.append("You do not hold what the waiting offer asks for.")
+        elif waiting.by != seen.seat:
+            held = exchange(held, waiting.want, waiting.give)
+    if move.malformed:
+        found.append("Your offer cannot be read.")
+    elif move.offer is not None and not covers(held, move.offer[0]):
+        found.append("You do not hold all that your offer gives.")
+    return found
+
+
+class Controls(TableControls):
+    """Left the waiting offer and the one to make, right the gain and the conversation.
+
+    What the rules would not accept is shown and not sent: here a mistake can cost the match.
+    """
 
     game: Trading
 
@@ -33,11 +144,11 @@ class Controls(controls.Controls):
         self._build_answer()
         self._build_offer()
         self._gain, self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML(), w.HTML()
-        self._typed = Typed(self, text="Your reply with its tokens", send="Send reply", check=self._costs)
-        typed = Folding(self, "a box to type the reply yourself", column(self._warning, self._typed.widget))
-        words = Folding(self, "all messages word for word", self.desk.log)
+        self._typed = ReplyBox(self, text="Your reply with its tokens", send="Send reply", check=self._costs)
+        typed = Collapsible(self, "a box to type the reply yourself", column(self._warning, self._typed.widget))
+        words = Collapsible(self, "all messages word for word", self.context.log)
         self._typing = typed.widget
-        self._warning.value = element("p", _cost(self.game))
+        self._warning.value = element("p", _error_rule_text(self.game))
         self.main.children = [self._answering, self._offering, self._after, self._typing]
         self.side.children = [self._gain, self._talk, words.widget]
 
@@ -48,7 +159,7 @@ class Controls(controls.Controls):
         self._answering = framed(self._waiting, row(self.accept, self.deny, self.answer_notice))
 
     def _build_offer(self) -> None:
-        self.composer = Composer(self, self._composed)
+        self.composer = OfferEditor(self, self._composed)
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
         self.on_change(self.words)
@@ -70,15 +181,21 @@ class Controls(controls.Controls):
     def draw(self) -> None:
         over, own = self.seen.public.end is not None, self.seen.private
         incoming = self._incoming()
-        self._gain.value = view.standing(self.seen)
-        lost = self.slip is not None and self.seen.public.loser == self.seat
-        what = html.panel("What ended the match", slipped(self.slip)) if self.slip is not None and lost else ""
-        after = (what, view.goods_table(own), view.trades(self.seen))
+        self._gain.value = view.render_gain(self.seen)
+        lost = self.rejection is not None and self.seen.public.loser == self.seat
+        what = (
+            html.panel("What ended the match", render_rejected(self.rejection))
+            if self.rejection is not None and lost
+            else ""
+        )
+        after = (what, view.render_goods(own), view.render_trades(self.seen))
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
-        shown_if(self._after, over)
-        self._talk.value = html.panel("What was said", talk(view.entries(self.seen), whole=over))
+        set_visible(self._after, over)
+        self._talk.value = html.panel(
+            "What was said", render_conversation(view.conversation_entries(self.seen), whole=over)
+        )
         for part in (self._answering, self._offering, self._typing):
-            shown_if(part, not over)
+            set_visible(part, not over)
         self._draw_answer(incoming)
         self.composer.draw(own, self._most(own, incoming), asked=self.asked)
         self._typed.draw(asked=self.asked)
@@ -89,13 +206,13 @@ class Controls(controls.Controls):
             (self.extend, incoming is not None),
         ):
             button.disabled = not self.asked or (button is self.extend and not self._can_accept(incoming))
-            shown_if(button, fits)
+            set_visible(button, fits)
         self.words.disabled = not self.asked
-        shown_if(self._last, view.is_last(self.game, self.seen))
+        set_visible(self._last, view.is_last(self.game, self.seen))
 
     def _draw_answer(self, incoming: Offer | None) -> None:
         waiting = self.seen.public.waiting
-        body = () if waiting is None else view.waiting_body(self.seen, waiting)
+        body = () if waiting is None else view.waiting_parts(self.seen, waiting)
         self._waiting.value = element("div", element("h2", view.waiting_title(self.seen)), *body, cls="nl-waiting")
         self.deny.disabled = not (self.asked and incoming)
         self.accept.disabled = self.deny.disabled or not self._can_accept(incoming)
@@ -107,7 +224,7 @@ class Controls(controls.Controls):
         self.composer.draw_sum(self.seen.private)
 
     @override
-    def taken(self) -> None:
+    def clear_input(self) -> None:
         self._typed.clear()
         self.words.value = ""
         self.composer.put(NOTHING, NOTHING)
@@ -119,10 +236,10 @@ class Controls(controls.Controls):
         return waiting if waiting is not None and waiting.by != self.seat else None
 
     def _most(self, own: Private, incoming: Offer | None) -> Goods:
-        """Most that may be given of each good, be the waiting offer accepted or not."""
+        """Return the most that may be given of each good, with the waiting offer accepted or not."""
         if incoming is None:
             return own.holdings
-        a, b, c, d, e = map(max, own.holdings, swap(own.holdings, incoming.want, incoming.give))
+        a, b, c, d, e = map(max, own.holdings, exchange(own.holdings, incoming.want, incoming.give))
         return a, b, c, d, e
 
     def _answer(self, reply: str) -> None:
@@ -139,10 +256,10 @@ class Controls(controls.Controls):
         self._send("", None, self.notice)
 
     def _send(self, reply: str, deal: Deal | None, beside: w.HTML) -> None:
-        """Tokens first, then the words: what the words hold cannot come before the offer."""
+        """Send tokens first, then the words: what the words hold cannot come before the offer."""
         words = self.words.value.strip()
-        tokens = canonical(reply, deal) if reply or deal else ""
-        text = " ".join(filter(None, (tokens, words))) or canonical("", None)
+        tokens = canonical_text(reply, deal) if reply or deal else ""
+        text = " ".join(filter(None, (tokens, words))) or canonical_text("", None)
         fault = self._fault(reply, deal, text) if self.asked else ""
         if fault:
             self.refuse(fault, beside)
@@ -150,14 +267,14 @@ class Controls(controls.Controls):
             self.say(text, beside)
 
     def _fault(self, reply: str, deal: Deal | None, text: str) -> str:
-        """Why the game would not take this as it is meant; "" if it would."""
+        """Return why the game would not take this as it is meant, "" if it would."""
         incoming, holdings = self._incoming(), self.seen.private.holdings
         if reply and incoming is None:
             return "No offer is waiting for you."
         if reply == "[Accept]" and incoming is not None:
             if not covers(holdings, incoming.want):
                 return "You do not hold what this offer asks of you."
-            holdings = swap(holdings, incoming.want, incoming.give)
+            holdings = exchange(holdings, incoming.want, incoming.give)
         if deal is not None and not covers(holdings, deal[0]):
             return f"You do not hold all that you would give{' after accepting' if reply == '[Accept]' else ''}."
         read = self.game.parse(text, self.seen)
@@ -169,11 +286,11 @@ class Controls(controls.Controls):
         return ""
 
     def _costs(self, text: str) -> str:
-        return losing(self.game, self.seen, text, self.left)
+        return losing_fault(self.game, self.seen, text, self.left)
 
 
-def _cost(game: Trading) -> str:
-    """What a reply against the rules costs."""
+def _error_rule_text(game: Trading) -> str:
+    """Say what a reply against the rules costs."""
     if game.lenient:
         return "One error in a turn is forgiven; a second one loses the match."
     return "A reply against the rules " + (

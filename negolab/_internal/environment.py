@@ -1,0 +1,32 @@
+"""Environment without secrets, for processes that run other people's code or that other people can reach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+ALLOWED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "SYSTEMROOT",
+)
+"""Variables that are passed on; none of them holds a key or token."""
+
+
+def scrubbed_environment(also: Collection[str] = (), **more: str) -> dict[str, str]:
+    """Return this process's variables that `ALLOWED` and `also` name, and those in `more`."""
+    variables = {name: os.environ[name] for name in (*ALLOWED, *also) if name in os.environ}
+    if "PYTHONPATH" in variables:  # the process may run in a folder of its own
+        variables["PYTHONPATH"] = os.pathsep.join(
+            str(Path(path).resolve()) for path in variables["PYTHONPATH"].split(os.pathsep)
+        )
+    return {**variables, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **more}

@@ -1,0 +1,28 @@
+"""Durable file writes: a reader finds the old or the new content, also after a power failure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def atomic_write(path: Path, data: bytes) -> None:
+    """Atomically replace `path` with `data`; fsync file and folder."""
+    draft = path.with_name(f"{path.name}.tmp")
+    with draft.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(path)
+    fsync_folder(path.parent)
+
+
+def fsync_folder(folder: Path) -> None:
+    """Fsync a folder: without it a replaced file can be the old one again after a power failure."""
+    if os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

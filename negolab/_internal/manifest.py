@@ -1,0 +1,62 @@
+"""The manifest of a run's folder: its plan and its players, written before the first game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from negolab._internal.files import atomic_write
+
+FILE = "manifest.json"
+_MAX_SHOWN = 60
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Read a folder's manifest, `{}` if there is none; `ValueError` for a file that is no manifest."""
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{path} is no manifest of a run ({error}): choose another folder") from None
+    if not all(isinstance(manifest.get(part), dict) for part in ("plan", "players")):
+        raise ValueError(f"{path} is no manifest of a run (it names no plan): choose another folder")
+    return manifest
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Describe what makes `new` a different run from `old`: parts of the plan except the number of games, or facts
+    about a player such as the text of its prompt."""
+    plan = [name for name, value in new["plan"].items() if name != "n" and value != old["plan"].get(name)]
+    return plan or list(_player_differences(old["players"], new["players"]))
+
+
+def _player_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    for player, facts in new.items():
+        then, now = _flatten(old.get(player) or {}), _flatten(facts)
+        for name in {**then, **now}:
+            if then.get(name) != now.get(name):
+                yield f"{name} of {player} ({_shorten(then.get(name))} then, {_shorten(now.get(name))} now)"
+
+
+def _flatten(facts: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """Flatten nested facts, names joined by spaces; hashes are left out, since their texts are compared."""
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        inner = _flatten(value, f"{before}{name} ") if isinstance(value, dict) else {f"{before}{name}": value}
+        flat |= {key: v for key, v in inner.items() if not key.endswith("sha256")}
+    return flat
+
+
+def _shorten(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def write(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a folder's manifest atomically."""
+    atomic_write(folder / FILE, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")

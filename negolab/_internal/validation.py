@@ -1,0 +1,285 @@
+"""Validation messages in plain words: what a value must be, and where in a parameter or a TOML file it is wrong.
+
+All of them are made from msgspec's validation errors and the type that was expected.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import reprlib
+import tomllib
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import inspect as types
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """End an error message about an unknown name: "did you mean ...?", or all known names if none is similar.
+
+    >>> suggest("splt", ["split", "trading"])
+    'did you mean split?'
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}."
+
+
+# Types in words.
+
+_WORDS: dict[type[types.Type], tuple[str, str]] = {
+    types.BoolType: ("true or false", "true or false"),
+    types.IntType: ("a whole number", "whole numbers"),
+    types.FloatType: ("a number", "numbers"),
+    types.StrType: ("a text", "texts"),
+    types.StructType: ("a table", "tables"),
+}
+"""One and several of a type."""
+_TOML_VALUES = {"str": "a text", "int": "a whole number", "float": "a number with a point", "bool": "true or false"}
+_TOML_VALUES |= {"array": "a list, [...]", "object": "a table"}
+
+
+def without_none(kind: types.Type) -> types.Type:
+    """A type without its `| None`."""
+    if isinstance(kind, types.UnionType):
+        rest = [one for one in kind.types if not isinstance(one, types.NoneType)]
+        return rest[0] if len(rest) == 1 else types.UnionType(tuple(rest))
+    return kind
+
+
+def choices(kind: types.Type) -> list[str]:
+    """The values of a `Literal`; none for any other type."""
+    kind = without_none(kind)
+    return [str(value) for value in kind.values] if isinstance(kind, types.LiteralType) else []
+
+
+def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
+    """One value of the type in words, or `many`; None for a type without a plain name."""
+    kind = without_none(kind)
+    match kind:
+        case types.LiteralType():
+            values = choices(kind)
+            return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
+        case types.UnionType():
+            parts = [_describe_type(one, many=many) for one in kind.types]
+            return None if None in parts else " or ".join(map(str, parts))
+        case types.CollectionType():
+            return _describe_list(_describe_type(kind.item_type, many=True), many=many)
+        case types.TupleType() if len(set(map(repr, kind.item_types))) == 1:
+            items = _describe_type(kind.item_types[0], many=True)
+            return _describe_list(items and f"{len(kind.item_types)} {items}", many=many)
+        case types.DictType():
+            key, value = _describe_type(kind.key_type), _describe_type(kind.value_type)
+            return key and value and f"{'tables' if many else 'a table'} in which {key} has {value}"
+        case _:
+            one, several = _WORDS.get(type(kind), (None, None))
+            return several if many else one
+
+
+def _describe_list(items: str | None, *, many: bool) -> str | None:
+    return items and f"{'lists' if many else 'a list'} of {items}"
+
+
+def _describe_toml_type(kind: types.Type) -> str:
+    """One value of the type as it is written in TOML."""
+    kind = without_none(kind)
+    match kind:
+        case types.LiteralType() | types.StrType():
+            return 'a text in quotes, "..."'
+        case types.UnionType():
+            return " or ".join(dict.fromkeys(map(_describe_toml_type, kind.types)))
+        case types.CollectionType() | types.TupleType():
+            return _TOML_VALUES["array"]
+        case types.DictType():
+            return _TOML_VALUES["object"]
+        case _:
+            return _describe_type(kind) or type(kind).__name__.removesuffix("Type").lower()
+
+
+# The place of an error.
+
+_OWN_WORDS = ("Expected `", "Invalid enum value")
+"""Beginnings of msgspec's own messages; any other message comes from the type itself and is passed on."""
+_WRONG_TYPE = re.compile(r"Invalid enum value|.*, got `?(\w+)?")
+"""Messages about the type itself rather than about a bound."""
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_PATH = re.compile(r"`\$(.*)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+
+
+class _Place(NamedTuple):
+    """A step towards an invalid value: its path so far, its key or index, the type expected and the value there."""
+
+    path: str
+    key: str | int
+    kind: types.Type
+    value: Any
+
+
+def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple[str, list[_Place], str]:
+    """The message without its path, the places from the root to the error, and what of the path has no name."""
+    message, _, at = str(error).partition(" - at ")
+    path = match[1] if (match := _PATH.search(at)) else ""
+    places, end = [_Place("", "", types.type_info(kind), value)], 0
+    while step := _STEP.match(path, end):
+        last = places[-1]
+        inner = _type_at(without_none(last.kind), last.value, step)
+        if inner is None:
+            break
+        key: str | int = step[1] or int(step[2])
+        end = step.end()
+        places.append(_Place(path[:end], key, inner, last.value[key]))
+    return message, places, path[end:]
+
+
+def _type_at(kind: types.Type, value: Any, step: re.Match[str]) -> types.Type | None:
+    """The type one step inside `kind`; None where the type alone does not say it."""
+    match kind, value:
+        case types.StructType(), dict():
+            return _fields(kind)[step[1]]
+        case types.CollectionType(), list() | tuple():
+            return kind.item_type
+        case types.TupleType(), list() | tuple():
+            return kind.item_types[int(step[2])]
+        case _:
+            return None
+
+
+def _fields(kind: types.Type) -> dict[str, types.Type]:
+    return {field.encode_name: field.type for field in kind.fields} if isinstance(kind, types.StructType) else {}
+
+
+# Single values.
+
+
+def convert_value(value: Any, kind: Any, name: str, label: str = "{}") -> Any:
+    """Convert a value called `name` to a type; `ValueError` says what it must be (see `explain_validation_error`)."""
+    try:
+        return msgspec.convert(value, type=kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(explain_validation_error(error, kind, value, label, name)) from None
+
+
+def explain_validation_error(
+    error: msgspec.ValidationError, kind: Any, value: Any, label: str = "{}", name: str = ""
+) -> str:
+    """Say which part of `value` is invalid and what it must be.
+
+    `label` formats the path of that part, which begins with `name`, as in instance.limit or buyer_values[1].
+    """
+    message, places, rest = _parse_error(error, kind, value)
+    path, _, expected, found = places[-1]
+    path = f"{name}{path}".removeprefix(".")
+    if missing := _MISSING.fullmatch(message):
+        return f"{label.format(f'{path}.{missing[1]}'.removeprefix('.'))} is missing"
+    if not message.startswith(_OWN_WORDS):
+        return f"{label.format(path)}: {message}" if path else message
+    words = _describe_type(expected) if _WRONG_TYPE.match(message) and not re.search(r"\.\w", rest) else None
+    shown = reprlib.repr(found)
+    return f"{label.format(path)} " + (
+        f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
+    )
+
+
+# TOML files.
+
+
+class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base class of the tables of a TOML file."""
+
+
+def read_text(path: Path) -> str:
+    """Read a file that people write; `ValueError` if it cannot be read."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is no text in UTF-8") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Parse TOML whose keys must be fields of `kind` (but not those in `own`); `ValueError` names an unknown key."""
+    expected = types.type_info(kind)
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(_explain_brackets(text, expected) or str(error)) from None
+    _check_keys(table, {name: field for name, field in _fields(expected).items() if name not in own}, "")
+    return table
+
+
+def convert_table(table: dict[str, Any], kind: type[S]) -> S:
+    """Convert a parsed table to a typed value; `ValueError` names the place of the mistake."""
+    try:
+        return msgspec.convert(table, type=kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(_explain_toml_error(error, kind, table)) from None
+
+
+def _item_type(kind: types.Type) -> types.Type | None:
+    """The table type of a list of tables; None for any other type."""
+    kind = without_none(kind)
+    item = kind.item_type if isinstance(kind, types.VarTupleType) else None
+    return item if isinstance(item, types.StructType | types.DictType) else None
+
+
+def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str) -> None:
+    for key, value in table.items():
+        if key not in known:
+            raise ValueError(f"{where}unknown key {key!r}: {suggest(key, known)}")
+        kind = without_none(known[key])
+        if (item := _item_type(kind)) is not None:
+            if isinstance(value, dict):
+                raise ValueError(_ask_for_two_brackets(key))
+            for i, one in enumerate(value if isinstance(value, list) else []):
+                if isinstance(one, dict) and isinstance(item, types.StructType):
+                    _check_keys(one, _fields(item), where + _name_item(key, i, one))
+        elif isinstance(kind, types.StructType) and isinstance(value, dict):
+            _check_keys(value, _fields(kind), f"{where}{key}: ")
+        elif isinstance(kind, types.DictType) and isinstance(value, dict):
+            for word in value:
+                if (words := choices(kind.key_type)) and word not in words:
+                    raise ValueError(f"{where}{key}: unknown word {word!r}: {suggest(word, words)}")
+
+
+def _ask_for_two_brackets(key: str) -> str:
+    return f"{key}: each one begins with [[{key}]], in two brackets"
+
+
+def _explain_brackets(text: str, kind: types.Type) -> str:
+    """The mistake of writing [things] beside [[things]]; "" if the text does not make it."""
+    for key, field in _fields(kind).items():
+        if _item_type(field) is not None and re.search(rf"^\s*\[\s*{key}\s*\]", text, re.MULTILINE):
+            return _ask_for_two_brackets(key)
+    return ""
+
+
+def _name_item(key: str, number: int, item: Any) -> str:
+    """A table of a list as its author would name it: by its name, else by its number from 1."""
+    name = item.get("name") if isinstance(item, dict) else None
+    return f"{key.removesuffix('s')} {name!r}: " if isinstance(name, str) else f"{key.removesuffix('s')} {number + 1}: "
+
+
+def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[str, Any]) -> str:
+    message, places, _ = _parse_error(error, kind, table)
+    where = ""
+    for before, place in pairwise(places):
+        if isinstance(place.key, str):
+            where += f"{place.key}: "
+        elif _item_type(before.kind) is not None:
+            where = where.removesuffix(f"{before.key}: ") + _name_item(str(before.key), place.key, place.value)
+    if missing := _MISSING.fullmatch(message):
+        return f"{where}{missing[1]} is missing: write {missing[1]} = ..."
+    if message.startswith("Expected `") and (wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`"))):
+        found = _TOML_VALUES.get(wrong[1], wrong[1])
+        return f"{where}expected {_describe_toml_type(places[-1].kind)}, not {found}"
+    if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", message):
+        return f"{where}unknown word {choice[1]!r}: {suggest(choice[1], choices(places[-1].kind))}"
+    return where + message

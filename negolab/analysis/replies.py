@@ -1,0 +1,103 @@
+"""Replies, proposals and claims of a record, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from negolab.events import Rejected, Replied
+from negolab.game import SEATS, Invalid, Reply, Seat, State, observe
+from negolab.record import Record, start_state, states
+
+
+def iter_replies(record: Record) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
+    """Yield the result of each request to a seat: its event, the reply if there was one, and the rejection if any."""
+    for at, event in enumerate(record.events):
+        if isinstance(event, Replied):
+            yield event, event.reply, _refusal(record, at)
+        elif isinstance(event, Rejected) and event.wordless:
+            yield event, event.said, event.invalid
+
+
+class AcceptedReply(NamedTuple):
+    """A legal reply: event `at` of its record, the parsed action, and the state before it."""
+
+    at: int
+    seat: Seat
+    text: str
+    action: Any
+    before: State[Any, Any]
+
+
+def iter_accepted(record: Record) -> Iterator[AcceptedReply]:
+    """Yield every reply that was a legal action, in order.
+
+    Raises:
+        ValueError: The record cannot be replayed; names the event.
+    """
+    game = record.game
+    told = {seat: game.told(seat) for seat in SEATS}
+    before = start_state(record)
+    for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
+        if isinstance(event, Replied) and _refusal(record, at) is None:
+            action = told[event.seat].parse(event.reply.text, observe(before, event.seat))
+            if not isinstance(action, Invalid):
+                yield AcceptedReply(at, event.seat, event.reply.text, action, before)
+        before = after
+
+
+def _refusal(record: Record, at: int) -> Invalid | None:
+    """Return the rejection of the reply that is event `at`.
+
+    A wordless rejection that follows rejects another answer: the other seat's, in a simultaneous move.
+    """
+    after = record.events[at + 1] if at + 1 < len(record.events) else None
+    return after.invalid if isinstance(after, Rejected) and not after.wordless else None
+
+
+class Proposal(NamedTuple):
+    """A proposal in the reply that is event `at` of its record, and the payoffs of A and B if it were accepted."""
+
+    at: int
+    seat: Seat
+    text: str
+    a: float
+    b: float
+
+
+def proposals(record: Record) -> tuple[Proposal, ...]:
+    """Return every proposal of the accepted replies, in order, with payoffs by `Game.stakes`.
+
+    Empty for games without proposals.
+
+    Raises:
+        ValueError: The record cannot be replayed; names the event.
+    """
+    game = record.game
+    found: list[Proposal] = []
+    for at, seat, text, action, before in iter_accepted(record):
+        found += (Proposal(at, seat, text, pay["A"], pay["B"]) for pay in game.stakes(before, seat, action))
+    return tuple(found)
+
+
+class Claim(NamedTuple):
+    """A statement of `seat` about `topic` in the reply that is event `at`: the `stated` value and the `true` one."""
+
+    at: int
+    seat: Seat
+    topic: str
+    stated: Any
+    true: Any
+
+    @property
+    def honest(self) -> bool:
+        """True if the stated value is the true one."""
+        return bool(self.stated == self.true)
+
+
+def claim_truth(claims: Iterable[Claim]) -> dict[Seat, float | None]:
+    """Return the fraction (0 to 1) of each seat's claims that were true; None for a seat that made none."""
+    made: dict[Seat, list[bool]] = {seat: [] for seat in SEATS}
+    for claim in claims:
+        made[claim.seat].append(claim.honest)
+    return {seat: sum(flags) / len(flags) if flags else None for seat, flags in made.items()}

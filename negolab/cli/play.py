@@ -1,0 +1,254 @@
+"""`negolab games | watch | play`: list games, and play one match in a terminal."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from negolab import catalog
+from negolab.catalog import AnyGame, text_front
+from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
+from negolab.events import Ended, Event, Forfeited, Rejected, Replied
+from negolab.game import Ask, Invalid, Observation, Seat, other
+from negolab.match import Match
+from negolab.players.lookup import list_players
+from negolab.protocols import Player
+from negolab.runs.driver import make_player, play
+from negolab.store import Store
+
+_QUIT = "/quit"
+
+
+def format_event(event: Event) -> str | None:
+    """Format an event for the experimenter; None for events that are not shown."""
+    match event:
+        case Replied(seat, reply):
+            return f"{seat}: {printable(reply.text)}"
+        case Rejected(seat, invalid):
+            return f"   {seat} rejected ({', '.join(invalid.codes)}): {invalid.reason}"
+        case Forfeited(seat):
+            return f"   {seat} forfeits"
+        case Ended(end, payoffs, reason):
+            why = f" ({reason})" if reason else ""
+            return f"{end}{why}: " + ", ".join(f"{seat} {format_payoff(payoff)}" for seat, payoff in payoffs.items())
+    return None
+
+
+def printable(text: str) -> str:
+    """Escape control characters and indent further lines, so that text cannot move the cursor or look like an event."""
+    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return shown.replace("\n", "\n     ")
+
+
+def format_payoff(payoff: float | None) -> str:
+    """Format a payoff without its unit; "unpaid" for None."""
+    return "unpaid" if payoff is None else f"{payoff:g}"
+
+
+def print_events(events: list[Event]) -> None:
+    """Print events, one line each, without those that are not shown."""
+    for event in events:
+        if (text := format_event(event)) is not None:
+            print(text, flush=True)
+
+
+def format_details(value: Any, indent: str = "") -> list[str]:
+    """Format nested data as indented lines."""
+    if isinstance(value, dict):
+        out = []
+        for key, inner in value.items():
+            small = not isinstance(inner, dict | list) or not inner or len(str(inner)) < 80
+            out += [f"{indent}{key}: {inner}"] if small else [f"{indent}{key}:", *format_details(inner, indent + "  ")]
+        return out
+    if isinstance(value, list):
+        return [text for inner in value for text in format_details(inner, indent + "- ")]
+    return [f"{indent}{value}"]
+
+
+class TerminalPlayer:
+    """A person at the keyboard: prints what the seat may see and reads its replies.
+
+    A game with a text front of its own is shown exactly as that front words it.
+    """
+
+    name = "person"
+
+    def __init__(self, match: Match, seat: Seat) -> None:
+        self._match, self._seat = match, seat
+        self._front = text_front(match.game, seat)
+        self._shown = 0
+        self._since: Observation[Any, Any] | None = None
+
+    def reply(self, told: catalog.AnyGame, ask: Ask) -> str:
+        """Print what is new and read one line, in which a backslash followed by n stands for a line break.
+
+        Raises:
+            EOFError: The person entered /quit or closed the input.
+        """
+        if self._front is not None:
+            self.catch_up()
+        elif ask.rejected and ask.seen is self._since:
+            print(_refused(ask, told.retries(self._seat)), flush=True)
+        else:
+            print(f"\n{told.prompt(ask.seen, self._since)}", flush=True)
+        self._since = ask.seen
+        words = input(f"[{ask.seen.seat}] > ")
+        if words.strip() == _QUIT:
+            raise EOFError
+        return words.replace("\\n", "\n")
+
+    def catch_up(self) -> None:
+        """Print the texts of the game's own front that have not been printed yet."""
+        if self._front is not None:
+            texts = self._front(self._match.events)
+            for text in texts[self._shown :]:
+                print(f"\n{text}", flush=True)
+            self._shown = len(texts)
+
+    def close(self) -> None:
+        """Print the end: the front's own text, or the end and this seat's payoff."""
+        self.catch_up()
+        ended = self._match.ended
+        if self._front is None and ended is not None:
+            print(f"\n{ended.end}. You get {self._match.game.format_payoff(ended.payoffs[self._seat])}.")
+
+
+def _refused(ask: Ask, allowed: int | None) -> str:
+    """Format the reason of the last rejection and, where replies are limited, the number of retries left."""
+    left = f" ({ask.retries_left} more may be refused)" if allowed else ""
+    invalid: Invalid = ask.rejected[-1]
+    return f"   not accepted: {invalid.reason}{left}"
+
+
+RUNS = Path("data/runs")
+
+
+def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None) -> None:
+    """List the games and their presets; with GAME, its parameters and players."""
+    if game is not None:
+        _describe(catalog.load(game))
+        return
+    for name, presets in catalog.list_games().items():
+        print(f"{name:12} {_first_line(catalog.game_module(name).__doc__)}")
+        print(f"{'':12} presets: {', '.join(presets)}")
+
+
+def _describe(game: AnyGame) -> None:
+    print(f"{catalog.game_id(game)}: {_first_line(catalog.module_of(game).__doc__)}")
+    print(f"presets: {', '.join(catalog.presets(catalog.module_of(game)))}\n\nparameters (default)")
+    for name, value in catalog.parameters(game).items():
+        print(f"  {name} = {value!r}")
+    print("\nplayers")
+    for name, cls in sorted(list_players(game).items()):
+        params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
+        print(f"  {name}{f' ({params})' if params else ''}: {_first_line(cls.__doc__)}")
+
+
+def _first_line(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+def watch(
+    game: GameName,
+    preset: Preset = None,
+    set_: Set = None,
+    a: Annotated[str, typer.Option(help="Player at seat A, such as `time:beta=0.2`.")] = "random-legal",
+    b: Annotated[str, typer.Option(help="Player at seat B.")] = "random-legal",
+    seed: Seed = None,
+    out: Annotated[Path | None, typer.Option(help="Folder, or new .jsonl file, to keep the record in.")] = None,
+) -> None:
+    """Let two scripted players play one match and print it as it happens."""
+    loaded = load_game(game, preset, set_)
+    match = Match(loaded, seed=seed, players={"A": a, "B": b})
+    seats = {seat: make_player(name, loaded, match.seed or 0, seat) for seat, name in match.players.items()}
+    with _place(out) as keep:
+        print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {a}, B = {b}\n")
+        try:
+            play(match, seats, watch=lambda _, events: print_events(events))
+        finally:
+            keep(match)
+    assert match.outcome is not None
+    print(f"\npayoffs in {loaded.unit}")
+    print("\n".join(format_details(match.outcome.details)))
+
+
+def play_(
+    game: GameName,
+    seat: Annotated[str, typer.Option(help="Where you sit: A or B.")] = "B",
+    against: Annotated[str, typer.Option(help="The scripted player across the table.")] = "random-legal",
+    preset: Preset = None,
+    set_: Set = None,
+    seed: Seed = None,
+    out: Annotated[Path, typer.Option(help="Folder to keep the record in.")] = RUNS / "play",
+) -> None:
+    """Play one match yourself, in the terminal. /quit or Ctrl-D stops; the record is kept either way."""
+    mine = parse_seat(seat)
+    loaded = load_game(game, preset, set_)
+    away = other(mine)
+    match = Match(loaded, seed=seed, players={mine: "person", away: against})
+    opponent = make_player(against, loaded, match.seed or 0, away)
+    _stop_kindly()
+    with _place(out) as keep:
+        print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
+        try:
+            _sit(match, mine, opponent)
+        except (EOFError, KeyboardInterrupt):
+            match.abort("stopped by the person")
+            print("\nstopped")
+        except Exception as error:
+            match.abort(f"{type(error).__name__} at {' and '.join(match.pending()) or 'the end'}")
+            raise
+        finally:
+            keep(match)
+
+
+def _stop_kindly() -> None:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the record is kept if the terminal is closed."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+
+
+def _sit(match: Match, seat: Seat, opponent: Player) -> None:
+    person = TerminalPlayer(match, seat)
+    play(match, {seat: person, other(seat): opponent})
+    person.close()
+
+
+@contextmanager
+def _place(out: Path | None) -> Iterator[Callable[[Match], None]]:
+    """Open the place for the record before the match is played, and yield a function that saves the match there.
+
+    A run's folder, or a new `.jsonl` file; None saves nothing.
+    """
+    if out is None:
+        yield lambda match: None
+    elif out.suffix == ".jsonl":
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("xb") as file:
+
+            def alone(match: Match) -> None:
+                file.write(match.record().to_line())
+                print(f"record {match.id} is in {out}")
+
+            yield alone
+    else:
+        with Store(out).for_single_matches() as store:
+
+            def among_others(match: Match) -> None:
+                store.append(match.record())
+                print(f"record {match.id} is in {store.file}")
+
+            yield among_others
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(games)
+    app.command()(watch)
+    app.command("play")(play_)

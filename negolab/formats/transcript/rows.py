@@ -1,0 +1,197 @@
+"""A match as rows of a transcript: prompts of the game master and replies, from a record or one seat's view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from negolab.catalog import AnyGame
+from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
+from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, observe
+from negolab.record import Fold, Record, SeatOutcome, SeatRecord, start_state
+
+Who = Literal["A", "B", "GM"]
+Seen = Observation[Any, Any]
+Prompt = Callable[[Seen, Seen | None], str]
+Reason = Callable[[Invalid], str]
+
+CLOSING: dict[End, str] = {
+    "AGREED": "game successful",
+    "ABORTED": "abort",
+    "FORFEIT": "None",
+    "NO_DEAL": "no deal",
+    "OUT_OF_TIME": "out of time",
+}
+"""The game master's closing note, in clembench's words; `None` is its word for a lost match."""
+
+PLAIN: dict[End, str] = {
+    "AGREED": "The match ended with a deal.",
+    "ABORTED": "The match was broken off.",
+    "FORFEIT": "The match ended by forfeit.",
+    "NO_DEAL": "The match ended without a deal.",
+    "OUT_OF_TIME": "The match ran out of time, without a deal.",
+}
+"""The closing note in plain words."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One message of a transcript."""
+
+    sender: Who
+    receiver: Who
+    text: str
+    codes: tuple[str, ...] = ()
+    """Codes of its rejection; () for accepted replies and messages of the game master."""
+    reason: str = ""
+    """Reason of its rejection, if no later row tells it to the author."""
+    refusal: bool = False
+    """True for the game master's answer that rejects the row before."""
+    forfeit: bool = False
+    """True if its author used up the allowance of rejected replies; the rules decide what follows."""
+    taken: str = ""
+    """Seconds and tokens of the reply, where known."""
+
+    @property
+    def cell(self) -> str:
+        """Direction: `GM>A`, `A>GM`, `GM>B`, `B>GM` or `GM|GM`."""
+        return "GM|GM" if self.sender == self.receiver else f"{self.sender}>{self.receiver}"
+
+    @property
+    def way(self) -> str:
+        """Direction in words, such as `master → A`."""
+        sender, receiver = (who.replace("GM", "master") for who in (self.sender, self.receiver))
+        return sender if sender == receiver else f"{sender} → {receiver}"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Marks in words: not accepted and why, the game master's rejection, a forfeit."""
+        refused = f"not accepted ({', '.join(self.codes)})" if self.codes else ""
+        flags = (refused, "why it was not accepted" if self.refusal else "", "forfeit" if self.forfeit else "")
+        return tuple(filter(None, flags))
+
+
+def usage_notes(reply: Reply) -> str:
+    """Format time and tokens (read + written) of a reply as in `2.1 s, 812 + 96 tokens`, as far as recorded."""
+    parts = []
+    if reply.asked_at is not None and reply.answered_at is not None:
+        parts.append(f"{max(0.0, reply.answered_at - reply.asked_at):.1f} s")
+    usage = reply.usage or {}
+    names = ("input", "output") if "input" in usage or "output" in usage else ("prompt_tokens", "completion_tokens")
+    read_and_written = [usage.get(name) for name in names]
+    tokens = " + ".join(str(n) for n in read_and_written if n is not None) or usage.get("total_tokens")
+    return ", ".join([*parts, f"{tokens} tokens"] if tokens else parts)
+
+
+def rows(source: Record | SeatRecord, *, prompt: Prompt | None = None, reason: Reason | None = None) -> list[Row]:
+    """Return the rows of a whole match, or of one seat's side of it.
+
+    Args:
+        source: A record, or one seat's view of it.
+        prompt: Replaces the game's prompts, for a match that was played with others; called like `Game.prompt`.
+        reason: Replaces the game's reasons of rejections.
+    """
+    if isinstance(source, SeatRecord):
+        return _of_view(source, prompt, reason)
+    return _of_record(source, prompt, reason)
+
+
+def messages(source: Record | SeatRecord) -> list[Row]:
+    """Return the rows for readers: the closing notes are replaced by one in plain words."""
+    listed = rows(source)
+    notes = [row for row in listed if row.sender == row.receiver]
+    ends = [words for end, words in PLAIN.items() if any(note.text == CLOSING[end] for note in notes)]
+    return [row for row in listed if row not in notes] + [Row("GM", "GM", words) for words in ends]
+
+
+class _RowBuilder:
+    """Builder of the rows: before each reply, the prompt with everything that is new to its author since the last."""
+
+    def __init__(self, games: dict[Seat, AnyGame], prompt: Prompt | None, reason: Reason | None) -> None:
+        self.rows: list[Row] = []
+        self._prompt = prompt or (lambda seen, since: games[seen.seat].prompt(seen, since))
+        self._reason = reason or (lambda invalid: invalid.reason)
+        self._since: dict[Seat, Seen] = {}
+        self._said: dict[Seat, int] = {}
+        self._rejected: dict[Seat, Invalid] = {}
+
+    def reply(self, seen: Seen, reply: Reply) -> None:
+        """Add the reply, after the prompt or the reason of the rejection that it answers."""
+        seat = seen.seat
+        rejected = self._rejected.pop(seat, None)
+        if rejected is None:
+            self.rows.append(Row("GM", seat, self._prompt(seen, self._since.get(seat))))
+        else:
+            self._mark(seat, reason="")
+            self.rows.append(Row("GM", seat, self._reason(rejected), refusal=True))
+        self._since[seat] = seen
+        self._said[seat] = len(self.rows)
+        self.rows.append(Row(seat, "GM", reply.text, taken=usage_notes(reply)))
+
+    def reject(self, seen: Seen, rejected: Rejected) -> None:
+        """Mark the reply as rejected; a wordless one gets a row of its own first."""
+        if rejected.wordless:
+            codes = f"(no words: {', '.join(rejected.invalid.codes)})"
+            self.reply(seen, Reply(rejected.said.text or codes) if rejected.said else Reply(codes))
+        self._rejected[seen.seat] = rejected.invalid
+        self._mark(seen.seat, codes=rejected.invalid.codes, reason=self._reason(rejected.invalid))
+
+    def forfeit(self, seat: Seat) -> None:
+        self._mark(seat, forfeit=True)
+
+    def _mark(self, seat: Seat, **changes: Any) -> None:
+        """Change the row of this seat's last reply."""
+        at = self._said[seat]
+        self.rows[at] = msgspec.structs.replace(self.rows[at], **changes)
+
+    def move_on(self, *seats: Seat) -> None:
+        """Drop the pending rejections of these seats: their next row is a prompt, not a reason."""
+        for seat in seats:
+            self._rejected.pop(seat, None)
+
+    def end(self, end: End) -> None:
+        self.rows += (Row("GM", "GM", CLOSING[end]), Row("GM", "GM", "end game"))
+
+
+def _of_record(record: Record, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
+    game = record.game
+    fold = Fold(game, start_state(record))
+    telling = _RowBuilder({seat: game.told(seat) for seat in SEATS}, prompt, reason)
+    for event in record.events:
+        before = fold.state.public
+        match event:
+            case Replied(seat, reply):
+                telling.reply(observe(fold.state, seat), reply)
+            case Rejected(seat):
+                telling.reject(observe(fold.state, seat), event)
+            case Forfeited(seat):
+                telling.forfeit(seat)
+            case Ended(end):
+                telling.end(end)
+        after = fold.apply(event).public
+        if isinstance(event, Stepped):
+            telling.move_on(*SEATS)
+        elif isinstance(event, Forfeited) and after != before:
+            telling.move_on(event.seat)
+    return telling.rows
+
+
+def _of_view(view: SeatRecord, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
+    telling = _RowBuilder({view.seat: view.told}, prompt, reason)
+    seen: Seen | None = None
+    for entry in view.entries:
+        match entry:
+            case Observation():
+                if seen is not None and seen.public != entry.public:
+                    telling.move_on(view.seat)
+                seen = entry
+            case Replied(_, reply) if seen is not None:
+                telling.reply(seen, reply)
+            case Rejected() if seen is not None:
+                telling.reject(seen, entry)
+            case Forfeited(seat):
+                telling.forfeit(seat)
+            case SeatOutcome(end):
+                telling.end(end)
+    return telling.rows

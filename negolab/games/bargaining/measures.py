@@ -1,0 +1,217 @@
+"""Measures of a bargaining match, derived from its events: a row of data, and its price against theory, in cents.
+
+Column names of `interview_row` follow the data of johnjosephhorton/interview (2026) where it has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from negolab.events import Forfeited, Rejected, Replied
+from negolab.game import Seat, State
+from negolab.games.bargaining.rules import Bargaining, fair_price
+from negolab.games.bargaining.state import Private, Public
+from negolab.money import cents_to_dollars
+from negolab.record import Record, final_state, start_state
+from negolab.theory import equilibrium, solutions
+
+MONEY_COLUMNS = frozenset(
+    (
+        *("buyer_value", "seller_cost", "zopa", "fair_price", "deal_price", "human_earnings", "ai_earnings"),
+        *("total_surplus", "ai_opening_offer", "human_counteroffer", "ai_final_offer"),
+    )
+)
+"""Columns in cents."""
+
+
+def interview_row(record: Record, late: int = 0) -> dict[str, Any]:
+    """Return the columns of one match; `late` counts the human's texts after the end, which no event holds."""
+    game: Any = record.game
+    state: State[Public, Private] = final_state(record)
+    return {
+        **_treatment_columns(record, game, state),
+        **_deal_columns(record, game, state.public),
+        **_surplus_columns(record, game, state),
+        **_reply_columns(record),
+        "late_messages": late,
+        **_conduct_columns(state),
+        **_deal_shape(state),
+    }
+
+
+def _reservation_values(state: State[Public, Private]) -> tuple[int, int]:
+    value, cost = state.private["B"].value, state.private["A"].cost
+    assert value is not None and cost is not None
+    return value, cost
+
+
+def _treatment_columns(record: Record, game: Bargaining, state: State[Public, Private]) -> dict[str, Any]:
+    value, cost = _reservation_values(state)
+    return {
+        "session_id": record.id,
+        "treatment": game.treatment,
+        "preset": record.header.preset,
+        "opponent_label": record.header.players.get("A"),
+        "buyer_value": value,
+        "seller_cost": cost,
+        "zopa": value - cost,
+        "fair_price": fair_price(value, cost),
+    }
+
+
+def _deal_columns(record: Record, game: Bargaining, public: Public) -> dict[str, Any]:
+    by_ai = [cents for _, seat, cents in public.offers if seat == "A"]
+    by_human = [cents for _, seat, cents in public.offers if seat == "B"]
+    deal = public.price is not None
+    return {
+        "deal_reached": deal,
+        "deal_price": public.price,
+        "human_earnings": record.payoffs["B"],
+        "ai_earnings": record.payoffs["A"],
+        "rounds_to_deal": len(public.offers) if deal else None,
+        "rounds_played": len(public.offers),
+        "ai_opening_offer": by_ai[0] if by_ai else None,
+        "human_counteroffer": by_human[0] if by_human else None,
+        "ai_final_offer": by_ai[-1] if by_ai else None,
+    }
+
+
+def _surplus_columns(record: Record, game: Bargaining, state: State[Public, Private]) -> dict[str, Any]:
+    human, ai = record.payoffs["B"], record.payoffs["A"]
+    if human is None or ai is None:
+        return dict.fromkeys(("total_surplus", "efficiency", "buyer_surplus_share"))
+    value, cost = _reservation_values(state)
+    alone = game.disagreement(state)
+    total = human + ai - alone["A"] - alone["B"]
+    possible = value - cost - game.outside_seller - game.outside_buyer
+    deal = state.public.price is not None
+    return {
+        "total_surplus": total,
+        "efficiency": total / possible if possible > 0 else None,
+        "buyer_surplus_share": (human - alone["B"]) / total if deal and total != 0 else None,
+    }
+
+
+def _reply_columns(record: Record) -> dict[str, int]:
+    human = [event for event in record.events if isinstance(event, Replied | Rejected) and event.seat == "B"]
+    invalid = [event for event in human if isinstance(event, Rejected) and not event.wordless]
+    return {
+        "human_messages": sum(isinstance(event, Replied) for event in human),
+        "reprompts": len(invalid),
+        "ai_invalid": sum(isinstance(event, Rejected) and event.seat == "A" for event in record.events),
+        "ai_fallbacks": sum(isinstance(event, Forfeited) and event.seat == "A" for event in record.events),
+    }
+
+
+def _conduct_columns(state: State[Public, Private]) -> dict[str, int]:
+    """Count offers worse for their author than the one just refused, and the seller's below its cost."""
+    public = state.public
+    _, cost = _reservation_values(state)
+    answers = [(seat, cents, refused) for (_, _, refused), (_, seat, cents) in _consecutive_offers(public)]
+    below = [cents for _, seat, cents in public.offers if seat == "A" and cents < cost]
+    sold_below = public.by == "A" and public.price is not None and public.price < cost
+    return {
+        "disadvantageous_human": sum(seat == "B" and cents > refused for seat, cents, refused in answers),
+        "disadvantageous_ai": sum(seat == "A" and cents < refused for seat, cents, refused in answers),
+        "dominated_ai": sum(seat == "A" and cents <= refused for seat, cents, refused in answers),
+        "ai_below_cost": len(below) + sold_below,
+    }
+
+
+def _consecutive_offers(public: Public) -> Iterable[tuple[tuple[int, Seat, int], tuple[int, Seat, int]]]:
+    return zip(public.offers, public.offers[1:], strict=False)
+
+
+def _deal_shape(state: State[Public, Private]) -> dict[str, bool | None]:
+    public = state.public
+    if public.price is None:
+        return {"fifty_fifty": None, "last_round_deal": None}
+    return {
+        "fifty_fifty": 2 * public.price == sum(_reservation_values(state)),
+        "last_round_deal": public.last_response,
+    }
+
+
+# Against theory.
+
+
+def measures(record: Record) -> dict[str, Any]:
+    """Return the measures of bargaining beyond those of any game.
+
+    Price and its distances from theory in cents, `rounds` (offers made), `midpoint_deal` (exactly half way between cost
+    and value), `last_round_deal`, and per seat how often an offer was worse for its author than the one just refused.
+    """
+    state: State[Public, Private] = final_state(record)
+    price, conduct, shape = state.public.price, _conduct_columns(state), _deal_shape(state)
+    return {
+        "price": price,
+        "rounds": len(state.public.offers),
+        "price_less_spe": _difference(price, spe_price(record)),
+        "price_less_nash": _difference(price, nash_price(record)),
+        "midpoint_deal": shape["fifty_fifty"],
+        "last_round_deal": shape["last_round_deal"],
+        "disadvantageous_a": conduct["disadvantageous_ai"],
+        "disadvantageous_b": conduct["disadvantageous_human"],
+    }
+
+
+def spe_price(record: Record) -> float | None:
+    """Return the price in cents of the subgame-perfect equilibrium under complete information, which ends in round 1.
+
+    Stahl 1972, see `theory.equilibrium.spe_path`; also where the seats did not know each other's numbers. None with
+    outside options, for which the path is not defined, and where no price gains both.
+    """
+    game: Any = record.game
+    value, cost = _reservation_values(start_state(record))
+    if game.outside_seller or game.outside_buyer or value <= cost:
+        return None
+    discounts = game.discount_seller, game.discount_buyer
+    return equilibrium.spe_path(game.rounds, value, cost, *discounts, game.opener)[0]
+
+
+def nash_price(record: Record) -> float | None:
+    """Return the price in cents of the undiscounted Nash bargaining solution with equal power.
+
+    Nash 1950, see `theory.solutions.nash`. None if no price in range pays both at least their outside option.
+    """
+    game: Any = record.game
+    value, cost = _reservation_values(start_state(record))
+    outside = game.outside_seller, game.outside_buyer
+    return solutions.nash(value, cost, *outside, 0.5, game.price_lo, game.price_hi)
+
+
+def price_less_spe(record: Record) -> float | None:
+    """Return the deal's price less `spe_price` in cents, positive in the seller's favour; None also without a deal."""
+    return _difference(final_state(record).public.price, spe_price(record))
+
+
+def price_less_nash(record: Record) -> float | None:
+    """Return the deal's price less `nash_price` in cents, positive in the seller's favour; None also without a deal."""
+    return _difference(final_state(record).public.price, nash_price(record))
+
+
+def _difference(price: int | None, benchmark: float | None) -> float | None:
+    return None if price is None or benchmark is None else price - benchmark
+
+
+# As text.
+
+
+def csv_cells(columns: dict[str, Any]) -> dict[str, str]:
+    """Format a row for CSV: dollars with two decimals, empty for None, and no text that a spreadsheet would compute."""
+    return {
+        name: _money_text(value) if name in MONEY_COLUMNS else _plain_text(value) for name, value in columns.items()
+    }
+
+
+def _money_text(cents: float | None) -> str:
+    return "" if cents is None else cents_to_dollars(cents)
+
+
+def _plain_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    return str(value)

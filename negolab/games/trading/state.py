@@ -1,0 +1,150 @@
+"""States and moves of trading, and arithmetic on goods vectors: five integers, Wheat first, Ore last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from negolab.game import Observation, Seat, State
+
+GOODS = ("Wheat", "Wood", "Sheep", "Brick", "Ore")
+Goods = tuple[int, int, int, int, int]
+Deal = tuple[Goods, Goods]
+"""The goods that the speaker gives and those that it wants."""
+
+NOTHING: Goods = (0, 0, 0, 0, 0)
+
+
+def add(x: Goods, y: Goods) -> Goods:
+    """Return x + y."""
+    a, b, c, d, e = x
+    f, g, h, i, j = y
+    return a + f, b + g, c + h, d + i, e + j
+
+
+def subtract(x: Goods, y: Goods) -> Goods:
+    """Return x - y."""
+    a, b, c, d, e = x
+    f, g, h, i, j = y
+    return a - f, b - g, c - h, d - i, e - j
+
+
+def worth(goods: Goods, values: Goods) -> int:
+    """Return the worth of goods at these values, their dot product."""
+    a, b, c, d, e = goods
+    f, g, h, i, j = values
+    return a * f + b * g + c * h + d * i + e * j
+
+
+def covers(holdings: Goods, wanted: Goods) -> bool:
+    """Return True if the holdings contain at least the wanted units of every good."""
+    a, b, c, d, e = holdings
+    f, g, h, i, j = wanted
+    return a >= f and b >= g and c >= h and d >= i and e >= j
+
+
+def exchange(holdings: Goods, out: Goods, into: Goods) -> Goods:
+    """Return the holdings after giving `out` and receiving `into`."""
+    return add(subtract(holdings, out), into)
+
+
+def format_goods(goods: Goods) -> str:
+    """List the goods that are not zero as `2 Wheat, 1 Ore`."""
+    return ", ".join(f"{n} {name}" for n, name in zip(goods, GOODS, strict=True) if n)
+
+
+def single_good(good: int, amount: int) -> Goods:
+    """Return the vector of an amount of one good, by its index."""
+    row = [0, 0, 0, 0, 0]
+    row[good] = amount
+    return row[0], row[1], row[2], row[3], row[4]
+
+
+class Offer(msgspec.Struct, frozen=True, gc=False):
+    """A waiting offer, from its proposer's side."""
+
+    by: Seat
+    give: Goods
+    want: Goods
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A delivered message and its effects: the trade it executed, whether it refused an offer, the offer it made."""
+
+    seat: Seat
+    text: str
+    trade: Offer | None = None
+    denied: bool = False
+    offer: Offer | None = None
+
+
+class Public(msgspec.Struct, frozen=True, gc=False):
+    """The public state. `turn` counts the messages played; `end` is `limit`, `forfeit` or None."""
+
+    turn: int
+    max_turns: int
+    to_move: Seat | None
+    waiting: Offer | None = None
+    messages: tuple[Entry, ...] = ()
+    end: Literal["limit", "forfeit"] | None = None
+    loser: Seat | None = None
+
+
+class Private(msgspec.Struct, frozen=True, gc=False):
+    """A seat's goods and values. TextArena's rules use `errors` (tolerated in this turn) and `notices` (all)."""
+
+    holdings: Goods
+    values: Goods
+    start: Goods
+    errors: int = 0
+    notices: tuple[str, ...] = ()
+
+
+class Move(msgspec.Struct, frozen=True, gc=False):
+    """A parsed message: its reply tokens and its first offer (give, want). `malformed` only in TextArena's rules."""
+
+    text: str
+    accept: bool = False
+    deny: bool = False
+    offer: Deal | None = None
+    malformed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+Position = State[Public, Private]
+Seen = Observation[Public, Private]
+
+
+def gain(own: Private) -> int:
+    """Return the worth of the holdings minus their worth at the start, at the seat's own values."""
+    return worth(subtract(own.holdings, own.start), own.values)
+
+
+def execute_trade(private: Mapping[Seat, Private], deal: Offer, seat: Seat) -> dict[Seat, Private]:
+    """Return both private states after `seat` accepted `deal`; accepting one's own offer changes nothing."""
+    if deal.by == seat:
+        return dict(private)
+    taker, giver = private[seat], private[deal.by]
+    if not (covers(taker.holdings, deal.want) and covers(giver.holdings, deal.give)):
+        raise ValueError(f"seat {seat} cannot accept: the goods of the offer are not there")
+    return {
+        **private,
+        seat: _with_holdings(taker, exchange(taker.holdings, deal.want, deal.give)),
+        deal.by: _with_holdings(giver, exchange(giver.holdings, deal.give, deal.want)),
+    }
+
+
+def _with_holdings(own: Private, holdings: Goods) -> Private:
+    return Private(holdings, own.values, own.start, own.errors, own.notices)
+
+
+def has_traded(public: Public) -> bool:
+    """Return True if there was a trade between the seats."""
+    return any(is_trade(entry) for entry in public.messages)
+
+
+def is_trade(entry: Entry) -> bool:
+    """Return True if the message executed a trade between different seats."""
+    return entry.trade is not None and entry.trade.by != entry.seat

@@ -1,0 +1,395 @@
+"""Cache of models' answers, so that none is paid twice: one SQLite file that several processes may share.
+
+The key of an answer is the SHA-256 of its request: endpoint, model, messages, parameters and repetition as canonical
+JSON, which the file also holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import msgspec
+import platformdirs
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite as sqlite_dialect
+
+from negolab._internal import sqlite
+from negolab.llm.endpoint.call import Answer, Call
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.match import new_id
+
+Row = dict[str, Any]
+LINGER = 0.004
+"""Seconds that the first row of a transaction waits for others, to share one fsync."""
+_MAX_BATCH = 500
+"""Most rows of one transaction, which bounds the waiting time."""
+
+
+class _PendingRow(NamedTuple):
+    row: Row
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[None]
+
+
+class BatchWriter:
+    """Write rows from any event loop in one thread: all that wait share a transaction. Rows already there stay."""
+
+    def __init__(self, engine: sa.Engine, table: sa.Table, file: Path) -> None:
+        self._engine, self._table, self._file = engine, table, file
+        # Compiled once for the driver: SQLAlchemy would take longer for each row than SQLite.
+        insert, named = table.insert().prefix_with("OR IGNORE"), sqlite_dialect.dialect(paramstyle="named")
+        columns = [column.name for column in table.c if not column.primary_key]
+        self._insert = str(insert.compile(dialect=named, column_keys=columns))
+        self._queue: queue.SimpleQueue[_PendingRow | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def write(self, row: Row) -> None:
+        """Write a row durably before returning; also if the caller is cancelled while it waits."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="negolab-answers", daemon=True)
+            self._thread.start()
+        loop = asyncio.get_running_loop()
+        pending = _PendingRow(row, loop, loop.create_future())
+        self._queue.put(pending)
+        await pending.done
+
+    def close(self) -> None:
+        """Write what waits, then stop the thread."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while True:
+            batch, is_last = self._next_batch()
+            if batch:
+                _wake(batch, self._insert_rows([pending.row for pending in batch]))
+            if is_last:
+                return
+
+    def _next_batch(self) -> tuple[list[_PendingRow], bool]:
+        """Wait for a row and return all that come within LINGER; True after the last one."""
+        batch: list[_PendingRow] = []
+        pending = self._queue.get()
+        if pending is not None and self._queue.qsize() < _MAX_BATCH:
+            time.sleep(LINGER)
+        while pending is not None:
+            batch.append(pending)
+            if len(batch) == _MAX_BATCH or self._queue.empty():
+                return batch, False
+            pending = self._queue.get()
+        return batch, True
+
+    def _insert_rows(self, rows: list[Row]) -> RunFailed | None:
+        """Write rows in one transaction and return the error, if there is one."""
+        try:
+            with self._engine.begin() as connection:
+                if connection.exec_driver_sql(self._insert, rows).rowcount < len(rows):
+                    for row in rows:
+                        self._insert_for_run(connection, row)
+        except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+            return RunFailed(f"{self._file}: an answer could not be kept: {getattr(error, 'orig', None) or error}")
+        return None
+
+    def _insert_for_run(self, connection: sa.Connection, row: Row) -> None:
+        """Keep an answer for its own run where another run's was stored first: that run has gone on with its own."""
+        columns = self._table.c
+        first = sa.select(columns.answer, columns.paid_by).where(
+            columns.key == row["key"], columns.only_for == row["only_for"]
+        )
+        if connection.execute(first).one() != (row["answer"], row["paid_by"]):
+            connection.exec_driver_sql(self._insert, {**row, "only_for": row["paid_by"]})
+
+
+def _wake(batch: list[_PendingRow], failure: RunFailed | None) -> None:
+    """Resolve the futures of a batch, with one call into each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for pending in batch:
+        by_loop.setdefault(pending.loop, []).append(pending.done)
+    for loop, futures in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_settle, futures, failure)
+        except RuntimeError:  # the loop is closed, so nothing waits there
+            continue
+
+
+def _settle(futures: list[asyncio.Future[None]], failure: RunFailed | None) -> None:
+    for future in futures:
+        if future.done():
+            continue
+        if failure is None:
+            future.set_result(None)
+        else:
+            future.set_exception(RunFailed(str(failure)))
+
+
+CACHE_VARIABLE = "NEGOLAB_CACHE"
+"""The environment variable that names the file."""
+OFF = "off"
+"""Its value where this process keeps no answers."""
+
+SCHEMA = 1
+_APPLICATION = 0x6E65676F
+"""SQLite's application id ("nego"), which marks the file as ours."""
+
+_BUSY_TIMEOUT = 30
+"""Seconds to wait for another process's transaction."""
+
+_COMPLETE = frozenset({"stop", "tool_calls", "function_call", "end_turn", "eos"})
+"""Reasons to stop after which an answer is complete; any other (`length`, `content_filter`) may differ next time."""
+
+_tables = sa.MetaData()
+ANSWERS = sa.Table(
+    "answers",
+    _tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False),  # SHA-256 of `request`, in hex
+    # Empty: for every run; else the id of the only run that gets this answer. What was cut or filtered is no answer for
+    # others, but part of that run's game, which must go on after a kill as it began.
+    sa.Column("only_for", sa.Text, nullable=False),
+    sa.Column("endpoint", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),  # canonical JSON
+    sa.Column("answer", sa.Text, nullable=False),  # JSON of `Answer`
+    sa.Column("cost", sa.Float),  # US dollars; NULL: no price is known
+    sa.Column("tokens", sa.Integer),  # in and out; NULL: the endpoint did not say
+    sa.Column("paid_by", sa.Text, nullable=False),  # the run's id
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+    sa.UniqueConstraint("key", "only_for"),
+    sa.Index("answers_paid_by", "paid_by"),
+)
+# As text, because it runs before every call and SQLAlchemy would look up the compiled form each time.
+_FIND = "SELECT answer, paid_by FROM answers WHERE key = ? AND only_for IN ('', ?) ORDER BY only_for DESC LIMIT 1"
+
+
+class PaidTotals(NamedTuple):
+    """Answers that a run has paid for, with US dollars where prices were known and tokens where they were counted."""
+
+    usd: float
+    tokens: int
+    calls: int
+
+
+class CacheStats(NamedTuple):
+    """Cached answers of one model at one endpoint.
+
+    `own` are those for one run only; `usd` and `tokens` are as they were paid; times are seconds since the epoch.
+    """
+
+    endpoint: str
+    model: str
+    answers: int
+    own: int
+    usd: float
+    tokens: int
+    first: float
+    last: float
+
+
+def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return `$NEGOLAB_CACHE`, else `negolab/answers.db` in the user's cache folder; None where it is "off"."""
+    name = environment.get(CACHE_VARIABLE)
+    if name == OFF:
+        return None
+    return Path(name).expanduser() if name else platformdirs.user_cache_path("negolab") / "answers.db"
+
+
+def request_json(endpoint: str, call: Call) -> bytes:
+    """Encode all that tells one call from another as canonical JSON: no key, no time-out, no start time."""
+    return _json(
+        {
+            "schema": SCHEMA,
+            "endpoint": endpoint,
+            "model": call.model,
+            "messages": call.messages,
+            "params": call.params,
+            "repetition": call.repetition,
+        }
+    )
+
+
+class Cache:
+    """A file of answers, open for one run.
+
+    An answer that this run has paid for comes back as it was; one that another run has paid for has `replayed` set.
+
+    Args:
+        file: The SQLite file (None: `default_file()`).
+        run: The run's id (None: a new one).
+
+    Raises:
+        ValueError: The file cannot be opened, is no cache, or NEGOLAB_CACHE is "off".
+    """
+
+    def __init__(self, file: Path | str | None = None, *, run: str | None = None) -> None:
+        if (path := default_file() if file is None else Path(file)) is None:
+            raise ValueError(f"no answers are kept here: {CACHE_VARIABLE} is {OFF}")
+        self.file = path
+        self.run = run or new_id()
+        self._engine = _open_database(self.file)
+        try:
+            self._reader: Any = self._engine.raw_connection()
+            self._cursor = self._reader.cursor()
+            self._cursor.execute("PRAGMA query_only=ON")
+        except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+            raise _unusable(self.file, error) from None
+        self._reading = threading.Lock()
+        self._writer = BatchWriter(self._engine, ANSWERS, self.file)
+
+    def find(self, endpoint: str, call: Call) -> Answer | None:
+        """Return the answer to this repetition of the call; None if there is none."""
+        key = hashlib.sha256(request_json(endpoint, call)).hexdigest()
+        try:
+            with self._reading:
+                row = self._cursor.execute(_FIND, (key, self.run)).fetchone()
+        except sqlite3.Error as error:
+            raise RunFailed(f"{self.file}: cannot be read: {error}") from None
+        return None if row is None else self._decode(*row)
+
+    async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
+        """Store an answer durably before returning. Of two answers to one call, other runs get the first.
+
+        Raises:
+            RunFailed: The disk is full or damaged; an answer that is not stored would be paid again.
+        """
+        request = request_json(endpoint, call)
+        usage = answer.usage
+        is_counted = usage.input is not None or usage.output is not None
+        row: Row = {
+            "key": hashlib.sha256(request).hexdigest(),
+            "only_for": "" if answer.finish in _COMPLETE else self.run,
+            "endpoint": endpoint,
+            "model": call.model,
+            "request": request.decode(),
+            "answer": _json(answer).decode(),
+            "cost": answer.cost,
+            "tokens": (usage.input or 0) + (usage.output or 0) if is_counted else None,
+            "paid_by": self.run,
+            "at": time.time(),
+        }
+        await self._writer.write(row)
+
+    def paid(self, run: str | None = None) -> PaidTotals:
+        """Sum up what a run (None: this one) has paid for, also in processes that were killed."""
+        total = sa.func.total
+        sums = sa.select(total(ANSWERS.c.cost), total(ANSWERS.c.tokens), sa.func.count())
+        with self._engine.connect().execution_options(reads=True) as connection:
+            usd, tokens, calls = connection.execute(sums.where(ANSWERS.c.paid_by == (run or self.run))).one()
+        return PaidTotals(usd, int(tokens), calls)
+
+    def stats(self) -> list[CacheStats]:
+        """Summarise the answers by endpoint and model."""
+        columns = ANSWERS.c
+        own = sa.func.count().filter(columns.only_for != "")
+        group = (columns.endpoint, columns.model)
+        total = sa.func.total
+        sums = (total(columns.cost), total(columns.tokens), sa.func.min(columns.at), sa.func.max(columns.at))
+        with self._engine.connect().execution_options(reads=True) as connection:
+            rows = connection.execute(sa.select(*group, sa.func.count(), own, *sums).group_by(*group).order_by(*group))
+            return [CacheStats(e, m, n, c, usd, int(tokens), *times) for e, m, n, c, usd, tokens, *times in rows]
+
+    def clear(self, older: float = 0) -> int:
+        """Delete answers at least `older` seconds old, free their disk space and return their number.
+
+        Unfinished runs will pay for theirs again.
+        """
+        with self._engine.begin() as connection:
+            deleted = connection.execute(ANSWERS.delete().where(ANSWERS.c.at <= time.time() - older)).rowcount
+        with closing(self._engine.raw_connection()) as raw:  # outside of a transaction
+            raw.cursor().execute("VACUUM")
+            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return int(deleted)
+
+    def close(self) -> None:
+        """Write what waits and close the file."""
+        self._writer.close()
+        self._reader.close()
+        self._engine.dispose()
+
+    def _decode(self, text: str, paid_by: str) -> Answer:
+        try:
+            answer = _decoder.decode(text)
+        except msgspec.DecodeError as error:
+            raise RunFailed(f"{self.file}: holds an answer that cannot be read ({error}): move the file away") from None
+        return answer if paid_by == self.run else msgspec.structs.replace(answer, replayed=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+
+_decoder = msgspec.json.Decoder(Answer)
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:  # a model can write lone surrogates, which are no UTF-8
+        plain = json.dumps(msgspec.to_builtins(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return plain.encode("utf-8", "replace")
+
+
+def _open_database(file: Path) -> sa.Engine:
+    """Open the file with its table, readable for its owner only."""
+    _create_private(file)
+    # Each commit goes to the disk: an answer costs money, and a budget counts what is written here.
+    url = sa.URL.create("sqlite+pysqlite", database=str(file.resolve()))
+    engine = sqlite.create_engine(url, _BUSY_TIMEOUT, check_same_thread=False)
+    try:
+        with engine.begin() as connection:
+            _check_ownership(connection, file)
+            _tables.create_all(connection)
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+        engine.dispose()
+        raise _unusable(file, error) from None
+    return engine
+
+
+def _create_private(file: Path) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        is_ours = sqlite.create_private(file)
+    except OSError as error:
+        raise ValueError(
+            f"{file}: cannot keep answers: {error.strerror}; name another file in ${CACHE_VARIABLE}, or use --no-cache"
+        ) from None
+    if not is_ours:
+        raise ValueError(f"{file}: is no file of kept answers; move it away, or name another in ${CACHE_VARIABLE}")
+
+
+def _check_ownership(connection: sa.Connection, file: Path) -> None:
+    """Mark a new file as ours; ValueError for another program's."""
+    mark = connection.exec_driver_sql("PRAGMA application_id").scalar()
+    schema = connection.exec_driver_sql("PRAGMA user_version").scalar()
+    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar()
+    if mark == 0 and not tables:
+        connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
+        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA}")
+    elif mark != _APPLICATION:
+        raise ValueError(
+            f"{file}: is another program's database; move it away, or name another file in ${CACHE_VARIABLE}"
+        )
+    elif schema != SCHEMA:
+        why = f"its schema is {schema}, this negolab reads {SCHEMA}"
+        raise ValueError(f"{file}: {why}; move it away, or name another file in ${CACHE_VARIABLE}")
+
+
+def _unusable(file: Path, error: Exception) -> ValueError:
+    why = getattr(error, "orig", None) or error
+    return ValueError(f"{file}: cannot keep answers: {why}; move it away, or name another file in ${CACHE_VARIABLE}")

@@ -1,0 +1,173 @@
+"""A seat's match as a chat: prompts and answers as messages, each sent once and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from negolab.catalog import AnyGame
+from negolab.events import Forfeited, Rejected, Replied
+from negolab.game import Ask, Invalid, Observation, Reply
+from negolab.llm.endpoint.call import Message
+from negolab.llm.output_modes import phrases_for
+from negolab.record import SeatRecord
+
+Seen = Observation[Any, Any]
+TurnSuffix = Callable[[AnyGame, Seen], str]
+"""Returns the end of a turn's first message; called once per turn, in order."""
+
+
+def _no_suffix(told: AnyGame, seen: Seen) -> str:
+    return ""
+
+
+class ChatState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The messages so far: `settled` ones, then the `user` message, and its `answer` if there is one.
+
+    `seen` is the last observation in them; `rejections` and `suffix` end the single-shot messages of this turn.
+    """
+
+    settled: tuple[Message, ...] = ()
+    user: str = ""
+    answer: str | None = None
+    turn: int = -1
+    attempt: int = 0
+    seen: Seen | None = None
+    rejections: tuple[str, ...] = ()
+    suffix: str = ""
+
+
+class Chat:
+    """Build the messages of each call from those of the call before: the work of a turn does not grow with the match.
+
+    A turn opens with the game's prompt (what is new since the last one), goes on with the reason for each rejected
+    answer, and ends with the answer that was accepted. `turn` counts the seat's turns from 0, `attempt` its rejections
+    within one: together they name an answer.
+
+    Args:
+        system: The system message (None: none).
+        single_message: Send everything in one message per call instead of a chat.
+        turn_suffix: Returns the end of a turn's first message.
+    """
+
+    def __init__(
+        self, system: str | None = None, *, single_message: bool = False, turn_suffix: TurnSuffix = _no_suffix
+    ) -> None:
+        self._single_message = single_message
+        self._turn_suffix = turn_suffix
+        head: tuple[Message, ...] = () if system is None else (Message("system", system),)
+        self._state = self._previous = ChatState(settled=head)
+
+    @property
+    def last_prompt(self) -> str:
+        """The last message to the model."""
+        return self._state.user
+
+    @property
+    def turn(self) -> int:
+        return self._state.turn
+
+    @property
+    def attempt(self) -> int:
+        return self._state.attempt
+
+    def next_messages(self, told: AnyGame, ask: Ask) -> tuple[Message, ...]:
+        """Return the messages that ask for the next answer.
+
+        The same ask again replaces the last one; so does the next ask if the last was neither answered nor rejected.
+        """
+        state, seen, count = self._state, ask.seen, len(ask.rejected)
+        is_same = state.seen is not None and (seen is state.seen or seen == state.seen)
+        if is_same and count == state.attempt:
+            self._state = replace(state, answer=None)
+        else:
+            if state.answer is None and count <= state.attempt:
+                state = self._previous
+            self._previous = state
+            self._state = self._next(told, ask, state)
+        return self._state.settled + (Message("user", self._state.user),)  # noqa: RUF005 -- faster than unpacking
+
+    def record_answer(self, answer: str) -> None:
+        """Add the model's answer, in the text that it will see as its own."""
+        self._state = replace(self._state, answer=answer)
+
+    def _next(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
+        count = len(ask.rejected)
+        if state.seen is not None and count > state.attempt:
+            return self._add_rejection(told, ask, state)
+        opened = self._open_turn(told, ask, state)
+        if state.seen is None and count:
+            return self._add_rejection(told, ask, replace(opened, attempt=0))
+        return opened
+
+    def _open_turn(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
+        seen, suffix = ask.seen, self._turn_suffix(told, ask.seen)
+        opened = replace(state, turn=state.turn + 1, attempt=len(ask.rejected), seen=seen, rejections=(), suffix=suffix)
+        if self._single_message:
+            return self._tell_everything(told, seen, opened)
+        return _append_user(opened, _paragraphs(told.prompt(seen, state.seen), suffix) or phrases_for(told).due)
+
+    def _add_rejection(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
+        """Go on with the same turn after a rejection, and tell what else has changed."""
+        since, seen, rejected = state.seen, ask.seen, ask.rejected[state.attempt :]
+        if rejected[-1].kind == "time":
+            state = replace(state, answer=None)  # it came too late to count
+        state = replace(state, attempt=len(ask.rejected), seen=seen)
+        reason = " ".join(invalid.reason for invalid in rejected)
+        if self._single_message:
+            rejections = state.rejections + (_quote_rejected(told, state.answer, reason),)  # noqa: RUF005
+            return self._tell_everything(told, seen, replace(state, rejections=rejections))
+        is_changed = since is not seen and since != seen
+        news = told.prompt(seen, since) if is_changed else ""
+        return _append_user(state, _paragraphs(phrases_for(told).refusal(reason), news))
+
+    def _tell_everything(self, told: AnyGame, seen: Seen, state: ChatState) -> ChatState:
+        user = _paragraphs(told.prompt(seen, None), *state.rejections, state.suffix)
+        return replace(state, user=user, answer=None)
+
+    def recall(self, view: SeatRecord, model_text: Callable[[Reply], str]) -> None:
+        """Become the chat of a player that had this seat from the start; `model_text` gives its answer in a reply."""
+        told = view.told
+        seen: Seen | None = None
+        rejected: tuple[Invalid, ...] = ()
+        before = rejected
+        forfeited: Seen | None = None
+        for entry in view.entries:
+            if isinstance(entry, Observation):
+                if forfeited is not None and entry.public != forfeited.public:
+                    rejected = ()
+                seen, forfeited = entry, None
+            elif isinstance(entry, Replied) and seen is not None:
+                self.next_messages(told, Ask(seen, rejected))
+                self.record_answer(model_text(entry.reply))
+                before, rejected = rejected, ()
+            elif isinstance(entry, Rejected) and seen is not None:
+                if entry.wordless:
+                    self.next_messages(told, Ask(seen, rejected))
+                    before = rejected
+                    if entry.said is not None:
+                        self.record_answer(model_text(entry.said))
+                rejected = (*before, entry.invalid)
+            elif isinstance(entry, Forfeited):
+                forfeited = seen
+
+
+def _append_user(state: ChatState, text: str) -> ChatState:
+    """Add a message to the model; an unanswered one is extended, because many chat templates refuse two in a row."""
+    if state.answer is None or not state.answer.strip():
+        return replace(state, user=_paragraphs(state.user, text), answer=None)
+    exchange = (Message("user", state.user), Message("assistant", state.answer))
+    return replace(state, settled=state.settled + exchange, user=text, answer=None)
+
+
+def _quote_rejected(told: AnyGame, answer: str | None, reason: str) -> str:
+    if answer is None or not answer.strip():
+        return phrases_for(told).refusal(reason)
+    return phrases_for(told).earlier(answer, reason)
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join([part for part in parts if part.strip()])

@@ -1,0 +1,1 @@
+"""Calls to models behind OpenAI-compatible endpoints, within limits and budget."""

@@ -1,0 +1,161 @@
+"""Parsing of chat completions, which come in many variants and are not trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from negolab.llm.endpoint.call import Answer, Usage
+from negolab.llm.endpoint.errors import BadResponse, decode_json, decode_text, one_line, raise_for
+from negolab.match import replace_surrogates
+
+TEXTLESS_FINISHES = ("length", "content_filter")
+"""Reasons to stop after which an answer may well have no text."""
+MAX_TOKENS = 10_000_000
+"""Larger counts are taken to be errors."""
+MAX_NAME_LENGTH = 200
+"""Characters of a model's name, a fingerprint or an id."""
+
+
+class _Message(msgspec.Struct):
+    content: Any = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message | None = None
+    finish_reason: Any = None
+
+
+class _Body(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
+    id: Any = None
+    negolab: Any = None
+    error: Any = None
+
+
+class BrokerInfo(msgspec.Struct, frozen=True):
+    """The field `negolab` of a sweep's broker: the answer's cost in US dollars, and `replayed` as in `Answer`."""
+
+    cost: float | None = None
+    replayed: bool = False
+
+
+_decode = msgspec.json.Decoder(_Body).decode
+
+
+def parse_completion(body: bytes) -> Answer:
+    """Return the answer in a response of status 200.
+
+    `request_id` is the completion's own id; `cost` and `replayed` are those of a sweep's broker.
+
+    Raises:
+        AttemptFailed: The body holds no answer; with the usage, if it is said.
+        GameFailed: The body holds an error of this input.
+        RunFailed: The body holds an error of key, model or account.
+    """
+    try:
+        completion = _decode(body)
+    except (ValueError, RecursionError) as error:
+        completion = _decode_leniently(body, error)
+    usage = parse_usage(completion.usage)
+    if completion.error and not completion.choices:
+        _raise_error(completion.error, body)
+    choice = completion.choices[0] if completion.choices else None
+    if choice is None or choice.message is None:
+        raise BadResponse("the answer holds no choice", usage=usage)
+    text, reasoning = _text_and_reasoning(choice.message)
+    finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
+    if text is None:
+        refusal = choice.message.refusal
+        if not (refusal or reasoning or finish in TEXTLESS_FINISHES):
+            raise BadResponse("the answer holds no text", usage=usage)
+        text, finish = (str(refusal), "refusal") if refusal else ("", finish)
+    broker = _broker_info(completion.negolab)
+    return Answer(
+        text=replace_surrogates(text),
+        finish=finish,
+        usage=usage,
+        reasoning=replace_surrogates(reasoning) if reasoning else None,
+        model=short_name(completion.model),
+        fingerprint=short_name(completion.system_fingerprint),
+        request_id=short_name(completion.id),
+        cost=broker.cost,
+        replayed=broker.replayed,
+    )
+
+
+def _broker_info(field: Any) -> BrokerInfo:
+    try:
+        return msgspec.convert(field, type=BrokerInfo)
+    except msgspec.ValidationError:
+        return BrokerInfo()
+
+
+def _decode_leniently(body: bytes, error: Exception) -> _Body:
+    """Accept lone surrogates and invalid UTF-8: no reason to lose an answer that was paid."""
+    try:
+        return msgspec.convert(decode_json(body), type=_Body)
+    except (ValueError, RecursionError):
+        beginning = one_line(decode_text(body[:400]))
+        raise BadResponse(f"the answer is not a chat completion ({error}): {beginning:.120}") from None
+
+
+def _raise_error(error: Any, body: bytes) -> None:
+    """Raise the error of a router that sends status 200 with the true status inside."""
+    code = error.get("code") if isinstance(error, dict) else None
+    if type(code) is int and 400 <= code < 600:
+        raise_for(code, {}, body, {})
+    raise BadResponse(f"the answer is an error: {one_line(str(error))}")
+
+
+def _text_and_reasoning(message: _Message) -> tuple[str | None, str | None]:
+    """Return text and reasoning of a message; a content in parts is joined."""
+    content = message.content
+    reasoning = next((t for t in (message.reasoning_content, message.reasoning) if isinstance(t, str) and t), None)
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        reasoning = reasoning or "".join(_part_text(p) for p in parts if p.get("type") == "thinking") or None
+        content = "".join(_part_text(part) for part in parts if part.get("type") == "text")
+    return (content if isinstance(content, str) else None), reasoning
+
+
+def _part_text(part: Any) -> str:
+    """Return the text of a part, or of the parts inside it."""
+    if not isinstance(part, dict):
+        return ""
+    inner = part.get("thinking", part.get("text"))
+    if isinstance(inner, list):
+        return "".join(map(_part_text, inner))
+    return inner if isinstance(inner, str) else ""
+
+
+def parse_usage(usage: Any) -> Usage:
+    """Read token counts; any of them may be missing or nonsense."""
+    if not isinstance(usage, dict):
+        return Usage()
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    return Usage(
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+        _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
+        _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(counts: Any, name: str) -> int | None:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
+        return None
+    return int(value)
+
+
+def short_name(value: Any) -> str | None:
+    """Return a name that the endpoint gives, cut to a plausible length; None if it is none."""
+    return replace_surrogates(value[:MAX_NAME_LENGTH]) if isinstance(value, str) and value else None

@@ -1,0 +1,125 @@
+"""API keys: read from the environment by name, sent to their endpoint only, redacted everywhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+DEFAULT_KEY = "OPENAI_API_KEY"
+NO_KEY = "none"
+"""Sent where no key is set: local servers want something."""
+DEFAULT_URL = "https://api.openai.com/v1"
+URL_NAMES = ("NEGOLAB_BASE_URL", "OPENAI_BASE_URL")
+BROKER_PATH = "/negolab/v1"
+"""End of the address of a sweep's broker."""
+PLACEHOLDER = "[key]"
+JSON_ESCAPED = '/"\\'
+"""Characters that JSON may write with a backslash."""
+MIN_SECRET_LENGTH = 6
+"""Characters; a shorter key is no secret but a word that answers may well hold."""
+_KEY_PATTERN = re.compile(r"\b(?:sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s\"']+", re.IGNORECASE)
+
+
+class Key:
+    """A key that appears in no repr, pickle or error, and redacts itself from what a server sends back."""
+
+    __slots__ = ("_escaped", "_escapes", "_value")
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        self._escapes = [rb"\u00", *(b"\\" + char.encode() for char in JSON_ESCAPED if char in value)]
+        self._escaped = re.compile("".join(map(_json_pattern, value)).encode())
+
+    @override
+    def __repr__(self) -> str:
+        return PLACEHOLDER
+
+    @override
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not kept anywhere")
+
+    def header(self) -> str:
+        """Return the value of the header `Authorization`."""
+        return f"Bearer {self._value}"
+
+    @property
+    def _is_secret(self) -> bool:
+        return len(self._value) >= MIN_SECRET_LENGTH
+
+    def redact_body(self, body: bytes) -> bytes:
+        """Remove this key from a body in UTF-8, also where JSON escapes parts of it."""
+        if not self._is_secret:
+            return body
+        if any(escape in body for escape in self._escapes):
+            body = self._escaped.sub(PLACEHOLDER.encode(), body)
+        return body.replace(self._value.encode(), PLACEHOLDER.encode())
+
+    def redact(self, text: str) -> str:
+        """Remove this key from a model's text; other strings that look like keys stay."""
+        return text.replace(self._value, PLACEHOLDER) if self._is_secret else text
+
+    def redact_error(self, text: str) -> str:
+        """Remove this key and everything that looks like one from an error message."""
+        return _KEY_PATTERN.sub(PLACEHOLDER, self.redact(text))
+
+
+def _json_pattern(char: str) -> str:
+    """Return a pattern for all ways in which JSON, and JSON inside JSON, may write a character."""
+    escaped = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(char):04x}")
+    plain = rf"\\{{0,4}}{re.escape(char)}" if char in JSON_ESCAPED else re.escape(char)
+    return rf"(?:\\{{1,4}}u{escaped}|{plain})"
+
+
+def read_key(name: str | None, environment: Mapping[str, str]) -> Key:
+    """Read the key in the environment variable `name` (None: the default variable, which may be unset).
+
+    Raises:
+        ValueError: `name` is no variable's name, the variable is not set, or its value cannot be sent.
+    """
+    if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise ValueError(f"give the name of an environment variable that holds the key, such as {DEFAULT_KEY}")
+    value = environment.get(name or DEFAULT_KEY, "").strip()
+    if not value and name not in (None, DEFAULT_KEY):
+        raise ValueError(f"the environment variable {name} is not set: it should hold the endpoint's key")
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError(f"the key in {name or DEFAULT_KEY} holds characters that cannot be sent: copy it again")
+    return Key(value or NO_KEY)
+
+
+def base_url(given: str | None, environment: Mapping[str, str]) -> str:
+    """Return an endpoint's address without a slash at its end; None: from the environment, else OpenAI's.
+
+    Raises:
+        ValueError: The address is invalid or holds a secret. The message does not repeat a secret.
+    """
+    default = next(filter(None, map(environment.get, URL_NAMES)), DEFAULT_URL)
+    url = default if given is None else _nonempty(given)
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.username or parts.password or "@" in parts.netloc:
+        raise ValueError("a base URL must not hold a name or a password: put the key into an environment variable")
+    if parts.query or parts.fragment:
+        raise ValueError(
+            "a base URL must end with its path: put a key into an environment variable, not into the address"
+        )
+    if parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url.strip()):
+        raise ValueError(_bad_url_message(url))
+    del port  # read to have it checked
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _nonempty(url: object) -> str:
+    """Reject an empty address, such as an unset variable: calls must not go elsewhere than was meant."""
+    if not (isinstance(url, str) and url.strip()):
+        raise ValueError(_bad_url_message(url))
+    return url
+
+
+def _bad_url_message(url: object) -> str:
+    return f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {url!r}"

@@ -1,0 +1,189 @@
+"""Prices of tokens, and counters of what calls used and cost."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from negolab.llm.endpoint.call import Answer, Usage
+
+PICO = 10**12
+"""Costs are summed as integers in 1e-12 US dollars, so that sums are exact."""
+DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
+"""Suffix of a model's name that does not change its price."""
+
+
+class Price(msgspec.Struct, frozen=True):
+    """US dollars per million tokens of input, of input cached by the provider, and of output.
+
+    Raises:
+        ValueError: A price is not a number of at least 0.
+
+    Example:
+        >>> Price(0.15, 0.075, 0.60).cost(Usage(input=1_000_000, output=0)) / PICO
+        0.15
+    """
+
+    input: float
+    cached: float
+    output: float
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (isfinite(value) and 0 <= value < 1e6):
+                raise ValueError(f"a price is in US dollars per million tokens, at least 0, not {value!r}")
+
+    def cost(self, usage: Usage) -> int | None:
+        """Return the cost in `PICO`ths of a dollar; None if the endpoint did not count the tokens."""
+        if usage.input is None or usage.output is None:
+            return None
+        cached = min(usage.cached or 0, usage.input)
+        return (
+            (usage.input - cached) * _pico(self.input) + cached * _pico(self.cached) + usage.output * _pico(self.output)
+        )
+
+    def max_cost(self, input: int, output: int) -> int:
+        """Return the most that so many tokens can cost, in `PICO`ths of a dollar."""
+        return input * max(_pico(self.input), _pico(self.cached)) + output * _pico(self.output)
+
+
+def _pico(price: float) -> int:
+    return round(price * PICO / 1_000_000)
+
+
+def dollars(pico: int) -> float:
+    """Convert `PICO`ths of a dollar to dollars."""
+    return pico / PICO
+
+
+class Prices:
+    """Prices by model; the user's `own` (a `Price`, or a text as in `parse_price`) go before those of the package."""
+
+    def __init__(self, own: Mapping[str, Price | str] | None = None) -> None:
+        self._own = {
+            model: parse_price(price) if isinstance(price, str) else price for model, price in (own or {}).items()
+        }
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Prices:
+        """Parse texts such as `MODEL=INPUT,OUTPUT` or `MODEL=INPUT,CACHED,OUTPUT`; ValueError names a wrong one."""
+        pairs = [text.rpartition("=") for text in texts]
+        for model, sign, price in pairs:
+            if not (model and sign):
+                raise ValueError(
+                    f"a price is said as MODEL=INPUT,OUTPUT in US dollars per million tokens, not {price!r}"
+                )
+        return cls({model: parse_price(price) for model, _, price in pairs})
+
+    def get(self, model: str) -> Price | None:
+        """Return the price of a model, with or without a date behind its name; None if it is not known."""
+        for name in (model, DATE_SUFFIX.sub("", model)):
+            price = self._own.get(name) or default_prices().get(name)
+            if price is not None:
+                return price
+        return None
+
+    def as_dict(self, models: Iterable[str]) -> dict[str, Any]:
+        """Return the prices of these models for a manifest; None where none is known."""
+        return {model: msgspec.to_builtins(self.get(model)) for model in models}
+
+
+def parse_price(text: str) -> Price:
+    """Parse `INPUT,OUTPUT` or `INPUT,CACHED,OUTPUT` in US dollars per million tokens.
+
+    Example:
+        >>> parse_price("0.15,0.60")
+        Price(input=0.15, cached=0.15, output=0.6)
+    """
+    try:
+        numbers = [float(part) for part in text.split(",")]
+        if len(numbers) == 2:
+            numbers.insert(1, numbers[0])
+        return Price(*numbers)
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"a price is INPUT,OUTPUT or INPUT,CACHED,OUTPUT in US dollars per million, not {text!r}"
+        ) from None
+
+
+@cache
+def default_prices() -> dict[str, Price]:
+    """Read the prices that come with the package."""
+    table = tomllib.loads(Path(__file__).with_name("prices.toml").read_text("utf-8"))
+    return {
+        model: Price(*map(float, numbers)) for source in table["source"] for model, numbers in source["models"].items()
+    }
+
+
+class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """Usage summed over all calls of a run.
+
+    Attributes:
+        calls: Calls answered by the endpoint.
+        replayed: Answers from the cache.
+        refused: Attempts rejected with HTTP 429.
+        lost: Attempts that may have been paid without an answer.
+        input, output: Tokens as the endpoint counted them.
+        cost, saved: US dollars paid, and saved by the cache.
+        unpriced: Answers of unknown price or size.
+    """
+
+    calls: int = 0
+    replayed: int = 0
+    refused: int = 0
+    lost: int = 0
+    input: int = 0
+    output: int = 0
+    cost: float = 0.0
+    saved: float = 0.0
+    unpriced: int = 0
+
+
+class UsageCounter:
+    """Add up usage as calls end."""
+
+    def __init__(self) -> None:
+        self.calls = self.replayed = self.refused = self.lost = self.input = self.output = self.unpriced = 0
+        self._pico = 0
+        self._saved = 0.0
+
+    def record_answer(self, answer: Answer, pico: int | None) -> None:
+        """Count an answer; `pico` is its own cost without lost attempts, None where it is unknown."""
+        self.calls += 1
+        self._add(answer.usage, pico)
+        self.unpriced += pico is None
+
+    def record_failure(self, usage: Usage, pico: int | None) -> None:
+        """Count an attempt that was paid and brought no answer."""
+        self._add(usage, pico)
+
+    def record_replay(self, answer: Answer) -> None:
+        """Count an answer from the cache."""
+        self.replayed += 1
+        self._saved += answer.cost or 0.0
+
+    def _add(self, usage: Usage, pico: int | None) -> None:
+        self.input += usage.input or 0
+        self.output += usage.output or 0
+        self._pico += pico or 0
+
+    def totals(self) -> UsageTotals:
+        return UsageTotals(
+            calls=self.calls,
+            replayed=self.replayed,
+            refused=self.refused,
+            lost=self.lost,
+            input=self.input,
+            output=self.output,
+            cost=dollars(self._pico),
+            saved=self._saved,
+            unpriced=self.unpriced,
+        )

@@ -1,0 +1,217 @@
+"""Rate limiting of calls: declared rates per minute, and limits learned from HTTP 429 where none is declared."""
+
+from __future__ import annotations
+
+from math import inf
+
+MINUTE = 60.0
+MAX_CATCH_UP = 0.25
+"""Seconds of a declared rate that may be caught up after a delay."""
+STRICT_SHARE = 0.992
+"""Share of the rate that is used without catching up: calls sent evenly do not arrive quite evenly."""
+
+
+class RateLimiter:
+    """Space units (calls or tokens) evenly at `rate` per second.
+
+    A delay of up to `catch_up` seconds is made up for, a longer one is lost, so that no burst follows a pause. One call
+    may cost more units than are left; the next one then waits for them.
+    """
+
+    def __init__(self, rate: float = inf, catch_up: float = MAX_CATCH_UP) -> None:
+        self.rate = rate
+        self.next_at = -inf
+        """Clock time from which the next call may start."""
+        self._catch_up = catch_up
+
+    @classmethod
+    def per_minute(cls, units: float | None) -> RateLimiter:
+        """Allow at most `units` in any minute (None: no limit); the catch-up allowance is taken off the rate."""
+        return cls() if units is None else cls(units / (MINUTE + MAX_CATCH_UP))
+
+    def consume(self, now: float, units: float = 1.0) -> None:
+        """Count units that start now."""
+        if self.rate < inf:
+            # The very first unit finds no unused time to catch up.
+            since = now if self.next_at == -inf else max(self.next_at, now - self._catch_up)
+            self.next_at = since + units / self.rate
+
+    def disable_catch_up(self) -> None:
+        """Stop making up for delays, for an endpoint that takes no two units closer together than its rate says."""
+        if self._catch_up:
+            self._catch_up = 0.0
+            self.rate *= STRICT_SHARE
+
+    def adjust(self, units: float) -> None:
+        """Correct the count by units that were used beyond the estimate (below 0: fewer)."""
+        if self.rate < inf:
+            self.next_at += units / self.rate
+
+
+INITIAL_CONCURRENCY = 50
+"""Calls at once to begin with; most endpoints take as many."""
+UTILISATION_TO_GROW = 0.8
+"""A limit grows only if at least this share of it was used."""
+CUT_FACTOR = 0.8
+COOLDOWN = 1.0
+"""Seconds after a cut in which further HTTP 429s belong to the same episode."""
+OVERLOAD_SHARE = 0.2
+"""Share of calls with HTTP 429 above which limits are cut to the throughput that was reached."""
+GROWTH_SHARE = 0.08
+"""Share of calls with HTTP 429 up to which limits grow."""
+MAX_ERROR_SHARE = 0.25
+"""Share of calls with server errors above which nothing grows."""
+MIN_SAMPLE = 20
+"""Calls from which a share or a rate can be told."""
+HALF_WINDOW = 1.0
+"""Seconds of each of the two halves of the sliding window."""
+MIN_RATE = 1.0
+"""Calls per second; slower endpoints are respected by the delays that they ask for."""
+RATE_DECREASE, RATE_INCREASE = 0.97, 1.0015
+"""Factors for each HTTP 429 and each answer. The rate settles where one call in twenty is rejected; an endpoint that
+now and then rejects a call for other reasons does not drive it down."""
+MAX_NEW_RATE_SHARE = 0.95
+"""Largest share of a rate that was too high at which the next one starts."""
+
+
+class CallWindow:
+    """Count calls by result over the last one to two seconds."""
+
+    STARTED, SUCCEEDED, RATE_LIMITED, FAILED = range(4)
+
+    def __init__(self) -> None:
+        self._half_began = self._first_at = inf
+        self._current = [0, 0, 0, 0]
+        self._previous = [0, 0, 0, 0]
+
+    def add(self, result: int, now: float) -> None:
+        if now - self._half_began >= HALF_WINDOW:
+            self._previous = self._current if now - self._half_began < 2 * HALF_WINDOW else [0, 0, 0, 0]
+            self._current = [0, 0, 0, 0]
+            self._half_began = now
+        elif self._half_began == inf:
+            self._half_began = self._first_at = now
+        self._current[result] += 1
+
+    def clear(self) -> None:
+        self._current = [0, 0, 0, 0]
+        self._previous = [0, 0, 0, 0]
+
+    def count(self, result: int) -> int:
+        return self._previous[result] + self._current[result]
+
+    def share(self, result: int) -> float:
+        """Return the share of the calls started; 0 where there are too few to tell."""
+        started = self.count(self.STARTED)
+        return self.count(result) / started if started >= MIN_SAMPLE else 0.0
+
+    def duration(self, now: float) -> float:
+        """Return the seconds that the counts cover, at least 0.5."""
+        return max(0.5, min(now - self._first_at, now - self._half_began + HALF_WINDOW))
+
+    def is_short(self, now: float) -> bool:
+        """Return True while the window is not full, so that rates are rough."""
+        return now - self._first_at < 2 * HALF_WINDOW
+
+
+class AdaptiveLimiter:
+    """Learn how many calls at once, and how many per second, one model takes.
+
+    `concurrency` doubles each round until the first cut, grows by a twentieth per round after it, and is cut by a fifth
+    once per episode of HTTP 429s. `rate` is unlimited until the first cut; then it is the throughput that was reached,
+    and grows slowly: where answers are quick, whole numbers of calls at once are too coarse to keep to a rate. Answers
+    from the cache are not counted.
+    """
+
+    def __init__(self, max_concurrency: int) -> None:
+        self.max_concurrency = max_concurrency
+        self.concurrency = float(min(max_concurrency, INITIAL_CONCURRENCY))
+        self.rate = RateLimiter(catch_up=0.02)
+        self.episodes = 0
+        self._window = CallWindow()
+        self._cut_at = -inf
+        self._reviewed_at = -inf
+        self._started = 0
+        self._succeeded = 0
+        self._peak = 0
+        self._latency = 0.0
+        self._is_rate_used = False
+        """The rate was used of late, so that answers raise it."""
+        self._is_rate_rough = False
+        """The rate was measured over too short a time to be trusted: it doubles until a call is rejected."""
+
+    def record_start(self, now: float, running: int) -> None:
+        """Count a call that starts; `running` includes it."""
+        self._peak = max(self._peak, running)
+        self._started += 1
+        self._window.add(CallWindow.STARTED, now)
+        self.rate.consume(now)
+
+    def record_success(self, now: float, latency: float) -> None:
+        """Count an answer that took `latency` seconds, and let limits grow."""
+        self._latency += (latency - self._latency) * (0.05 if self._latency else 1.0)
+        self._window.add(CallWindow.SUCCEEDED, now)
+        self._succeeded += 1
+        if self._succeeded >= self.concurrency:
+            self._end_round()
+        if self.rate.rate < inf:
+            self._raise_rate(now)
+
+    def record_error(self, now: float) -> None:
+        """Count a server error: many of them stop growth, but cut nothing."""
+        self._window.add(CallWindow.FAILED, now)
+
+    def record_rate_limit(self, now: float, started_at: float, running: int) -> None:
+        """Lower the rate after an HTTP 429, or cut both limits where many calls are rejected.
+
+        Nothing happens for a call that belongs to an episode already answered by a cut. `running` others are in flight.
+        """
+        if started_at <= self._cut_at or now < self._cut_at + COOLDOWN:
+            return
+        self._window.add(CallWindow.RATE_LIMITED, now)
+        self._is_rate_rough = False
+        if self._window.share(CallWindow.RATE_LIMITED) <= OVERLOAD_SHARE:
+            self.rate.rate = max(MIN_RATE, self.rate.rate * RATE_DECREASE)
+            return
+        self.episodes += 1
+        self.rate.rate = max(MIN_RATE, self._throughput(now, running))
+        self.rate.next_at = max(self.rate.next_at, now)
+        self.concurrency = max(1.0, self.concurrency * CUT_FACTOR, self._needed_concurrency())
+        self._is_rate_rough = self._window.is_short(now)
+        self._window.clear()
+        self._cut_at = self._reviewed_at = now
+        self._succeeded = self._peak = self._started = 0
+
+    def _throughput(self, now: float, running: int) -> float:
+        """Return the rate that got through, at least a fifth below the known one: a moment in which this process stood
+        still looks like a slow endpoint."""
+        measured = (self._window.count(CallWindow.SUCCEEDED) + running) / self._window.duration(now)
+        known = self.rate.rate
+        return measured if known == inf else min(max(measured, known * CUT_FACTOR), known * MAX_NEW_RATE_SHARE)
+
+    def _may_grow(self) -> bool:
+        window = self._window
+        is_welcome = window.share(CallWindow.RATE_LIMITED) <= GROWTH_SHARE
+        return is_welcome and window.share(CallWindow.FAILED) <= MAX_ERROR_SHARE
+
+    def _needed_concurrency(self) -> float:
+        """Return the calls at once that the rate needs, with room for slow answers."""
+        return min(float(self.max_concurrency), 1.5 * self.rate.rate * self._latency)
+
+    def _end_round(self) -> None:
+        if self._peak >= UTILISATION_TO_GROW * self.concurrency and self._may_grow():
+            step = max(1.0, self.concurrency / 20) if self.episodes else self.concurrency
+            self.concurrency = min(float(self.max_concurrency), self.concurrency + step)
+        self._succeeded = self._peak = 0
+
+    def _raise_rate(self, now: float) -> None:
+        """Raise a rate that is used; review once a second whether it is."""
+        if now - self._reviewed_at >= COOLDOWN:
+            is_used = self._started / (now - self._reviewed_at) >= UTILISATION_TO_GROW * self.rate.rate
+            self._is_rate_used = is_used and self._may_grow()
+            self._reviewed_at, self._started = now, 0
+            if self._is_rate_used and self._is_rate_rough:
+                self.rate.rate *= 2
+        if self._is_rate_used:
+            self.rate.rate *= RATE_INCREASE
+        self.concurrency = max(self.concurrency, self._needed_concurrency())

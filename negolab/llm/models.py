@@ -1,0 +1,93 @@
+"""The models of a run: their endpoints, with one call policy for all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from negolab.llm.endpoint import keys as api_keys
+from negolab.llm.endpoint.budget import Budget
+from negolab.llm.endpoint.call import AnswerStore
+from negolab.llm.endpoint.endpoint import Endpoint, Traffic
+from negolab.llm.endpoint.policy import CallPolicy, Limits
+from negolab.llm.endpoint.prices import Prices, UsageTotals
+
+DEFAULTS = Limits()
+
+
+class Models:
+    """Hand out endpoints, one per address and key, that share limits, prices, cache and budget.
+
+    Args:
+        cache: Store of answers (None: none).
+        budget: The cap for all endpoints together (None: no cap).
+        limits: What each model allows.
+        keys: The environment that holds keys and default addresses (None: this process's).
+        notify: Called with one line when calls have to wait.
+        prices: Prices by model (None: those of the package).
+    """
+
+    def __init__(
+        self,
+        *,
+        cache: AnswerStore | None = None,
+        budget: Budget | None = None,
+        limits: Limits = DEFAULTS,
+        keys: Mapping[str, str] | None = None,
+        notify: Callable[[str], None] | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        self._cache = cache
+        self._environment = os.environ if keys is None else keys
+        self._policy = CallPolicy(limits, prices or Prices(), budget, notify)
+        self._endpoints: dict[tuple[str, str], Endpoint] = {}
+
+    def endpoint(self, base_url: str | None = None, key: str | None = None) -> Endpoint:
+        """Return the endpoint at an address.
+
+        Args:
+            base_url: The address (None: $NEGOLAB_BASE_URL, $OPENAI_BASE_URL, or OpenAI's own).
+            key: Name of the environment variable that holds the key (None: OPENAI_API_KEY).
+
+        Raises:
+            ValueError: The address is invalid, or the variable is not set.
+        """
+        url = api_keys.base_url(base_url, self._environment)
+        name = key or api_keys.DEFAULT_KEY
+        endpoint = self._endpoints.get((url, name))
+        if endpoint is None:
+            # Slow to import, so not in the middle of the first call.
+            from negolab.llm.endpoint import client as _  # noqa: F401
+
+            value = api_keys.read_key(key, self._environment)
+            endpoint = self._endpoints[url, name] = Endpoint(url, value, self._policy, self._cache)
+        return endpoint
+
+    def check(self, model: str, params: dict[str, Any]) -> None:
+        """Raise ValueError before the first call if the budget cannot be kept with this model and these parameters."""
+        self._policy.check(model, params)
+
+    @property
+    def usage(self) -> UsageTotals:
+        """Calls, tokens and costs so far."""
+        return self._policy.usage.totals()
+
+    @property
+    def traffic(self) -> Traffic:
+        """The current traffic of all endpoints together."""
+        each = [endpoint.traffic() for endpoint in self._endpoints.values()]
+        return Traffic(sum(t.calls for t in each), sum(t.waiting for t in each), any(t.unreachable for t in each))
+
+    @property
+    def budget(self) -> Budget | None:
+        return self._policy.budget
+
+    @property
+    def prices(self) -> Prices:
+        return self._policy.prices
+
+    async def close(self) -> None:
+        """Close all connections of this event loop."""
+        for endpoint in self._endpoints.values():
+            await endpoint.close()

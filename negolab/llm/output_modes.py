@@ -1,0 +1,295 @@
+"""Output modes: how a model's answer becomes the game's words, and what it reads about that.
+
+The model writes the game's words (`FreeText`), fills in a JSON schema of the legal moves (`SchemaMode`), or rewords the
+move of a scripted player (`ParaphraseMode`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from string import Template
+from typing import Any, NamedTuple, Protocol, cast
+
+import msgspec
+from typing_extensions import override
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Ask, Invalid, Observation, Reply
+from negolab.llm import option_form
+from negolab.match import replace_surrogates
+from negolab.protocols import Form, Scripted
+
+_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+
+
+class ExtractedText(NamedTuple):
+    """A model's message for the other side, and its reasoning."""
+
+    text: str
+    reasoning: str | None = None
+
+
+def extract_reasoning(answer: str) -> ExtractedText:
+    """Split off reasoning in `<think>` blocks.
+
+    A block may lack its closing tag, or its opening one, which some chat templates write themselves. A text without
+    such tags stays as it is.
+    """
+    tags = list(_TAG.finditer(answer))
+    if not tags:
+        return ExtractedText(answer)
+    text: list[str] = []
+    reasoning: list[str] = []
+    end, is_inside = 0, False
+    for tag in tags:
+        piece = answer[end : tag.start()]
+        is_closing = bool(tag[1])
+        if is_inside:
+            reasoning.append(piece)
+        elif is_closing:
+            # No opening tag: everything before it was reasoning.
+            reasoning += [*text, piece]
+            text = []
+        else:
+            text.append(piece)
+        end, is_inside = tag.end(), not is_closing
+    (reasoning if is_inside else text).append(answer[end:])
+    return ExtractedText("".join(text).strip(), join_reasoning(*reasoning))
+
+
+def join_reasoning(*parts: str | None) -> str | None:
+    """Join reasoning from several places; None if there is none."""
+    return "\n\n".join(part.strip() for part in parts if part and part.strip()) or None
+
+
+Seen = Observation[Any, Any]
+
+
+class OutputMode(Protocol):
+    """One of `FreeText`, `SchemaMode` and `ParaphraseMode`."""
+
+    def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
+        """Return the end of the turn's first message; called once per turn."""
+        ...
+
+    def request_fields(self, told: AnyGame, seen: Seen) -> dict[str, Any]:
+        """Return the fields of the request body that depend on the turn."""
+        ...
+
+    def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
+        """Translate an answer without its reasoning into the game's words; `error`: it ended wrongly."""
+        ...
+
+    def model_text(self, reply: Reply) -> str:
+        """Return the text of a reply that the model sees as its own answer."""
+        ...
+
+
+class FreeText(OutputMode):
+    """The model writes the game's words."""
+
+    @override
+    def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
+        return ""
+
+    @override
+    def request_fields(self, told: AnyGame, seen: Seen) -> dict[str, Any]:
+        return {}
+
+    @override
+    def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
+        return error or text
+
+    @override
+    def model_text(self, reply: Reply) -> str:
+        return extract_reasoning(reply.text).text
+
+
+class Phrases(msgspec.Struct, frozen=True):
+    """Sentences of the player itself to a model, in one language.
+
+    `refused` has the slot `$reason`, `said` has `$answer` and `$reason`, `decided` and `strayed` have `$words`; `empty`
+    to `bad_json` are reasons of rejections.
+    """
+
+    refused: str
+    said: str
+    due: str
+    decided: str
+    strayed: str
+    empty: str
+    cut: str
+    filtered: str
+    declined: str
+    bad_json: str
+
+    def refusal(self, reason: str) -> str:
+        """Word a rejection for its author."""
+        return Template(self.refused).safe_substitute(reason=reason)
+
+    def earlier(self, answer: str, reason: str) -> str:
+        """Quote a rejected answer with the reason, for a model that does not see its answers as a chat."""
+        return Template(self.said).safe_substitute(answer=answer, reason=reason)
+
+
+_PHRASES = {
+    "en": Phrases(
+        refused="Your answer was not accepted. $reason",
+        said="Your answer was:\n$answer\nIt was not accepted. $reason",
+        due="It is your turn.",
+        decided="Your move is decided already. In the words of the game it is:\n$words\nWrite this message in words of "
+        "your own: it must make exactly this move, in the form that the game asks for.",
+        strayed="Your message does not make the move that was decided. Make exactly this move:\n$words",
+        empty="Your answer was empty: answer in the form that is asked for.",
+        cut="Your answer was too long and was cut off: answer more briefly.",
+        filtered="Your answer was withheld by a content filter: answer in other words.",
+        declined="You declined to answer: answer in the form that is asked for.",
+        bad_json="Your answer is not a JSON object: answer with one JSON object and nothing else.",
+    ),
+    "de": Phrases(
+        refused="Deine Antwort wurde nicht angenommen. $reason",
+        said="Deine Antwort war:\n$answer\nSie wurde nicht angenommen. $reason",
+        due="Du bist an der Reihe.",
+        decided="Dein Zug steht schon fest. In den Worten des Spiels lautet er:\n$words\nSchreibe diese Nachricht mit "
+        "eigenen Worten: sie muss genau diesen Zug machen, in der Form, die das Spiel verlangt.",
+        strayed="Deine Nachricht macht nicht den Zug, der feststeht. Mache genau diesen Zug:\n$words",
+        empty="Deine Antwort war leer: antworte in der verlangten Form.",
+        cut="Deine Antwort war zu lang und wurde abgeschnitten: antworte kürzer.",
+        filtered="Deine Antwort wurde von einem Inhaltsfilter zurückgehalten: antworte mit anderen Worten.",
+        declined="Du hast nicht antworten wollen: antworte in der verlangten Form.",
+        bad_json="Deine Antwort ist kein JSON-Objekt: antworte mit genau einem JSON-Objekt und nichts sonst.",
+    ),
+    "it": Phrases(
+        refused="La tua risposta non è stata accettata. $reason",
+        said="La tua risposta era:\n$answer\nNon è stata accettata. $reason",
+        due="Tocca a te.",
+        decided="La tua mossa è già decisa. Nelle parole del gioco è:\n$words\nScrivi questo messaggio con parole tue: "
+        "deve fare esattamente questa mossa, nella forma richiesta dal gioco.",
+        strayed="Il tuo messaggio non fa la mossa decisa. Fai esattamente questa mossa:\n$words",
+        empty="La tua risposta era vuota: rispondi nella forma richiesta.",
+        cut="La tua risposta era troppo lunga ed è stata tagliata: rispondi più brevemente.",
+        filtered="La tua risposta è stata trattenuta da un filtro dei contenuti: rispondi con altre parole.",
+        declined="Hai rifiutato di rispondere: rispondi nella forma richiesta.",
+        bad_json="La tua risposta non è un oggetto JSON: rispondi con un solo oggetto JSON e nient'altro.",
+    ),
+}
+
+
+def phrases_for(told: AnyGame) -> Phrases:
+    """Return the phrases in the game's language, else in English."""
+    return _PHRASES.get(getattr(told, "language", "en"), _PHRASES["en"])
+
+
+def form_for(game: AnyGame) -> Form:
+    """Return the game's form (`form.py` in its folder), else the one that lists its options."""
+    return _form(catalog.game_id(game))
+
+
+@cache
+def _form(game_id: str) -> Form:
+    return cast(Form, catalog.part(game_id, "form") or option_form)
+
+
+_FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+"""A JSON escape of a surrogate; a lone one cannot be stored in a record."""
+_FRAME_TOKENS = 50
+"""Tokens for everything in a form but its free text."""
+_CHARACTERS_PER_TOKEN = 3
+"""Lower estimate for free text, so that the form can be closed within `max_tokens`."""
+
+
+class SchemaMode(FreeText):
+    """The model fills in a JSON schema of the legal moves, and the game's `say` writes the words.
+
+    The form is described in the prompt too, for servers that ignore schemas.
+    """
+
+    def __init__(self, *, talk: bool, max_tokens: int) -> None:
+        self._talk = max(40, _CHARACTERS_PER_TOKEN * (max_tokens - _FRAME_TOKENS)) if talk else 0
+
+    @override
+    def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
+        return form_for(told).instruction(told, seen, self._talk)
+
+    @override
+    def request_fields(self, told: AnyGame, seen: Seen) -> dict[str, Any]:
+        schema = form_for(told).schema(told, seen, self._talk)
+        return {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "move", "strict": True, "schema": schema},
+            }
+        }
+
+    @override
+    def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
+        value = json_object(text)
+        # A complete object that ended exactly at the token limit was not cut.
+        if error is not None and (value is None or error.codes != ("cut",)):
+            return error
+        if value is None:
+            return Invalid(("bad_json",), phrases_for(told).bad_json, "format")
+        action = form_for(told).action(told, ask.seen, value)
+        return action if isinstance(action, Invalid) else told.say(action)
+
+    @override
+    def model_text(self, reply: Reply) -> str:
+        form = "" if reply.raw is None else extract_reasoning(reply.raw).text
+        return super().model_text(reply) if json_object(form) is None else form
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Parse a text that is one JSON object, fenced as code or not; None if it is none."""
+    fenced = _FENCED.fullmatch(text)
+    try:
+        value = json.loads(fenced[1] if fenced else text)
+        if _SURROGATE_ESCAPE.search(text):
+            value = json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+MAX_PARAPHRASES = 2
+"""Rejections after which the game's own words are used, where the game would ask for ever."""
+
+
+class ParaphraseMode(FreeText):
+    """A scripted player decides and the model words its move.
+
+    A message that makes another move is rejected. When no retry is left, the move is sent in the game's own words
+    (`Reply.raw` keeps the model's), so that wording never costs a seat its match.
+    """
+
+    def __init__(self, strategy: Scripted) -> None:
+        self._strategy = strategy
+        self._action: Any = None
+        self._words = ""
+
+    @override
+    def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
+        self._action = self._strategy.reply(told, Ask(seen))
+        self._words = told.say(self._action)
+        return Template(phrases_for(told).decided).safe_substitute(words=self._words)
+
+    @override
+    def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
+        invalid = error or self._other_move(told, ask.seen, text)
+        if invalid is None:
+            return text
+        left = MAX_PARAPHRASES - len(ask.rejected) if ask.retries_left is None else ask.retries_left
+        return invalid if left > 0 else self._words
+
+    def _other_move(self, told: AnyGame, seen: Seen, text: str) -> Invalid | None:
+        """Reject a text that does not make the decided move."""
+        action = told.parse(text, seen)
+        if isinstance(action, Invalid):
+            return Invalid(action.codes, action.reason, action.kind)
+        if form_for(told).same(told, seen, self._action, action):
+            return None
+        reason = Template(phrases_for(told).strayed).safe_substitute(words=self._words)
+        return Invalid(("other_move",), reason, "format")

@@ -1,0 +1,190 @@
+"""A language model as a player: prompts become a chat, answers become replies in the game's words."""
+
+from __future__ import annotations
+
+import time
+from functools import cache, cached_property
+from typing import Any
+
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
+from negolab.llm.chat import Chat
+from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
+from negolab.llm.endpoint.errors import NoLegalMove
+from negolab.llm.output_modes import (
+    FreeText,
+    ParaphraseMode,
+    SchemaMode,
+    extract_reasoning,
+    join_reasoning,
+    phrases_for,
+)
+from negolab.llm.settings import Settings, read_persona
+from negolab.match import new_id, replace_surrogates
+from negolab.protocols import Scripted
+from negolab.record import SeatRecord
+
+MAX_REJECTIONS = 20
+"""Rejected answers in a row after which a game ends that would ask for ever."""
+
+
+class LLM:
+    """A language model for one seat of one match of any game.
+
+    Calls are ordered by when their player was made: the oldest match goes first.
+
+    Args:
+        settings: Model and parameters, as `model_settings` reads them.
+        models: Endpoints (None: one shared `Models` of this process).
+        match: The match's id. With seat, turn and attempt it names each answer, so that a match that goes on after a
+            crash finds its answers in the cache; without it none is found again.
+        strategy: A scripted player that decides, while the model words the message.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        models: EndpointProvider | None = None,
+        match: str = "",
+        strategy: Scripted | None = None,
+    ) -> None:
+        self.settings = settings
+        self.match = match or new_id()
+        self.began = time.monotonic()
+        self.name = f"llm:{settings.model}"
+        self.seats: tuple[Seat, ...] = SEATS if strategy is None else strategy.seats
+        self.persona = None if settings.persona is None else read_persona(settings.persona)
+        self._models = models
+        self._parameters = settings.request_fields()
+        self._mode = _output_mode(settings, strategy)
+        self._chat = self._new_chat()
+
+    def _new_chat(self) -> Chat:
+        system = None if self.persona is None else self.persona.text
+        return Chat(system, single_message=not self.settings.chat, turn_suffix=self._mode.turn_suffix)
+
+    @cached_property
+    def endpoint(self) -> ModelEndpoint:
+        """The endpoint that answers its calls."""
+        models = _shared_models() if self._models is None else self._models
+        return models.endpoint(self.settings.base_url, self.settings.key)
+
+    def notes(self) -> dict[str, Any]:
+        """Return what a record's header says of it: all that shaped its answers, and no key."""
+        settings = self.settings
+        notes: dict[str, Any] = {
+            "model": settings.model,
+            "url": self.endpoint.url,
+            "form": settings.form,
+            "chat": settings.chat,
+            "parameters": self._parameters,
+        }
+        if settings.form == "schema":
+            notes["talk"] = settings.talk
+        if settings.strategy is not None:
+            notes["strategy"] = settings.strategy
+        if self.persona is not None:
+            notes["persona"] = {"file": self.persona.file, "sha256": self.persona.sha256}
+        return notes
+
+    def recall(self, view: SeatRecord) -> None:
+        """Take over a seat in a running match: all that the seat saw and said becomes this player's chat."""
+        self._chat = self._new_chat()
+        self._chat.recall(view, self._mode.model_text)
+
+    async def reply(self, told: AnyGame, ask: Ask) -> Reply | Malformed:
+        """Ask the model for its next message.
+
+        Returns:
+            The reply, or `Malformed` if the answer never became words of the game.
+
+        Raises:
+            GameFailed: This game cannot go on, as after MAX_REJECTIONS rejected answers in a row.
+            RunFailed: No game can go on.
+        """
+        if len(ask.rejected) >= MAX_REJECTIONS:
+            raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were no move of the game: {ask.rejected[-1].reason}")
+        asked_at = time.time()
+        answer = await self.endpoint.answer(self._call(told, ask))
+        reply = self._reply(told, ask, answer, asked_at)
+        self._chat.record_answer(self._mode.model_text(reply.reply if isinstance(reply, Malformed) else reply))
+        return reply
+
+    def _call(self, told: AnyGame, ask: Ask) -> Call:
+        messages = self._chat.next_messages(told, ask)
+        return Call(
+            model=self.settings.model,
+            messages=messages,
+            params={**self._parameters, **self._mode.request_fields(told, ask.seen)},
+            repetition=(self.match, ask.seen.seat, self._chat.turn, self._chat.attempt),
+            began=self.began,
+        )
+
+    def _reply(self, told: AnyGame, ask: Ask, answer: Answer, asked_at: float) -> Reply | Malformed:
+        raw = replace_surrogates(answer.text)
+        extracted = extract_reasoning(raw)
+        error = _finish_error(told, answer.finish, extracted.text)
+        words = self._mode.game_text(told, ask, extracted.text, error)
+        text = extracted.text if isinstance(words, Invalid) else words
+        reasoning = None if answer.reasoning is None else replace_surrogates(answer.reasoning)
+        reply = Reply(
+            text,
+            via="model",
+            asked_at=asked_at,
+            answered_at=time.time(),
+            model=answer.model,
+            reasoning=join_reasoning(reasoning, extracted.reasoning),
+            usage=_usage_record(answer),
+            cost=answer.cost,
+            request_id=answer.request_id,
+            asked=self._chat.last_prompt,
+            raw=None if raw == text else raw,
+        )
+        return Malformed(reply, words) if isinstance(words, Invalid) else reply
+
+
+def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:
+    if strategy is not None:
+        return ParaphraseMode(strategy)
+    if settings.form == "schema":
+        return SchemaMode(talk=settings.talk, max_tokens=settings.max_tokens)
+    return FreeText()
+
+
+def _finish_error(told: AnyGame, finish: str, text: str) -> Invalid | None:
+    """Reject an answer for how it ended, or because it is empty."""
+    phrases = phrases_for(told)
+    if finish == "content_filter":
+        return Invalid(("filtered",), phrases.filtered, "format")
+    if finish == "refusal":
+        return Invalid(("refused",), phrases.declined, "format")
+    if finish == "length":
+        return Invalid(("cut",), phrases.cut, "format")
+    return None if text.strip() else Invalid(("empty",), phrases.empty, "format")
+
+
+def _usage_record(answer: Answer) -> dict[str, Any]:
+    """Return an answer's usage as a record keeps it, without what is not known."""
+    tokens = answer.usage
+    usage: dict[str, Any] = {
+        "input": tokens.input,
+        "output": tokens.output,
+        "cached": tokens.cached,
+        "reasoning": tokens.reasoning,
+        "finish": answer.finish,
+        "queued": answer.queued,
+        "latency": answer.latency,
+        "attempts": answer.attempts,
+        "fingerprint": answer.fingerprint,
+        "replayed": answer.replayed or None,
+    }
+    return {name: value for name, value in usage.items() if value is not None}
+
+
+@cache
+def _shared_models() -> EndpointProvider:
+    """Return the models of all players that were made without any, so that they share limits."""
+    from negolab.llm.models import Models
+
+    return Models()

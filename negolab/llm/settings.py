@@ -1,0 +1,130 @@
+"""Settings of a model player, given in its name or by keyword: `llm:MODEL,temperature=0.7,form=schema`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from negolab._internal.validation import explain_validation_error, suggest
+from negolab.llm.endpoint.keys import base_url
+
+Form = Literal["free", "schema"]
+
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+_MAX_NAME_PART = 20
+_ERROR_PREFIX = "parameter {} of a model player"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of a model player.
+
+    Attributes:
+        model: The model's name at its endpoint.
+        temperature, top_p, seed, reasoning_effort: Sent with each call if given.
+        max_tokens: Most tokens of one answer, reasoning included; always sent.
+        form: "free": the model writes the game's words; "schema": it fills in a JSON schema of the legal moves.
+        chat: Send the match as a chat; else one message with everything.
+        talk: Allow free text in a form.
+        persona: A file whose text is the system message.
+        base_url: The endpoint's address (None: the run's).
+        key: Name of the environment variable that holds the key.
+        strategy: A scripted player that decides while the model words its moves, such as `time:beta=0.2;kappa=0.1`.
+
+    Raises:
+        ValueError: A value is out of range, or holds a secret.
+    """
+
+    model: str
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int = 1000
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    form: Form = "free"
+    chat: bool = True
+    talk: bool = True
+    persona: str | None = None
+    base_url: str | None = None
+    key: str | None = None
+    strategy: str | None = None
+
+    def __post_init__(self) -> None:
+        _check("model", self.model, bool(self.model.strip()), "the name of a model, as in llm:MODEL")
+        _check("temperature", self.temperature, _within(self.temperature, 0, 2), "from 0 to 2")
+        _check("top_p", self.top_p, _within(self.top_p, 0, 1), "from 0 to 1")
+        _check("max_tokens", self.max_tokens, self.max_tokens >= 1, "at least 1")
+        if self.base_url is not None:
+            base_url(self.base_url, {})  # the name of a player stands in records: nothing secret may be in it
+        if self.key is not None and not _is_variable_name(self.key):
+            # What was given may be the key itself, so it is not repeated.
+            raise ValueError("key must be the NAME of an environment variable such as MY_API_KEY, not a key itself")
+        if self.strategy is not None and self.form == "schema":
+            raise ValueError("form=schema lets the model decide, strategy= decides for it: choose one of them")
+
+    def request_fields(self) -> dict[str, Any]:
+        """Return the fields of the request body that are set."""
+        names = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+def model_settings(given: dict[str, Any]) -> Settings:
+    """Convert to typed settings; texts become numbers and truth values where those are expected.
+
+    Raises:
+        ValueError: A setting is unknown or has a wrong value.
+    """
+    fields = [name for name in Settings.__struct_fields__ if name != "model"]
+    for name in given:
+        if name not in Settings.__struct_fields__:
+            raise ValueError(f"a model player has no parameter {name!r}: {suggest(name, fields)}")
+    try:
+        return msgspec.convert(given, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise ValueError(explain_validation_error(error, Settings, given, _ERROR_PREFIX)) from None
+
+
+def _check(name: str, value: object, is_valid: bool, must: str) -> None:
+    if not is_valid:
+        raise ValueError(f"{_ERROR_PREFIX.format(name)} must be {must}, not {value!r}")
+
+
+def _within(value: float | None, low: float, high: float) -> bool:
+    return value is None or low <= value <= high
+
+
+def _is_variable_name(text: str) -> bool:
+    """Return True for capitals in short words: keys are long or hold small letters."""
+    return _VARIABLE.fullmatch(text) is not None and all(len(word) < _MAX_NAME_PART for word in text.split("_"))
+
+
+MAX_PERSONA = 100_000
+"""Most bytes of a persona."""
+
+
+class Persona(msgspec.Struct, frozen=True):
+    """A system message, with its file's name (without the folder) and SHA-256 for records."""
+
+    text: str
+    file: str
+    sha256: str
+
+
+def read_persona(path: str) -> Persona:
+    """Read a system message from a file; ValueError if it is missing, empty, too long or no UTF-8."""
+    file = Path(path).expanduser()
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MAX_PERSONA + 1)
+        text = content.decode("utf-8-sig").strip()
+    except OSError as error:
+        raise ValueError(f"persona {path}: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"persona {path} is not UTF-8 text") from None
+    if not text or len(content) > MAX_PERSONA:
+        must = f"must hold some text, at most {MAX_PERSONA} bytes"
+        raise ValueError(f"persona {path} {must}")
+    return Persona(text, file.name, hashlib.sha256(content).hexdigest())

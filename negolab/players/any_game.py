@@ -1,0 +1,38 @@
+"""Scripted players for any game, a researcher's own included: they use only its `options`."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from typing_extensions import override
+
+from negolab.catalog import AnyGame
+from negolab.game import Observation
+from negolab.protocols import Scripted
+
+
+class RandomLegal(Scripted):
+    """Draw uniformly from the game's `options`: the usual lower baseline."""
+
+    def __init__(self, *, seed: int = 0) -> None:
+        super().__init__(seed=seed)
+        self._rng = random.Random(seed)
+
+    @override
+    def act(self, game: AnyGame, seen: Observation[Any, Any]) -> Any:
+        options = game.options(seen)
+        if not options:
+            raise ValueError(f"{type(game).__name__}.options gives none for seat {seen.seat}, which is asked")
+        return self._rng.choice(options)
+
+
+class FirstOption(Scripted):
+    """Always take the first of the game's `options`: a fixed point to compare with."""
+
+    @override
+    def act(self, game: AnyGame, seen: Observation[Any, Any]) -> Any:
+        return game.options(seen)[0]
+
+
+PLAYERS: dict[str, type[Scripted]] = {"random-legal": RandomLegal, "first-option": FirstOption}

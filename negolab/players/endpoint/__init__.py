@@ -1,1 +1,0 @@
-"""Calls to a model behind an OpenAI-compatible endpoint: within limits and budget, nothing paid twice."""

@@ -1,0 +1,245 @@
+"""Many games of one plan: `batch` returns records, `run` plays into a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AsyncExitStack, ExitStack
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from negolab import catalog
+from negolab._internal import manifest
+from negolab._internal.version import __version__
+from negolab.catalog import AnyGame
+from negolab.game import Seat
+from negolab.llm.configuration import ModelConfiguration, open_models
+from negolab.llm.endpoint.call import EndpointProvider
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.endpoint.prices import Prices
+from negolab.llm.models import Models
+from negolab.match import Match
+from negolab.protocols import MODEL_PREFIX
+from negolab.record import Record
+from negolab.runs.driver import make_player, play, seat_players
+from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
+from negolab.runs.progress import StopReason
+from negolab.runs.run import DEFAULT_CONCURRENCY, Run
+from negolab.store import Store
+
+
+def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
+    """Play `n` matches of two scripted players in memory.
+
+    The same arguments give the same matches.
+
+    Args:
+        game: A game, or the name of one with its default preset.
+        a: Name of the player of seat A, such as "time:beta=0.2".
+        b: Name of the player of seat B.
+        n: Number of matches; even with `swap`.
+        seed: Seed from which those of deals and players are derived.
+        swap: Play every deal twice, with the seats exchanged.
+
+    Returns:
+        The records of the matches, in the order of the plan.
+
+    Raises:
+        ValueError: Unknown game or player, or a player that cannot play this game.
+        RuntimeError: A player failed; the message names the match and its seed.
+
+    Example:
+        >>> records = batch("trading", "greedy-honest", "random-legal", n=2)
+        >>> len(records)
+        2
+    """
+    game = catalog.load(game)
+    plan = make_plan(game, a, b, n=n, seed=seed, swap=swap)
+    return [play_pairing(game, pairing).record() for pairing in plan.pairings()]
+
+
+def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
+    """Deal and play one game of a plan, with players of its own."""
+    match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
+    try:
+        return play(match, seat_players(match))
+    except Exception as error:
+        raise RuntimeError(
+            f"game {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
+            f"played by {pairing.players}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def run(
+    game: AnyGame | str,
+    a: str,
+    b: str,
+    *,
+    out: Path | str,
+    n: int = 100,
+    seed: int = 0,
+    swap: bool = False,
+    models: Models | EndpointProvider | None = None,
+    base_url: str | None = None,
+    budget: float | None = None,
+    budget_tokens: int | None = None,
+    prices: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    at_once: int | None = None,
+    game_seconds: float | None = None,
+    retry: Collection[str] | str = (),
+) -> Run:
+    """Play `n` matches, also of language models, into the folder `out`, resuming what is already there.
+
+    Inside a running event loop (a notebook) the run starts in the background and the call returns at once; elsewhere it
+    returns when the run is over.
+
+    Args:
+        game: A game, or the name of one with its default preset.
+        a: Name of the player of seat A, such as "time:beta=0.2" or "llm:gpt-5-mini".
+        b: Name of the player of seat B.
+        out: Folder of the run. Repeating the call with the same plan continues it.
+        n: Number of matches; with `swap` even.
+        seed: Seed from which those of deals and players are derived.
+        swap: Play every deal twice, with the seats exchanged.
+        models: Endpoints with their own limits, prices, budget and cache, instead of the five arguments that follow.
+        base_url: Address of the models' endpoint (None: from the environment).
+        budget: Limit on model costs in US dollars, over all calls of this run, resumed ones included.
+        budget_tokens: Limit on input and output tokens, counted in the same way.
+        prices: US dollars per million tokens of input and output by model, such as {"mine": "0.15,0.60"}.
+        limits: What the endpoint allows: concurrency, calls and tokens per minute, time-outs.
+        at_once: Matches at play at the same time.
+        game_seconds: Time limit of each match in seconds, waiting for endpoints not counted.
+        retry: Matches to play again: "failed", "timed out", or both.
+
+    Returns:
+        The run: `await run`, `run.progress`, `run.pause()`, `run.resume()`, `run.finish()`, `run.cancel()`,
+        `run.records()`.
+
+    Raises:
+        ValueError: Unknown game or player, arguments that exclude each other, or `out` holds a different run.
+        RunFailed: No match can go on (wrong key, budget reached, endpoint unreachable).
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     finished = run("trading", "greedy-honest", "random-legal", n=4, out=folder)
+        >>> finished.progress.finished
+        4
+    """
+    retry = {retry} if isinstance(retry, str) else retry
+    endpoint_options = (base_url, budget, budget_tokens, prices, limits)
+    if models is not None and any(value is not None for value in endpoint_options):
+        raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
+    game = catalog.load(game)
+    plan = make_plan(game, a, b, n=n, seed=seed, swap=swap)
+    configuration = ModelConfiguration(
+        base_url=base_url,
+        usd=budget,
+        tokens=budget_tokens,
+        prices=Prices(prices) if prices else None,
+        limits=limits or Limits(),
+    )
+    opened = open_run(game, plan, out, models or configuration, at_once=at_once, game_seconds=game_seconds, retry=retry)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(opened.play())
+    else:
+        opened.start()
+    return opened
+
+
+def open_run(
+    game: AnyGame,
+    plan: Plan,
+    folder: Path | str,
+    models: ModelConfiguration | Models | EndpointProvider,
+    *,
+    at_once: int | None = None,
+    game_seconds: float | None = None,
+    retry: Collection[str] = (),
+) -> Run:
+    """Open a run in its folder and write its manifest; no call is made yet.
+
+    The run closes what was opened for it, models given as a `ModelConfiguration` included.
+
+    Raises:
+        ValueError: The folder holds another run, or a player cannot be made.
+    """
+    if unknown := set(retry) - set(get_args(StopReason)):
+        raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
+    configuration = models if isinstance(models, ModelConfiguration) else None
+    listeners: list[Callable[[str], None]] = []
+    closing = AsyncExitStack()
+    with ExitStack() as resources:
+        store = Store(folder)
+        resources.callback(store.close)
+        game, plan = resume_plan(game, plan, manifest.read(store.folder).get("plan", {}))
+        provider: Models | EndpointProvider | None = None if isinstance(models, ModelConfiguration) else models
+        if configuration is not None and _has_models(plan):
+            provider = open_models(configuration, store.folder, store.run, listeners, resources)
+            at_once = 2 * configuration.limits.at_once if at_once is None else at_once
+        players = _player_facts(game, plan, provider)
+        store.claim(plan, players, **_manifest_fields(configuration, provider, players))
+        if retry:
+            store.set_aside(retry)
+        run = Run(
+            game,
+            plan,
+            store,
+            models=provider,
+            at_once=DEFAULT_CONCURRENCY if at_once is None else at_once,
+            game_seconds=game_seconds,
+            closing=closing,
+        )
+        closing.push(resources.pop_all())
+        if configuration is not None and isinstance(provider, Models):
+            closing.push_async_callback(provider.close)
+    listeners.append(run.set_message)
+    return run
+
+
+def _has_models(plan: Plan) -> bool:
+    return any(name.startswith(MODEL_PREFIX) for name in (plan.a, plan.b))
+
+
+def _player_facts(game: AnyGame, plan: Plan, models: EndpointProvider | None) -> dict[str, dict[str, Any]]:
+    """Return the facts about each player by name: for a model all that shapes its answers, with its system message."""
+    first = next(plan.pairings())
+    return {name: _facts_of(name, game, seat, models) for seat, name in first.players.items()}
+
+
+def _facts_of(name: str, game: AnyGame, seat: Seat, models: EndpointProvider | None) -> dict[str, Any]:
+    player = make_player(name, game, 0, seat, models=models)
+    if not name.startswith(MODEL_PREFIX):
+        return {}
+    from negolab.llm.player import LLM  # imported only where a model plays
+
+    assert isinstance(player, LLM)
+    facts = player.notes()
+    if isinstance(models, Models):
+        models.check(facts["model"], facts["parameters"])
+    if player.persona is not None:
+        facts["persona"] = {**facts["persona"], "text": player.persona.text}
+    return facts
+
+
+def _manifest_fields(
+    configuration: ModelConfiguration | None, models: object, players: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the fields of a manifest besides plan and players."""
+    versions = {"negolab": __version__, "python": platform.python_version()}
+    fields: dict[str, Any] = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+    if isinstance(models, Models):
+        versions["openai"] = version("openai")
+        fields["prices"] = models.prices.as_dict(facts["model"] for facts in players.values() if "model" in facts)
+    if configuration is not None and models is not None:
+        fields["budget"] = {"usd": configuration.usd, "tokens": configuration.tokens}
+        fields["limits"] = msgspec.to_builtins(configuration.limits)
+    return fields

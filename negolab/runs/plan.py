@@ -1,0 +1,87 @@
+"""The plan of a run: its games, each with an id, the seed of its deal and the players by seat."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Seat
+from negolab.players.lookup import player
+
+
+def derive_seed(seed: int, *names: str | int) -> int:
+    """Derive a 48-bit seed for one named purpose, so that streams are independent without a global generator.
+
+    Example:
+        >>> derive_seed(0, "deal", 1) == derive_seed(0, "deal", 1) != derive_seed(0, "deal", 2)
+        True
+    """
+    text = "/".join(map(str, (seed, *names)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """One game of a plan: its id, the seed of its deal, and the players' names by seat."""
+
+    id: str
+    seed: int
+    players: dict[Seat, str]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """`n` games of `a` against `b`, as a manifest keeps them.
+
+    With `swap`, games 2k and 2k+1 are one deal played from both seats, so `n` must be even.
+    """
+
+    game: str
+    preset: str | None
+    params: dict[str, Any]
+    a: str
+    b: str
+    n: int
+    seed: int
+    swap: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"n must be at least 1, not {self.n}")
+        if self.swap and self.n % 2:
+            raise ValueError(f"n must be even to swap seats, not {self.n}")
+
+    def pairings(self) -> Iterator[Pairing]:
+        """Yield the games; their ids do not depend on `n`, so that a plan can grow."""
+        identity = msgspec.json.encode(
+            [self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap], order="sorted"
+        )
+        prefix = hashlib.sha256(identity).hexdigest()[:16]
+        for i in range(self.n):
+            is_swapped = self.swap and i % 2 == 1
+            players: dict[Seat, str] = {"A": self.b, "B": self.a} if is_swapped else {"A": self.a, "B": self.b}
+            deal = derive_seed(self.seed, "deal", i // 2 if self.swap else i)
+            yield Pairing(id=f"{prefix}-{i:07d}", seed=deal, players=players)
+
+
+def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[AnyGame, Plan]:
+    """Return game and plan to resume a run with the stored plan `stored` (`{}`: a new run).
+
+    A parameter that the game got only later is left out of both, so that the games keep their ids.
+    """
+    params = stored.get("params", plan.params)
+    kept = {name: value for name, value in plan.params.items() if name in params or name not in game.legacy_defaults}
+    return catalog.with_legacy_defaults(game, params), msgspec.structs.replace(plan, params=kept)
+
+
+def make_plan(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:
+    """Make the plan of `n` games of `a` against `b`; ValueError if a player does not exist or cannot play the game."""
+    for name in (a, b):
+        player(name, game)
+    if type(n) is not int or type(seed) is not int:
+        raise ValueError(f"n and seed must be whole numbers, not {n!r} and {seed!r}")
+    params = catalog.parameters(game)
+    return Plan(game=catalog.game_id(game), preset=game.preset, params=params, a=a, b=b, n=n, seed=seed, swap=swap)

@@ -1,0 +1,363 @@
+"""A run: the games of a plan, played into a folder, thousands on one event loop; it can be stopped and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from negolab.catalog import AnyGame
+from negolab.game import Ask, Seat
+from negolab.llm.endpoint.call import EndpointProvider
+from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoLegalMove, RunFailed
+from negolab.llm.models import Models
+from negolab.match import Match
+from negolab.protocols import Player
+from negolab.record import Record
+from negolab.runs.driver import aplay, play, seat_players
+from negolab.runs.plan import Pairing, Plan
+from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_unreachable, model_progress
+from negolab.runs.timer import MatchTimers
+from negolab.store import REDRAW, STOPPED, Store, iter_records
+
+GC_THRESHOLD = 20_000
+"""Generation-0 threshold of the garbage collector while a run is active."""
+
+_lock = threading.Lock()
+_active_runs = 0
+_default_thresholds = gc.get_threshold()
+
+
+@contextmanager
+def relaxed_gc() -> Iterator[None]:
+    """Freeze live objects and raise the generation-0 threshold while any run is active (reference-counted).
+
+    With thousands of calls in flight the default thresholds cost about 5 % of CPU and free nothing.
+    """
+    global _active_runs, _default_thresholds
+    with _lock:
+        if not _active_runs:
+            _default_thresholds = gc.get_threshold()
+            gc.freeze()
+            if _default_thresholds[0]:  # 0: collection is disabled
+                gc.set_threshold(max(GC_THRESHOLD, _default_thresholds[0]), *_default_thresholds[1:])
+        _active_runs += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _active_runs -= 1
+            if not _active_runs:
+                gc.set_threshold(*_default_thresholds)
+                gc.unfreeze()
+
+
+DEFAULT_CONCURRENCY = 400
+"""Default number of games at play at once: more than calls in flight, so that a free call never lacks a game."""
+
+_SLICE_SECONDS = 0.02
+"""Seconds that scripted games are played before the event loop gets its turn."""
+
+_POLL_SECONDS = 0.25
+"""Seconds between two checks that endpoints are reachable."""
+
+_MESSAGE_SECONDS = 30.0
+"""Seconds that a message is shown."""
+
+
+class Run:
+    """Play the games of a plan that its folder lacks; made by `nl.run`.
+
+    `await run` ends when all games are over or the run was stopped. Finished games are in the folder at every moment.
+    All methods must be called in the event loop's own thread.
+
+    Args:
+        game: The game.
+        plan: The games to play.
+        store: The folder of the run.
+        models: Endpoints for players named `llm:...`.
+        at_once: Games at play at the same time.
+        game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
+        closing: Resources that are closed when the run is over or was stopped.
+
+    Raises:
+        RunFailed: When awaited: no game can go on (wrong key, budget reached, endpoint unreachable).
+    """
+
+    def __init__(
+        self,
+        game: AnyGame,
+        plan: Plan,
+        store: Store,
+        *,
+        models: Models | EndpointProvider | None = None,
+        at_once: int = DEFAULT_CONCURRENCY,
+        game_seconds: float | None = None,
+        closing: AsyncExitStack | None = None,
+    ) -> None:
+        if type(at_once) is not int or at_once < 1:
+            raise ValueError(f"at_once must be a whole number of games above 0, not {at_once!r}")
+        self.game, self.plan, self.models, self.at_once = game, plan, models, at_once
+        self.folder = store.folder
+        self._notification: tuple[str, float] = ("", 0.0)
+        self._store, self._closing = store, closing or AsyncExitStack()
+        self._timers = MatchTimers(game_seconds)
+        stored = store.stopped()
+        # The folder may hold games beyond those of this plan.
+        self._stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
+        self._redrawn = store.redraw_counts()
+        self._count = MatchCounter(self._stored.values())
+        self._phase: Phase = "playing"
+        self._is_cancelled = False
+        self._failure: RunFailed | None = None
+        self._started_at: float | None = None
+        self._ended_at: float | None = None
+        self._unpaused = asyncio.Event()
+        self._unpaused.set()
+        self._workers: list[asyncio.Task[None]] = []
+        self._task: asyncio.Task[Progress] | None = None
+        self._watchers: list[Callable[[Progress], None]] = []
+
+    @override
+    def __repr__(self) -> str:
+        progress = self.progress
+        parts = [repr(str(self.folder)), progress.phase, f"{progress.over} of {progress.games} games"]
+        parts += [f"{progress.failed} failed"] * bool(progress.failed)
+        parts += [f"{progress.timed_out} timed out"] * bool(progress.timed_out)
+        return f"Run({', '.join(parts)})"
+
+    @property
+    def progress(self) -> Progress:
+        """Counts, duration, cost and state at this moment."""
+        now = time.monotonic() if self._ended_at is None else self._ended_at
+        return Progress(
+            games=self.plan.n,
+            **self._count.numbers(),
+            seconds=0.0 if self._started_at is None else now - self._started_at,
+            phase=self._phase,
+            message=self._message(),
+            failure=None if self._failure is None else str(self._failure),
+            **model_progress(self.models),
+        )
+
+    def watch(self, watcher: Callable[[Progress], None]) -> None:
+        """Call `watcher` after each game and when the run's phase changes."""
+        self._watchers.append(watcher)
+
+    def records(self) -> Iterator[Record]:
+        """Read the finished games from the folder."""
+        return iter_records(self.file)
+
+    @property
+    def file(self) -> Path:
+        """The file of its records."""
+        return self._store.file
+
+    def set_message(self, message: str) -> None:
+        """Show a message about an endpoint in `progress`, as long as one is unreachable or for half a minute."""
+        self._notification = (message, time.monotonic())
+        self._changed()
+
+    def _message(self) -> str:
+        message, shown_at = self._notification
+        is_current = is_unreachable(self.models) or time.monotonic() - shown_at < _MESSAGE_SECONDS
+        return message if self._ended_at is None and is_current else ""
+
+    def pause(self) -> None:
+        """Send no more calls until `resume`; calls in flight are answered."""
+        if self._phase == "playing":
+            self._unpaused.clear()
+            self._timers.set_paused(True)
+            self._set_phase("paused")
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        if self._phase == "paused":
+            self._unpaused.set()
+            self._timers.set_paused(False)
+            self._set_phase("playing")
+
+    def finish(self) -> None:
+        """Start no more games; those at play are finished."""
+        self.resume()
+        if self._phase == "playing":
+            self._set_phase("stopping")
+
+    def cancel(self) -> None:
+        """Stop at once and drop the games at play; their answers stay in the cache for a resumed run."""
+        self._is_cancelled = True
+        self.finish()
+        for worker in self._workers:
+            if worker is not asyncio.current_task():
+                worker.cancel()
+
+    def start(self) -> asyncio.Task[Progress]:
+        """Play in a background task of the running event loop."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self.play())
+            self._task.add_done_callback(self._mark_retrieved)
+        return self._task
+
+    def _mark_retrieved(self, task: asyncio.Task[Progress]) -> None:
+        """Avoid asyncio's "never retrieved" warning for a failure that `progress` shows."""
+        if self._failure is not None and not task.cancelled():
+            task.exception()
+
+    def __await__(self) -> Generator[Any, None, Progress]:
+        return self.start().__await__()
+
+    async def play(self) -> Progress:
+        """Play the missing games and return the final progress; RunFailed if no game can go on."""
+        self._started_at = time.monotonic()
+        try:
+            async with self._closing:
+                missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._stored)
+                await (self._play_async(missing) if self._has_async_players() else self._play_scripted(missing))
+        except RunFailed as error:
+            self._failure = self._failure or error
+        finally:
+            self._ended_at = time.monotonic()
+            self._workers = []
+            self._set_phase("done" if self.progress.over >= self.plan.n else "stopped")
+        if self._failure is not None:
+            raise self._failure
+        return self.progress
+
+    def _has_async_players(self) -> bool:
+        _, seats = self._deal(next(self.plan.pairings()))
+        return any(map(_is_async, seats.values()))
+
+    async def _play_scripted(self, missing: Iterator[Pairing]) -> None:
+        """Play one game after the other without tasks, yielding to the event loop now and then."""
+        until = time.monotonic() + _SLICE_SECONDS
+        for pairing in missing:
+            match, seats = self._deal(pairing)
+            try:
+                play(match, seats)
+            except Exception as error:  # of a strategy: it fails this game only
+                _abort(match, "failed", f"{type(error).__name__}: {error}")
+            self._finish_match(match)
+            if time.monotonic() > until:
+                await asyncio.sleep(0)
+                await self._unpaused.wait()
+                until = time.monotonic() + _SLICE_SECONDS
+            if self._phase != "playing":
+                return
+
+    async def _play_async(self, missing: Iterator[Pairing]) -> None:
+        """Play `at_once` games at the same time."""
+        size = min(self.at_once, self.plan.n)
+        for _ in range(size):
+            self._workers.append(asyncio.create_task(self._work(missing)))
+            # So that the first call leaves before the last of the first games is dealt.
+            await asyncio.sleep(0)
+        monitor = asyncio.create_task(self._pause_when_unreachable())
+        try:
+            with relaxed_gc():
+                await asyncio.gather(*self._workers)
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise
+        finally:
+            for task in (tasks := [*self._workers, monitor]):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _pause_when_unreachable(self) -> None:
+        """Pause the games' timers while an endpoint is unreachable."""
+        while self._timers.seconds is not None:
+            self._timers.set_paused(self._phase == "paused" or is_unreachable(self.models))
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _work(self, missing: Iterator[Pairing]) -> None:
+        """Play one game after the other until none is left or no more may start."""
+        try:
+            while True:
+                await self._unpaused.wait()
+                if self._phase != "playing" or (pairing := next(missing, None)) is None:
+                    return
+                await self._play_one(pairing)
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise
+        except BudgetReached as error:
+            # Calls in flight are paid for, so wait for them; other games stop before their next call.
+            self._failure = self._failure or error
+            self.finish()
+        except RunFailed as error:
+            self._failure = self._failure or error
+            self.cancel()
+
+    async def _play_one(self, pairing: Pairing) -> None:
+        match, seats = self._deal(pairing)
+        self._count.playing += 1
+        try:
+            async with self._timers.game():
+                pausable = {
+                    seat: _PausablePlayer(player, self._unpaused) if _is_async(player) else player
+                    for seat, player in seats.items()
+                }
+                await aplay(match, pausable)
+        except RunFailed:
+            raise
+        except GameTimedOut as error:
+            _abort(match, "timed out", str(error))
+        except GameFailed as error:
+            if isinstance(error, NoLegalMove):
+                match.notes[REDRAW] = True
+            _abort(match, "failed", str(error))
+        except Exception as error:  # of a player: it fails this game only
+            _abort(match, "failed", f"{type(error).__name__}: {error}")
+        finally:
+            self._count.playing -= 1
+        self._finish_match(match)
+
+    def _deal(self, pairing: Pairing) -> tuple[Match, dict[Seat, Player]]:
+        match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
+        return match, seat_players(match, self.models, draw=self._redrawn[pairing.id])
+
+    def _finish_match(self, match: Match) -> None:
+        """Store and count a game that is over; RunFailed if too many failed alike."""
+        self._store.append(match.record())
+        try:
+            self._count.add(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "")
+        finally:
+            self._changed()
+
+    def _set_phase(self, phase: Phase) -> None:
+        self._phase = phase
+        self._changed()
+
+    def _changed(self) -> None:
+        now = self.progress
+        for watcher in self._watchers:
+            watcher(now)
+
+
+def _abort(match: Match, kind: StopReason, reason: str) -> None:
+    match.notes[STOPPED] = kind
+    match.abort(reason or kind)
+
+
+class _PausablePlayer:
+    """A player that is asked nothing while the run is paused."""
+
+    def __init__(self, player: Player, unpaused: asyncio.Event) -> None:
+        self._player, self._unpaused = player, unpaused
+
+    async def reply(self, told: AnyGame, ask: Ask) -> Any:
+        await self._unpaused.wait()
+        reply = self._player.reply(told, ask)
+        return await reply if inspect.isawaitable(reply) else reply
+
+
+def _is_async(player: Player) -> bool:
+    return inspect.iscoroutinefunction(player.reply)

@@ -1,0 +1,227 @@
+"""Base class of the database: opening, transactions, the exclusive claim of one host, and notes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from typing_extensions import override
+
+from negolab.match import replace_surrogates
+from negolab.studies.database.connection import connect, database_url, describe_error, forget, ready
+from negolab.studies.database.schema import SCHEMA, meta, metadata, notes
+
+_LOCK = 0x6E65676F6C6162
+"""Key of PostgreSQL's advisory lock: "negolab" in ASCII."""
+
+
+_TAKEN = "{}: another negolab host is at work on it; end that one first"
+
+
+class DatabaseInUse(ValueError):
+    """Another host has claimed the database."""
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One entry of the log of what happened around the matches."""
+
+    at: float
+    """Time in seconds since 1970."""
+    kind: str
+    """Kind of event, such as "opened" or "error"."""
+    actor: str
+    """Cause: "participant", "experimenter", "researcher" or "host"."""
+    study: str | None = None
+    participant: str | None = None
+    """Id of the participant."""
+    match: str | None = None
+    """Id of the match."""
+    detail: str = ""
+
+
+class BaseDatabase:
+    """Connection to the database, with transactions and notes.
+
+    Opening it makes the tables of a new database. Only the host, which runs matches, must `claim` the database.
+
+    Args:
+        url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
+        clock: Time in seconds since 1970.
+
+    Raises:
+        ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
+            version.
+    """
+
+    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.url = database_url(url)
+        self.clock = clock
+        self._engine = connect(self.url)
+        self._lock: filelock.FileLock | None = None
+        self._session: Connection | None = None
+        self._claimed = False
+        self._moment: Connection | None = None
+        self.owed = False
+        """True while SQLite's write-ahead log may still hold deleted text; see `forget`."""
+        try:
+            with self._write() as c:
+                self._made(c)
+        except (sa.exc.DBAPIError, ValueError) as error:
+            self.close()
+            if isinstance(error, ValueError):
+                raise
+            raise ValueError(f"{self}: cannot be used: {describe_error(error)}; choose another with --db") from None
+
+    @override
+    def __str__(self) -> str:
+        if self._engine.dialect.name == "sqlite":
+            return str(self.url.database)
+        return self.url.render_as_string(hide_password=True)
+
+    def _made(self, c: Connection) -> None:
+        """Make the tables of a new database; `ValueError` for tables of something else or of another version."""
+        alone(c)
+        there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
+        if there and not ours(c):
+            raise ValueError(f"{self}: holds tables of something else ({min(there)}); choose another with --db")
+        metadata.create_all(c)
+        found = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
+        if found is None:
+            c.execute(meta.insert().values(name="schema", value=str(SCHEMA)))
+        elif found != str(SCHEMA):
+            raise ValueError(f"{self}: made by another version (schema {found}, this negolab reads {SCHEMA})")
+
+    def close(self) -> None:
+        """Close all connections and release the claim."""
+        self.forget()
+        if self._session is not None:
+            self._session.close()
+        if self._lock is not None:
+            self._lock.release()
+        self._engine.dispose()
+
+    def forget(self) -> None:
+        """Remove deleted text from SQLite's log too; `owed` stays true while a reader still needs the old state."""
+        if self.owed:
+            self.owed = not forget(self._engine)
+
+    def ready(self) -> bool:
+        """Return True if the database accepts writes now."""
+        return ready(self._engine)
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make all reads inside the context see one snapshot; not for concurrent use."""
+        options = {} if self._engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+        with self._engine.connect().execution_options(reads=True, **options) as connection:
+            self._moment = connection
+            try:
+                yield
+            finally:
+                self._moment = None
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        if self._moment is not None:
+            yield self._moment
+            return
+        with self._engine.execution_options(reads=True).connect() as connection:
+            yield connection
+
+    def claim(self) -> None:
+        """Claim the database for this host until `close` or the end of the process.
+
+        Raises:
+            DatabaseInUse: Another host has claimed it.
+        """
+        if self._engine.dialect.name == "sqlite":
+            self._lock = filelock.FileLock(f"{self.url.database}.lock", timeout=0)
+            try:
+                self._lock.acquire()
+            except filelock.Timeout:
+                raise DatabaseInUse(_TAKEN.format(self)) from None
+            return
+        self._claimed = True
+        self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
+            raise DatabaseInUse(_TAKEN.format(self))
+
+    def hold(self) -> None:
+        """Claim the database again if the claim was lost with PostgreSQL's connection; call it periodically.
+
+        Raises:
+            DatabaseInUse: Another host has claimed it meanwhile.
+        """
+        if not self._claimed:
+            return
+        # `_session` stays None if `claim` fails during an outage, so that the next call claims again.
+        session, self._session = self._session, None
+        if session is not None and _answers(session):
+            self._session = session
+        else:
+            self.claim()
+
+    def note(self, kind: str, actor: str, **of: Any) -> None:
+        """Store a note.
+
+        Args:
+            kind: Kind of event.
+            actor: Cause of it; see `Note`.
+            **of: `study`, `participant`, `match` and `detail`, each optional.
+        """
+        with self._write() as c:
+            self._note(c, kind, actor, **of)
+
+    def _note(self, c: Connection, kind: str, actor: str, **of: Any) -> None:
+        of["detail"] = storable(of.get("detail", ""))
+        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, **of))
+
+    def notes(self, study: str | None = None) -> list[Note]:
+        """Return the notes of a study, oldest first; None: the notes that belong to no study."""
+        chosen = sa.select(notes).order_by(notes.c.id)
+        chosen = chosen.where(notes.c.study.is_(None) if study is None else notes.c.study == study)
+        with self._read() as c:
+            rows = c.execute(chosen).all()
+        return [Note(r.at, r.kind, r.actor, r.study, r.participant, r.match, r.detail) for r in rows]
+
+
+def _answers(session: Connection) -> bool:
+    """Return True if a connection still works; discard it otherwise."""
+    try:
+        session.exec_driver_sql("SELECT 1")
+    except sa.exc.DBAPIError:
+        session.invalidate()
+        session.close()
+        return False
+    return True
+
+
+def ours(c: Connection) -> bool:
+    """Return True if the tables are negolab's, judged by the columns of `meta`."""
+    inspector = sa.inspect(c)
+    return inspector.has_table(meta.name) and {column["name"] for column in inspector.get_columns(meta.name)} == set(
+        meta.c.keys()
+    )
+
+
+def alone(c: Connection) -> None:
+    """Lock the creation of tables and studies until the transaction ends; SQLite has one writer anyway."""
+    if c.dialect.name == "postgresql":
+        c.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK + 1})"))
+
+
+def storable(text: str) -> str:
+    """Replace lone surrogates and remove NUL characters, which databases cannot store."""
+    return replace_surrogates(text).replace("\0", "")

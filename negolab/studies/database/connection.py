@@ -1,0 +1,183 @@
+"""Connections to the database, SQLite in WAL mode with `synchronous=FULL` or PostgreSQL by URL, and their errors.
+
+Errors are described in words that are safe to store and print, and an outage is logged once.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from typing_extensions import override
+
+from negolab._internal import sqlite
+
+PATIENCE = 5
+"""Timeout of the database in seconds; short, as the host's event loop is blocked meanwhile."""
+
+
+def database_url(url: str | Path) -> sa.URL:
+    """Convert a path or an SQLAlchemy URL to a URL; `ValueError` if it is invalid or the database not supported."""
+    text = str(url)
+    if "://" not in text:
+        return sa.URL.create("sqlite+pysqlite", database=str(Path(text).resolve()))
+    try:
+        found = make_url(text)
+    except sa.exc.ArgumentError:
+        raise ValueError("--db is no path and no database URL such as postgresql+psycopg://user@host/name") from None
+    if found.drivername in ("postgresql", "postgres"):
+        found = found.set(drivername="postgresql+psycopg")
+    if found.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ValueError(f"--db: {found.get_backend_name()} is not supported; use a path or postgresql+psycopg://...")
+    if found.get_backend_name() == "sqlite" and not found.database:
+        raise ValueError("--db: SQLite needs a file, such as sqlite:///people.db")
+    return found
+
+
+def connect(url: sa.URL) -> sa.Engine:
+    """Create an engine with durable commits; a new SQLite file is readable by its owner only.
+
+    Raises:
+        ValueError: The database cannot be reached, the file is no database, or the PostgreSQL driver is missing.
+    """
+    if url.get_backend_name() != "sqlite":
+        try:
+            engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_patience(url))
+            engine.connect().close()
+            return engine
+        except ModuleNotFoundError as error:
+            raise ValueError(f"--db: {error}; install negolab[postgres]") from None
+        except sa.exc.OperationalError as error:
+            why = str(error.orig).splitlines()[0] if error.orig else "no answer"
+            raise ValueError(f"{url.render_as_string(hide_password=True)}: no database there: {why}") from None
+    _private(Path(str(url.database)))
+    # `secure_delete` overwrites deleted data: those who withdraw are promised that their text is gone.
+    return sqlite.create_engine(url, PATIENCE, ("foreign_keys=ON", "secure_delete=ON"))
+
+
+def _patience(url: sa.URL) -> dict[str, Any]:
+    """Return PostgreSQL's connection arguments with default timeouts; settings of the URL take precedence."""
+    own = url.query.get("options", "")
+    limits = f"-c lock_timeout={PATIENCE}s -c statement_timeout={PATIENCE}s"
+    waits = {"connect_timeout": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
+    given = {name: value for name, value in waits.items() if name not in url.query}
+    return {**given, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
+
+
+def _private(file: Path) -> None:
+    """Create the file readable by its owner only, as it holds the secret that signs links; `ValueError` on failure."""
+    if not file.parent.is_dir():
+        raise ValueError(f"{file}: there is no folder {file.parent}; make it first, or choose another file with --db")
+    try:
+        is_ours = sqlite.create_private(file)
+    except OSError as error:
+        raise ValueError(f"{file}: cannot be a database: {error.strerror}") from None
+    if not is_ours:
+        raise ValueError(f"{file}: is no SQLite database; choose another file with --db")
+
+
+def forget(engine: sa.Engine) -> bool:
+    """Truncate SQLite's write-ahead log, which still holds deleted data.
+
+    Returns:
+        False while a reader still needs the log, so that it must be tried again later; always True for PostgreSQL.
+    """
+    if engine.dialect.name != "sqlite":
+        return True
+    with _at_once(engine) as cursor:
+        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
+def ready(engine: sa.Engine) -> bool:
+    """Return True if the database accepts writes now; for PostgreSQL, if it answers."""
+    try:
+        if engine.dialect.name == "sqlite":
+            with _at_once(engine) as cursor:
+                cursor.execute("BEGIN IMMEDIATE")
+                cursor.execute("ROLLBACK")
+        else:
+            with engine.connect() as connection:
+                connection.exec_driver_sql("SELECT 1")
+    except (sa.exc.SQLAlchemyError, sqlite3.Error):
+        return False
+    return True
+
+
+@contextmanager
+def _at_once(engine: sa.Engine) -> Iterator[Any]:
+    """Open an SQLite cursor that does not wait for locks."""
+    connection = engine.raw_connection()
+    cursor = connection.cursor()
+    try:
+        cursor.execute("PRAGMA busy_timeout=0")
+        yield cursor
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout={PATIENCE * 1000}")
+        connection.close()
+
+
+_AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
+
+
+def is_unreachable(error: BaseException | None) -> bool:
+    """Return True for an operational error of the database, such as an unreachable, locked or full one."""
+    return isinstance(error, _AWAY) or (isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated)
+
+
+def describe_error(error: BaseException) -> str:
+    """Describe an error in one line that quotes nobody.
+
+    The message of an arbitrary exception may quote a participant, so its place in the code is given instead.
+    """
+    kind = type(error).__name__
+    if isinstance(error, sa.exc.DBAPIError):
+        lines = str(error.orig).splitlines()  # further lines of PostgreSQL's message quote values
+        return f"{kind}: {lines[0] if lines else 'no answer'}"[:300]
+    if isinstance(error, OSError) and error.strerror:
+        return f"{kind}: {error.strerror}"
+    places = traceback.extract_tb(error.__traceback__)
+    return f"{kind} in {Path(places[-1].filename).name}, line {places[-1].lineno}" if places else kind
+
+
+class DatabaseOutage(logging.Filter):
+    """Log filter that reduces the errors of an outage to one line, until `back` is called.
+
+    `now` is True during an outage. The filter adds itself to `log`.
+    """
+
+    def __init__(self, log: logging.Logger) -> None:
+        super().__init__()
+        self.now = False
+        self._log = log
+        log.addFilter(self)
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if error is None or not is_unreachable(error):
+            return True
+        first, self.now = not self.now, True
+        record.msg, record.args = (
+            f"the database takes nothing just now ({describe_error(error)}); it is tried again",
+            (),
+        )
+        record.exc_info = record.exc_text = None
+        return first
+
+    def back(self) -> None:
+        """Record the end of the outage, and log it if there was one."""
+        if self.now:
+            self.now = False
+            self._log.warning("the database is back")
+
+    def close(self) -> None:
+        """Remove the filter from its logger."""
+        self._log.removeFilter(self)

@@ -1,0 +1,185 @@
+"""Matches and their events in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from negolab import record
+from negolab.events import Ended, Event
+from negolab.game import Seat
+from negolab.record import Header, Record
+from negolab.studies.database.base import BaseDatabase
+from negolab.studies.database.schema import events, matches, participants, seats
+
+
+class StoredMatch(msgspec.Struct, frozen=True):
+    """Database entry of a match, without its header and events. Times are in seconds since 1970."""
+
+    id: str
+    study: str | None
+    """Name of the study; None: free play."""
+    treatment: str | None
+    practice: int
+    """Practice round, from 1; 0 for a real match."""
+    created: float
+    ended: float | None
+    """None while the match runs."""
+    people: dict[Seat, str | None]
+    """Participant's id for each person's seat; None for a person outside any study."""
+
+
+class Matches(BaseDatabase):
+    """Methods of the database for matches and their events."""
+
+    def add(
+        self,
+        header: Header,
+        told: Sequence[Event],
+        people: dict[Seat, str | None],
+        *,
+        study: str | None = None,
+        treatment: str | None = None,
+        practice: int = 0,
+        endings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Save a new match and set its participants' status to "playing".
+
+        Args:
+            header: Header of the match's record.
+            told: Its events so far.
+            people: Participant's id for each person's seat; None for a person outside any study.
+            study: Name of the study; None: free play.
+            treatment: Name of the treatment.
+            practice: Practice round, from 1; 0 for a real match.
+            endings: As in `append`.
+        """
+        now = self.clock()
+        with self._write() as c:
+            row = {"id": header.id, "study": study, "treatment": treatment, "practice": practice, "created": now}
+            c.execute(matches.insert().values(**row, header=msgspec.json.encode(header).decode()))
+            at = [{"match": header.id, "seat": seat, "participant": who} for seat, who in people.items()]
+            if at:
+                c.execute(seats.insert(), at)
+            who = [w for w in people.values() if w is not None]
+            c.execute(participants.update().where(participants.c.id.in_(who)).values(status="playing"))
+            self._append(c, header.id, 0, told, now)
+            self._end(c, header.id, endings or {}, now)
+
+    def append(self, match: str, seq: int, told: Sequence[Event], endings: Mapping[str, str] | None = None) -> None:
+        """Append events to a match and end the study for participants, all in one transaction.
+
+        Args:
+            match: Id of the match.
+            seq: Number of the first event, from 0.
+            told: The events, numbered `seq`, `seq + 1`, ...
+            endings: Ways of ending by participant id, for those whose study ends with these events.
+
+        Raises:
+            sqlalchemy.exc.IntegrityError: An event of that number exists, or there is no such match.
+        """
+        now = self.clock()
+        with self._write() as c:
+            self._append(c, match, seq, told, now)
+            self._end(c, match, endings or {}, now)
+
+    def _end(self, c: Connection, match: str, endings: Mapping[str, str], now: float) -> None:
+        for who, ending in endings.items():
+            c.execute(participants.update().where(participants.c.id == who).values(status=ending, ended=now))
+            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == who))
+            self._note(c, ending, "host", study=study, participant=who, match=match)
+
+    def _append(self, c: Connection, match: str, seq: int, told: Sequence[Event], now: float) -> None:
+        rows = [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(told)]
+        if rows:
+            c.execute(events.insert(), rows)
+        if told and isinstance(told[-1], Ended):
+            c.execute(matches.update().where(matches.c.id == match).values(ended=now))
+
+    def matches(
+        self, study: str | None = None, *, participant: str | None = None, running: bool = False
+    ) -> list[StoredMatch]:
+        """Return matches in the order in which they began.
+
+        Args:
+            study: Name of the study; None: free play.
+            participant: Id of a participant, to select their matches.
+            running: Select matches that have not ended.
+        """
+        which = [matches.c.study.is_(None) if study is None else matches.c.study == study]
+        if running:
+            which.append(matches.c.ended.is_(None))
+        if participant is not None:
+            which.append(matches.c.id.in_(sa.select(seats.c.match).where(seats.c.participant == participant)))
+        return self._sat(sa.and_(*which))
+
+    def match(self, id: str) -> StoredMatch | None:
+        """Return the entry of one match; None if there is none."""
+        return next(iter(self._sat(matches.c.id == id)), None)
+
+    def _sat(self, which: sa.ColumnElement[bool]) -> list[StoredMatch]:
+        with self._read() as c:
+            rows = c.execute(sa.select(matches).where(which).order_by(matches.c.created, matches.c.id)).all()
+            mine = seats.c.match.in_(sa.select(matches.c.id).where(which))
+            at = c.execute(sa.select(seats).where(mine).order_by(seats.c.seat)).all()
+        people: dict[str, dict[Seat, str | None]] = {row.id: {} for row in rows}
+        for row in at:
+            people[row.match][row.seat] = row.participant
+        return [
+            StoredMatch(row.id, row.study, row.treatment, row.practice, row.created, row.ended, people[row.id])
+            for row in rows
+        ]
+
+    def record(self, match: str) -> Record:
+        """Return the record of a match, up to now if it is running; `KeyError` if there is no such match."""
+        with self._read() as c:
+            header = c.scalar(sa.select(matches.c.header).where(matches.c.id == match))
+            bodies = c.scalars(sa.select(events.c.body).where(events.c.match == match).order_by(events.c.seq)).all()
+        if header is None:
+            raise KeyError(match)
+        return record.parse_record(f'{{"header":{header},"events":[{",".join(bodies)}]}}')
+
+    def first(self, study: str) -> Header | None:
+        """Return the header of a study's first match; None if there is none yet."""
+        chosen = sa.select(matches.c.header).where(matches.c.study == study)
+        with self._read() as c:
+            header = c.scalar(chosen.order_by(matches.c.created, matches.c.id).limit(1))
+        return None if header is None else msgspec.json.decode(header, type=Header)
+
+    def times(self, match: str) -> list[float]:
+        """Return the commit time of each event of a match, in seconds since 1970."""
+        with self._read() as c:
+            return list(c.scalars(sa.select(events.c.at).where(events.c.match == match).order_by(events.c.seq)))
+
+    def moved(self, study: str | None = None) -> dict[str, float]:
+        """Return the commit time of the last event of each match of a study (None: free play), by match id."""
+        chosen = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches, matches.c.id == events.c.match)
+        chosen = chosen.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
+        with self._read() as c:
+            return {row[0]: row[1] for row in c.execute(chosen.group_by(events.c.match))}
+
+    def ends(self, study: str | None = None) -> dict[str, Ended]:
+        """Return the last event of each finished match of a study (None: free play), by match id."""
+        last = sa.select(events.c.match, sa.func.max(events.c.seq).label("seq")).join(matches).group_by(events.c.match)
+        last = last.where(matches.c.ended.is_not(None))
+        last = last.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
+        of = last.subquery()
+        chosen = sa.select(events.c.match, events.c.body)
+        chosen = chosen.join(of, sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq))
+        with self._read() as c:
+            found = [(row.match, decode(row.body)) for row in c.execute(chosen)]
+        return {match: event for match, event in found if isinstance(event, Ended)}
+
+
+def encode(event: Event) -> str:
+    """Encode an event as the JSON that a record holds."""
+    return record.encode_event(event).decode()
+
+
+def decode(body: str) -> Event:
+    """Decode a stored event; `msgspec.DecodeError` if it is damaged."""
+    event: Event = msgspec.json.decode(body, type=Event)
+    return event

@@ -1,0 +1,312 @@
+"""Studies and participants in the database, and the balanced assignment of participants to a study's cells."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from negolab.studies.database.base import BaseDatabase, alone, storable
+from negolab.studies.database.schema import answers, participants, studies
+
+
+def assign(counts: Sequence[int], weights: Sequence[float] | None = None, *, seed: int | None = None) -> int:
+    """Return the index of the cell with the fewest sessions relative to its weight.
+
+    Args:
+        counts: Active and completed sessions per cell; dropped ones do not count.
+        weights: Weight of each cell; None: equal weights.
+        seed: Ties go to the first cell in a random order that is drawn anew for each block, so that participants
+            cannot predict it. None: ties go to the lowest index.
+
+    Raises:
+        ValueError: There is no cell, or the weights are not one positive number per cell.
+    """
+    weights = [1] * len(counts) if weights is None else weights
+    _check(counts, weights)
+    loads = [count / weight for count, weight in zip(counts, weights, strict=True)]
+    least = min(loads)
+    tied = [cell for cell, load in enumerate(loads) if load == least]
+    if seed is None or len(tied) == 1:
+        return tied[0]
+    return next(cell for cell in block(len(counts), int(least), seed) if cell in tied)
+
+
+def block(cells: int, number: int, seed: int) -> list[int]:
+    """Return the order of the `cells` indices in which ties are broken in block `number` (from 0)."""
+    order = list(range(cells))
+    random.Random(f"{seed}:{number}").shuffle(order)
+    return order
+
+
+def _check(counts: Sequence[int], weights: Sequence[float]) -> None:
+    if not counts:
+        raise ValueError("there must be at least one cell")
+    if len(weights) != len(counts) or not all(weight > 0 for weight in weights):
+        raise ValueError(f"weights must be {len(counts)} numbers above 0, not {list(weights)!r}")
+
+
+def assigned(
+    ops: Iterable[Sequence[str]], cells: int, weights: Sequence[float] | None = None, *, seed: int | None = None
+) -> dict[str, int]:
+    """Assign all sessions of a log to cells.
+
+    Args:
+        ops: Pairs of an operation, "start", "complete" or "drop", and a session's name, in order of time.
+        cells: Number of cells.
+        weights: As in `assign`.
+        seed: As in `assign`.
+
+    Returns:
+        Index of the cell by session, in order of the starts.
+
+    Raises:
+        ValueError: An operation is unknown, or a session starts twice or never.
+    """
+    counts = [0] * cells
+    cell_of: dict[str, int] = {}
+    dropped: set[str] = set()
+    for op, session in ops:
+        if op not in ("start", "complete", "drop"):
+            raise ValueError(f"unknown operation {op!r}: start, complete or drop")
+        if (op == "start") == (session in cell_of):
+            raise ValueError(f"session {session!r} {'starts twice' if op == 'start' else 'never started'}")
+        if op == "start":
+            cell_of[session] = assign(counts, weights, seed=seed)
+            counts[cell_of[session]] += 1
+        elif op == "drop" and session not in dropped:
+            dropped.add(session)
+            counts[cell_of[session]] -= 1
+    return cell_of
+
+
+ACTIVE = ("waiting", "playing")
+"""Status of participants who hold a place in a treatment and have not finished."""
+
+COUNTED = (*ACTIVE, "complete")
+"""Status of participants who count in the balance of treatments; those who drop out do not."""
+
+
+class StoredStudy(msgspec.Struct, frozen=True):
+    """Database entry of a study."""
+
+    id: str
+    """Name of the study."""
+    text: str
+    """Text of the study file."""
+    secret: str
+    """Secret that signs the study's links."""
+    salt: str
+    """Salt of the hashes of outside panels' ids."""
+    created: float
+    """Time in seconds since 1970."""
+
+
+class Participant(msgspec.Struct, frozen=True):
+    """Database entry of a participant. Times are in seconds since 1970; None: not yet."""
+
+    id: str
+    study: str
+    number: int
+    """Number in the study, from 1."""
+    link: str
+    """Kind of link: "one" for their own, "open" for the open link."""
+    status: str
+    """State in the study: "invited", "waiting", "playing" or a way of ending."""
+    treatment: str | None
+    created: float
+    opened: float | None
+    consented: float | None
+    consent: str | None
+    """Version hash of the consent text that they agreed to."""
+    started: float | None
+    ended: float | None
+    passed: int
+    """Number of finished matches that they have continued from."""
+    external: str | None
+    """Salted hash of an outside panel's id."""
+    lease: str | None
+    """Lease of their newest page; see `Authenticator`."""
+
+
+class ParticipantTables(BaseDatabase):
+    """Methods of the database for studies and participants."""
+
+    def study(self, id: str, text: str) -> StoredStudy:
+        """Return a study, adding it with a new secret and salt if it is missing; a changed text is stored and noted.
+
+        Args:
+            id: Name of the study.
+            text: Current text of the study file.
+        """
+        with self._write() as c:
+            alone(c)
+            row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
+            if row is None:
+                kept = StoredStudy(id, text, secrets.token_urlsafe(32), secrets.token_urlsafe(16), self.clock())
+                c.execute(studies.insert().values(**msgspec.structs.asdict(kept)))
+                return kept
+            if row.text != text:
+                c.execute(studies.update().where(studies.c.id == id).values(text=text))
+                self._note(c, "changed", "researcher", study=id, detail="the study file changed")
+            return StoredStudy(**{**row._mapping, "text": text})
+
+    def kept(self, id: str) -> StoredStudy | None:
+        """Return the study called `id`; None if the database has none."""
+        with self._read() as c:
+            row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
+        return None if row is None else StoredStudy(**row._mapping)
+
+    def studies(self) -> list[str]:
+        """Return the names of all studies, oldest first."""
+        with self._read() as c:
+            return list(c.scalars(sa.select(studies.c.id).order_by(studies.c.created)))
+
+    def invite(self, study: str, n: int = 1, *, link: str = "one", external: str | None = None) -> list[Participant]:
+        """Add participants to a study, numbered on from the existing ones.
+
+        Args:
+            study: Name of the study.
+            n: Number of new participants.
+            link: Kind of link: "one" for links of their own, "open" for the open link.
+            external: Salted hash of an outside panel's id.
+
+        Returns:
+            The new participants, by number.
+        """
+        with self._write() as c:
+            _hold(c, study)
+            last = c.scalar(sa.select(sa.func.max(participants.c.number)).where(participants.c.study == study)) or 0
+            new = [
+                {
+                    "id": secrets.token_hex(8),
+                    "study": study,
+                    "number": last + i,
+                    "link": link,
+                    "status": "invited",
+                    "created": self.clock(),
+                    "passed": 0,
+                    "external": external,
+                }
+                for i in range(1, n + 1)
+            ]
+            c.execute(participants.insert(), new)
+            ids = [row["id"] for row in new]
+            rows = c.execute(sa.select(participants).where(participants.c.id.in_(ids)).order_by(participants.c.number))
+            return [Participant(**row._mapping) for row in rows]
+
+    def participant(self, id: str) -> Participant | None:
+        """Return the participant with an id; None if there is none."""
+        with self._read() as c:
+            row = c.execute(sa.select(participants).where(participants.c.id == id)).one_or_none()
+        return None if row is None else Participant(**row._mapping)
+
+    def participants(self, study: str) -> list[Participant]:
+        """Return all participants of a study, by number."""
+        with self._read() as c:
+            rows = c.execute(sa.select(participants).where(participants.c.study == study).order_by("number"))
+            return [Participant(**row._mapping) for row in rows]
+
+    def external(self, study: str, hashed: str) -> Participant | None:
+        """Return the participant with this salted hash of an outside panel's id; None if there is none."""
+        with self._read() as c:
+            where = sa.and_(participants.c.study == study, participants.c.external == hashed)
+            row = c.execute(sa.select(participants).where(where).order_by("number")).first()
+        return None if row is None else Participant(**row._mapping)
+
+    def leased(self, study: str, *, lease: str | None = None, kernel: str | None = None) -> Participant | None:
+        """Find the participant who holds a lease, by the whole `lease` or by the `kernel` that it begins with."""
+        key = (
+            participants.c.lease == lease
+            if kernel is None
+            else participants.c.lease.startswith(f"{kernel}.", autoescape=True)
+        )
+        with self._read() as c:
+            row = c.execute(sa.select(participants).where(participants.c.study == study, key)).one_or_none()
+        return None if row is None else Participant(**row._mapping)
+
+    def change(self, id: str, note: str = "", *, actor: str = "participant", detail: str = "", **values: Any) -> None:
+        """Set columns of a participant and store a note in one transaction.
+
+        Args:
+            id: Id of the participant.
+            note: Kind of the note; "": no note.
+            actor: Cause of the change; see `Note`.
+            detail: Detail of the note.
+            **values: New values by column.
+        """
+        with self._write() as c:
+            c.execute(participants.update().where(participants.c.id == id).values(**values))
+            if note:
+                study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
+                self._note(c, note, actor, study=study, participant=id, detail=detail)
+
+    def start(self, id: str, cells: Sequence[tuple[str, float]], *, seed: int | None, fixed: str | None = None) -> str:
+        """Assign a participant to a treatment and set their status to "waiting"; repeating it changes nothing.
+
+        Args:
+            id: Id of the participant.
+            cells: Name and weight of every treatment.
+            seed: Seed that breaks ties; see `assign`.
+            fixed: Treatment to take in any case; None: the one that balance requires.
+
+        Returns:
+            Name of the participant's treatment.
+
+        Raises:
+            sqlalchemy.exc.NoResultFound: There is no such participant.
+        """
+        with self._write() as c:
+            study = c.execute(sa.select(participants.c.study).where(participants.c.id == id)).scalar_one()
+            _hold(c, study)
+            # Read under the lock: the second of two simultaneous clicks must see the treatment of the first.
+            treatment = c.scalar(sa.select(participants.c.treatment).where(participants.c.id == id))
+            if treatment is not None:
+                return str(treatment)
+            chosen = fixed or _smallest_cell(c, study, cells, seed)
+            values = {"treatment": chosen, "status": "waiting", "started": self.clock()}
+            c.execute(participants.update().where(participants.c.id == id).values(**values))
+            self._note(c, "started", "participant", study=study, participant=id, detail=chosen)
+            return chosen
+
+    def answer(self, id: str, given: dict[str, str]) -> None:
+        """Store answers to the study's questions, replacing earlier answers to the same ones.
+
+        Args:
+            id: Id of the participant.
+            given: Answers by name of the question.
+        """
+        with self._write() as c:
+            named = sa.and_(answers.c.participant == id, answers.c.name.in_(given))
+            c.execute(answers.delete().where(named))
+            rows = [
+                {"participant": id, "name": name, "value": storable(value), "at": self.clock()}
+                for name, value in given.items()
+            ]
+            if rows:
+                c.execute(answers.insert(), rows)
+
+    def answers(self, id: str) -> dict[str, str]:
+        """Return a participant's answers by name of the question."""
+        with self._read() as c:
+            rows = c.execute(sa.select(answers.c.name, answers.c.value).where(answers.c.participant == id))
+            return {row.name: row.value for row in rows}
+
+
+def _hold(c: Connection, study: str) -> None:
+    """Lock the numbering and assignment of a study's participants until the transaction ends."""
+    c.execute(sa.select(studies.c.id).where(studies.c.id == study).with_for_update())
+
+
+def _smallest_cell(c: Connection, study: str, cells: Sequence[tuple[str, float]], seed: int | None) -> str:
+    """Return the treatment with the fewest active and completed participants relative to its weight."""
+    counted = sa.and_(participants.c.study == study, participants.c.status.in_(COUNTED))
+    tally = sa.select(participants.c.treatment, sa.func.count()).where(counted).group_by(participants.c.treatment)
+    count = {row[0]: row[1] for row in c.execute(tally)}
+    names = [name for name, _ in cells]
+    return names[assign([count.get(name, 0) for name in names], [weight for _, weight in cells], seed=seed)]

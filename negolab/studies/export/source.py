@@ -1,0 +1,136 @@
+"""The data of an export, read once from the database, and the column types of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import pandas as pd
+from pandas.api.types import pandas_dtype
+
+from negolab.events import Ended, Replied
+from negolab.game import Seat
+from negolab.record import Record
+from negolab.studies.database import CONSENT, PURGED, Database, Note, Participant, StoredMatch
+from negolab.studies.study_file import Study
+
+
+@dataclass(frozen=True)
+class Played:
+    """A match with its record and participants."""
+
+    sat: StoredMatch
+    record: Record
+    times: list[float]
+    """Commit time of each event, in seconds since 1970."""
+    people: dict[Seat, Participant]
+    """Participants by seat."""
+
+    @property
+    def numbers(self) -> dict[Seat, int]:
+        """Numbers of the participants by seat."""
+        return {seat: p.number for seat, p in self.people.items()}
+
+    @property
+    def finished(self) -> bool:
+        """True if the match ended by the rules; a stopped match has a reason."""
+        last = self.record.events[-1]
+        return isinstance(last, Ended) and last.reason is None
+
+    @cached_property
+    def purged(self) -> bool:
+        """True if text was deleted because its author withdrew; the match cannot be replayed then."""
+        left = {seat for seat, p in self.people.items() if p.status == "withdrawn"}
+        said = [event for event in self.record.events if isinstance(event, Replied) and event.seat in left]
+        return any(event.reply.text == PURGED for event in said)
+
+
+@dataclass(frozen=True)
+class Source:
+    """All data of a study that an export needs."""
+
+    study: Study
+    unit: str
+    """Unit of payoffs."""
+    participants: list[Participant]
+    answers: dict[int, dict[str, str]]
+    """Answers by the participant's number and the question's name; empty if the study has no questions."""
+    matches: list[Played]
+    measures: dict[str, str]
+    """Units of the game's measures by name."""
+    consents: list[Note]
+    """All versions of the consent text, oldest first."""
+
+
+def source(database: Database, study: Study) -> Source:
+    """Read the data of a study in one snapshot of the database; running matches are included up to now."""
+    with database.reading():  # participants may act between two queries
+        return _source(database, study)
+
+
+def _source(database: Database, study: Study) -> Source:
+    people = database.participants(study.name)
+    known, game = {p.id: p for p in people}, study.loaded(study.treatments[0])
+    return Source(
+        study=study,
+        unit=game.unit,
+        measures=dict(game.measure_units),
+        participants=people,
+        answers={p.number: database.answers(p.id) for p in people} if study.questions else {},
+        matches=[_played(database, sat, known) for sat in database.matches(study.name)],
+        consents=[note for note in database.notes(study.name) if note.kind == CONSENT],
+    )
+
+
+def _played(database: Database, sat: StoredMatch, known: dict[str, Participant]) -> Played:
+    record = database.record(sat.id)
+    # So that records.jsonl alone tells treatments and practice apart.
+    notes = {**record.header.notes, "study": sat.study, "treatment": sat.treatment, "practice": sat.practice}
+    header = msgspec.structs.replace(record.header, notes=notes)
+    at = {seat: known[who] for seat, who in sat.people.items() if who is not None}
+    return Played(sat, Record(header, record.events), database.times(sat.id), at)
+
+
+Type = Literal["text", "integer", "number", "boolean", "time", "json"]
+
+_DTYPES: dict[Type, str] = {
+    "text": "string",
+    "json": "string",
+    "integer": "Int64",
+    "number": "Float64",
+    "boolean": "boolean",
+    "time": "datetime64[us, UTC]",
+}
+
+
+class Column(NamedTuple):
+    """Column of a table: its name, type, and texts for the data dictionary (`unit`: "" for none)."""
+
+    name: str
+    type: Type
+    meaning: str
+    unit: str = ""
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * 1e6)
+
+
+def typed_frame(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Build a frame with exactly the given columns and their types.
+
+    Args:
+        columns: The columns, in order.
+        rows: Values by column name; missing ones are empty, times are in seconds since 1970 and become UTC.
+    """
+    columns = list(columns)
+    made = pd.DataFrame(list(rows), columns=[column.name for column in columns], dtype="object")
+    for column in columns:
+        cells = made[column.name]
+        if column.type == "time":
+            cells = pd.to_datetime(cells.map(_microseconds, na_action="ignore"), unit="us", utc=True)
+        made[column.name] = cells.astype(pandas_dtype(_DTYPES[column.type]))
+    return made

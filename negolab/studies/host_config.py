@@ -1,0 +1,172 @@
+"""Configuration of the host process: the database, and the endpoints whose models may take a seat.
+
+It is sent on standard input, so that its secrets show in no process list or environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from typing_extensions import override
+
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.keys import DEFAULT_KEY, URL_NAMES, base_url, read_key
+
+if TYPE_CHECKING:
+    from negolab.llm.endpoint.endpoint import Endpoint
+    from negolab.llm.models import Models
+
+
+LISTED_WITHIN = 5.0
+"""Timeout in seconds for listing the models of an endpoint."""
+
+
+class EndpointAddress(msgspec.Struct, frozen=True):
+    """Base URL of an endpoint, and the environment variable that holds its key (None: the default variable)."""
+
+    url: str
+    key: str | None = None
+
+
+def parse_endpoint(text: str | None, environment: Mapping[str, str]) -> EndpointAddress:
+    """Parse the value of `--base-url`.
+
+    Args:
+        text: `http://127.0.0.1:8080/v1` or `https://api.example/v1,key=EXAMPLE_KEY`; None: the environment's address.
+        environment: Environment variables.
+
+    Raises:
+        ValueError: The address is invalid, or something else than `key=NAME` follows it.
+    """
+    if text is None:
+        return EndpointAddress(base_url(None, environment))
+    url, sign, rest = text.partition(",")
+    name, _, value = rest.partition("=")
+    if sign and (name.strip() != "key" or not value.strip()):
+        raise ValueError(f"--base-url {url},...: after the address comes key=NAME, the variable that holds its key")
+    return EndpointAddress(base_url(url.strip(), environment), value.strip() or None)
+
+
+class KnownEndpoints:
+    """The endpoints that players may use: an `EndpointProvider` limited to those named at the host's start.
+
+    Args:
+        known: Addresses; the first is the default for players whose name gives none.
+        models: Makes the endpoints; None: no language models.
+    """
+
+    def __init__(self, known: Sequence[EndpointAddress], models: Models | None) -> None:
+        self._known, self._models = tuple(known), models
+
+    def endpoint(self, base_url: str | None = None, key: str | None = None) -> Endpoint:
+        """Return a known endpoint.
+
+        Args:
+            base_url: Its address; None: that of any, the first one first.
+            key: Environment variable of its key; None: any.
+
+        Raises:
+            ValueError: The address or the key was not named when the host was started.
+        """
+        if self._models is None or not self._known:
+            raise ValueError("no language model is known here: start with negolab serve --base-url URL")
+        there = [known for known in self._known if base_url is None or known.url == base_url.rstrip("/")]
+        if not there:
+            listed = ", ".join(known.url for known in self._known)
+            raise ValueError(f"the models at {base_url} are not known here, those at {listed} are: add --base-url URL")
+        found = next((known for known in there if key in (None, known.key)), None)
+        if found is None:
+            url = there[0].url
+            raise ValueError(f"the key {key} is not known here for the models at {url}: add --base-url {url},key={key}")
+        return self._models.endpoint(found.url, found.key)
+
+    async def listed(self) -> list[dict[str, Any]]:
+        """List the models of all endpoints.
+
+        Returns:
+            For each endpoint a dict with its `url`, the `names` of its models, and `why`: the error that prevented
+            listing, or "".
+        """
+        return list(await asyncio.gather(*map(self._listed, self._known)))
+
+    async def _listed(self, known: EndpointAddress) -> dict[str, Any]:
+        names: list[str] = []
+        why = ""
+        try:
+            async with asyncio.timeout(LISTED_WITHIN):
+                names = await self.endpoint(known.url, known.key).list_models()
+        except TimeoutError:
+            why = f"{known.url} does not answer"
+        except (RunFailed, ValueError) as error:
+            why = str(error)
+        return {"url": known.url, "names": names, "why": why}
+
+
+NONE = KnownEndpoints((), None)
+"""Provider without any endpoint."""
+
+
+class HostConfig(msgspec.Struct, frozen=True):
+    """Configuration that the launcher sends to the host. It holds secrets; its `repr` shows none."""
+
+    db: str
+    """Path or URL of the database."""
+    endpoints: tuple[EndpointAddress, ...] = ()
+    keys: dict[str, str] = {}
+    """API keys by environment variable."""
+    budget: float | None = None
+    """Limit on model costs in US dollars; None: no limit."""
+
+    @override
+    def __repr__(self) -> str:
+        return "HostConfig(...)"
+
+    def line(self) -> bytes:
+        """Encode as a line of JSON."""
+        return msgspec.json.encode(self) + b"\n"
+
+    def models(self) -> KnownEndpoints:
+        """Make the provider of the configured endpoints."""
+        if not self.endpoints:
+            return NONE
+        from negolab.llm.endpoint.budget import Budget
+        from negolab.llm.models import Models
+
+        cap = None if self.budget is None else Budget(usd=self.budget)
+        return KnownEndpoints(self.endpoints, Models(budget=cap, keys=self.keys))
+
+
+def read_host_config(line: bytes) -> HostConfig:
+    """Decode a configuration; the message of the `ValueError` for an invalid line does not quote it."""
+    try:
+        return msgspec.json.decode(line, type=HostConfig)
+    except msgspec.DecodeError:
+        raise ValueError("the first line of standard input must tell the host of its database, as JSON") from None
+
+
+def briefed(db: str, base_urls: Sequence[str], budget: float | None, environment: Mapping[str, str]) -> HostConfig:
+    """Build the host's configuration, checking it at the start rather than in the first match against a model.
+
+    Args:
+        db: Path or URL of the database.
+        base_urls: Values of `--base-url`. Without any, the environment's address counts if it is set, or the default
+            endpoint if its key is set.
+        budget: Limit on model costs in US dollars; None: no limit.
+        environment: Environment variables; the keys of the endpoints are read from here.
+
+    Raises:
+        ValueError: An address is invalid, a key is not set, or the budget is negative or not finite.
+    """
+    named: Sequence[str | None] = base_urls or [None] * any(environment.get(name) for name in (*URL_NAMES, DEFAULT_KEY))
+    endpoints = tuple(parse_endpoint(text, environment) for text in named)
+    for known in endpoints:
+        read_key(known.key, environment)
+    if budget is not None and not 0 <= budget < math.inf:
+        raise ValueError(f"--budget is in US dollars, at least 0, not {budget:g}")
+    names = {known.key or DEFAULT_KEY for known in endpoints}
+    held = {name: environment[name] for name in sorted(names) if name in environment}
+    return HostConfig(db, endpoints, held, budget)

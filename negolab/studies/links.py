@@ -1,0 +1,91 @@
+"""Links to a study: expiring tokens, signed with the study's own secret and bound to that study."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from urllib.parse import urlsplit
+
+import itsdangerous
+from typing_extensions import override
+
+OPEN = "open"
+"""Subject of the open link's token, which anybody may use; other tokens hold a participant's id."""
+
+LOCAL_URL = "http://127.0.0.1:8866/"
+"""Default address of a study's pages."""
+
+_LONGEST = 400
+"""Largest number of characters of a token."""
+
+NOT_VALID = "This link is not valid here: open it again exactly as you got it, or ask for a new one."
+EXPIRED = "This link has expired: ask those who sent it for a new one."
+
+
+class InvalidLink(ValueError):
+    """An invalid or expired token; `why` is one sentence for the person who used it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class _Signer(itsdangerous.TimestampSigner):
+    """Timestamp signer with a settable time, so that a participant's link is the same each time it is printed."""
+
+    moment: float | None = None
+
+    @override
+    def get_timestamp(self) -> int:
+        return int(time.time() if self.moment is None else self.moment)
+
+
+def _signer(secret: str, study: str) -> _Signer:
+    return _Signer(
+        secret.encode(), salt=f"negolab.link/{study}".encode(), key_derivation="hmac", digest_method=hashlib.sha256
+    )
+
+
+def make_token(secret: str, study: str, participant: str, *, created: float | None = None) -> str:
+    """Sign a token.
+
+    Args:
+        secret: Secret of the study.
+        study: Name of the study.
+        participant: Id of the participant, or `OPEN`.
+        created: Time from which its age counts, in seconds since 1970; None: now.
+    """
+    signer = _signer(secret, study)
+    signer.moment = created
+    return signer.sign(participant).decode()
+
+
+def read_token(secret: str, study: str, token: str, max_age: float | None) -> str:
+    """Verify a token and return the participant's id, or `OPEN`.
+
+    Args:
+        secret: Secret of the study.
+        study: Name of the study.
+        token: The token.
+        max_age: Largest age in seconds; None: any.
+
+    Raises:
+        InvalidLink: The token is not of this study, was changed, or is too old.
+    """
+    if len(token) > _LONGEST or not token.isascii():
+        raise InvalidLink(NOT_VALID)
+    try:
+        found = _signer(secret, study).unsign(token, max_age=None if max_age is None else int(max_age))
+    except itsdangerous.SignatureExpired:
+        raise InvalidLink(EXPIRED) from None
+    except itsdangerous.BadData:
+        raise InvalidLink(NOT_VALID) from None
+    return found.decode()
+
+
+def link_url(public: str, token: str) -> str:
+    """Build the link from the study's public address and a token; `ValueError` if the address is invalid."""
+    parts = urlsplit(public)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError(f"--url must be an address such as https://lab.example/study/, not {public!r}")
+    return f"{public.rstrip('/')}/join/{token}"

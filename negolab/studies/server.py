@@ -1,0 +1,205 @@
+"""The host process, `python -m negolab.studies.server`: owns the database and runs all matches with people."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import sys
+import time
+from io import FileIO
+from pathlib import Path
+
+import sqlalchemy as sa
+import tornado.httpserver
+import tornado.web
+from tornado.ioloop import PeriodicCallback
+from tornado.netutil import bind_unix_socket
+
+from negolab import catalog
+from negolab.protocols import player_notes
+from negolab.runs.driver import make_player
+from negolab.store import Store
+from negolab.studies.admin import AdminService
+from negolab.studies.database import Database
+from negolab.studies.database.base import DatabaseInUse
+from negolab.studies.database.connection import DatabaseOutage, describe_error
+from negolab.studies.host_config import HostConfig, KnownEndpoints, read_host_config
+from negolab.studies.routes import admin_app, seats_app
+from negolab.studies.service import StudyService
+from negolab.studies.session_manager import SessionManager
+from negolab.studies.study_file import Study, read_study
+
+log = logging.getLogger("negolab.studies")
+
+TICK = 250
+"""Milliseconds between two runs of the periodic work."""
+AGAIN = 2.0
+"""Seconds between two checks of the claim on the database, or of its return from an outage."""
+
+
+def listen(app: tornado.web.Application, path: Path, owner: str | None = None, most: int = 2**20) -> None:
+    """Serve an application on a Unix socket that only one user can open.
+
+    Args:
+        app: The application.
+        path: Path of the socket.
+        owner: Name of the user who may open it; None: the user of this process.
+        most: Largest size of a request's body in bytes.
+
+    Raises:
+        OSError: The socket cannot be made.
+        LookupError: There is no such user.
+    """
+    server = tornado.httpserver.HTTPServer(app, max_body_size=most)
+    server.add_socket(bind_unix_socket(str(path), mode=0o600))
+    if owner is not None:
+        shutil.chown(path, owner)
+
+
+async def run(args: argparse.Namespace) -> None:
+    """Serve until SIGTERM or SIGINT, or until the launcher ends.
+
+    Args:
+        args: Command-line arguments; see `main`.
+
+    Raises:
+        DatabaseInUse: Another host holds the database, or took it over during an outage.
+        OSError: A file or socket cannot be used.
+        ValueError: The game, study, database or model endpoints are invalid.
+    """
+    # "-" reads the configuration from standard input: a database URL may hold a password, and model keys are secret.
+    if args.module:
+        catalog.game_module(args.module)
+    told = read_host_config(FileIO(0, closefd=False).readline()) if args.db == "-" else HostConfig(args.db)
+    models = told.models()
+    database = Database(told.db)
+    database.claim()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(sign, stop.set)
+    _end_with_parent(loop, stop)
+    store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
+    service = _make_service(database, args, models)
+    own = AdminService(database, SessionManager(database, store, models), service, models)
+    if service is not None and args.seats:
+        listen(seats_app(service), args.seats, args.owner)
+    listen(admin_app(own), args.desk, most=2**26)  # the record of a long match is big
+    clocks = Timers(database, service, own, stop)
+    PeriodicCallback(clocks.tick, TICK).start()
+    print("ready", flush=True)
+    await stop.wait()
+    database.close()
+    clocks.outage.close()
+    if clocks.taken is not None:
+        raise clocks.taken
+
+
+def _make_service(database: Database, args: argparse.Namespace, models: KnownEndpoints) -> StudyService | None:
+    """Make the service of the study on the command line; `ValueError` if it needs a model that is not known here."""
+    if args.study is None:
+        return None
+    study = read_study(args.study, at=args.study_at)
+    _reach(study, models)
+    return StudyService(database, study, SessionManager(database, models=models))
+
+
+def _reach(study: Study, models: KnownEndpoints) -> None:
+    """Raise `ValueError` at the start, not during a match, if a player needs a model that is not known here."""
+    against = [(study.loaded(part), part.opponent or study.pairing.player, part.across()) for part in study.treatments]
+    if study.practice.matches:
+        seats = tuple({seat for part in study.treatments for seat in part.across()})
+        against.append((study.loaded(study.practice), study.practice.opponent, seats))
+    for game, name, seats in against:
+        for seat in seats if name is not None else ():
+            player_notes({seat: make_player(str(name), game, 0, seat, models=models)})
+
+
+class Timers:
+    """Periodic work of the host; paused while the database is unreachable.
+
+    If another host has claimed the database meanwhile, `taken` holds the error and the host stops.
+    """
+
+    def __init__(
+        self, database: Database, service: StudyService | None, own: AdminService, stop: asyncio.Event
+    ) -> None:
+        self.outage = DatabaseOutage(log)
+        self.taken: DatabaseInUse | None = None
+        self._database, self._service, self._own, self._stop = database, service, own, stop
+        self._held = 0.0
+        self._tried = 0.0
+
+    def tick(self) -> None:
+        """Do the periodic work once; errors are logged and do not stop the timer."""
+        if self.outage.now and not self._is_back():
+            return
+        try:
+            self._hold()
+            self._own.tick()
+            if self._service is not None:
+                self._service.scheduler.tick()
+            self._database.forget()
+        except DatabaseInUse as error:
+            self.taken = error
+            self._stop.set()
+        except Exception:
+            # A full disk or an unreachable database must not stop the timer; the next tick tries again.
+            log.exception("a look at the clocks failed")
+
+    def _is_back(self) -> bool:
+        if time.monotonic() - self._tried < AGAIN:
+            return False
+        self._tried = time.monotonic()
+        if not self._database.ready():
+            return False
+        self._held = 0.0  # check the claim at once: another host may have taken the database during the outage
+        self.outage.back()
+        return True
+
+    def _hold(self) -> None:
+        if time.monotonic() - self._held > AGAIN:
+            self._database.hold()
+            self._held = time.monotonic()
+
+
+def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """Set `stop` when standard input closes: the launcher holds its other end, so that the host never outlives it."""
+
+    def closed() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            stop.set()
+
+    loop.add_reader(0, closed)
+
+
+def main() -> None:
+    """Parse the arguments that the launcher passes, and run the host; exit with status 2 on an error."""
+    parser = argparse.ArgumentParser(prog="negolab.studies.server")
+    parser.add_argument("--db", required=True)
+    parser.add_argument("--desk", type=Path, required=True)
+    parser.add_argument("--seats", type=Path)
+    parser.add_argument("--study", type=Path)
+    parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--owner")
+    parser.add_argument("--module", help="of a game that is not one of ours")
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)
+    try:
+        asyncio.run(run(args))
+    except (OSError, ValueError) as error:
+        print(f"negolab: {error}", file=sys.stderr)
+        sys.exit(2)
+    except sa.exc.DBAPIError as error:
+        print(f"negolab: the database cannot be used: {describe_error(error)}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

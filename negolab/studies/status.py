@@ -1,0 +1,144 @@
+"""Status of a study, computed from its database for the terminal and the monitor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from negolab.studies.database import ACTIVE, Database, Note, Participant, StoredMatch
+from negolab.studies.study_file import Study
+
+ERROR = "error"
+"""Kind of the notes that count as errors."""
+
+_LATEST = 20
+"""Number of latest errors that a status describes."""
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Status of one participant."""
+
+    number: int
+    """Number in the study, from 1."""
+    link: str
+    """Kind of link: "one" for their own, "open" for the open link."""
+    treatment: str | None
+    """Name of the treatment; None: not started."""
+    status: str
+    """State in the study: "invited", "waiting", "playing" or a way of ending."""
+    opened: bool
+    """True if they have opened the study."""
+    since: float
+    """Start of the present status or match, in seconds since 1970."""
+    idle: float | None = None
+    """Seconds since the last event of the running match; None: no match is running."""
+    match: str | None = None
+    """Id of the running match."""
+    practice: int = 0
+    """Practice round of the running match; 0 for a real match, or none."""
+    errors: int = 0
+    """Number of error notes about them."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """Number of participants in one treatment: active, complete, and dropped out."""
+
+    name: str
+    weight: float
+    active: int
+    complete: int
+    dropped: int
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """Status of a study."""
+
+    study: str
+    title: str
+    at: float
+    """Time of the status, in seconds since 1970."""
+    people: tuple[Person, ...]
+    cells: tuple[Cell, ...]
+    running: int
+    """Number of running matches, practice included."""
+    ended: dict[str, int]
+    """Number of finished real matches by their end, such as "AGREED"."""
+    errors: tuple[str, ...]
+    """The latest errors in words, oldest first."""
+
+
+def status(database: Database, study: Study) -> Status:
+    """Compute the current status of `study`."""
+    people = database.participants(study.name)
+    matches = database.matches(study.name)
+    moved, ends = database.moved(study.name), database.ends(study.name)
+    errors = [note for note in database.notes(study.name) if note.kind == ERROR]
+    now = database.clock()
+    return Status(
+        study=study.name,
+        title=study.title,
+        at=now,
+        people=_people(people, matches, moved, errors, now),
+        cells=_cells(study, people),
+        running=sum(match.ended is None for match in matches),
+        ended=dict(Counter(ends[match.id].end for match in matches if match.id in ends and not match.practice)),
+        errors=_told(errors[-_LATEST:], people),
+    )
+
+
+def _told(errors: list[Note], people: list[Participant]) -> tuple[str, ...]:
+    """Describe error notes, each with the participant and match that it concerns."""
+    number = {p.id: f"participant {p.number}" for p in people}
+    told = []
+    for note in errors:
+        where = [number.get(note.participant or "", ""), f"match {note.match}" if note.match else ""]
+        told.append(f"{', '.join(filter(None, where)) or 'the host'}: {note.detail or 'stopped by a fault'}")
+    return tuple(told)
+
+
+def _people(
+    people: Iterable[Participant], matches: list[StoredMatch], moved: dict[str, float], errors: list[Note], now: float
+) -> tuple[Person, ...]:
+    latest = {who: match for match in matches for who in match.people.values() if who is not None}
+    failed = Counter(note.participant for note in errors)
+    return tuple(_person(p, latest.get(p.id), moved, failed[p.id], now) for p in people)
+
+
+def _person(p: Participant, match: StoredMatch | None, moved: dict[str, float], errors: int, now: float) -> Person:
+    playing = match if p.status == "playing" and match is not None and match.ended is None else None
+    return Person(
+        number=p.number,
+        link=p.link,
+        treatment=p.treatment,
+        status=p.status,
+        opened=p.opened is not None,
+        since=_since(p, match),
+        idle=None if playing is None else max(0.0, now - moved.get(playing.id, playing.created)),
+        match=None if playing is None else playing.id,
+        practice=0 if playing is None else playing.practice,
+        errors=errors,
+    )
+
+
+def _since(p: Participant, match: StoredMatch | None) -> float:
+    """Return when the present status or match of a participant began, in seconds since 1970."""
+    if p.ended is not None:
+        return p.ended
+    if p.status == "playing" and match is not None:
+        return match.created if match.ended is None else match.ended
+    return p.started or p.consented or p.opened or p.created
+
+
+def _cells(study: Study, people: list[Participant]) -> tuple[Cell, ...]:
+    """Count participants by treatment: those of the file in its order, then those it no longer has."""
+    weights = dict(study.cells)
+    found = dict.fromkeys(p.treatment for p in people if p.treatment is not None)
+    return tuple(_cell(name, weights.get(name, 0), people) for name in {**weights, **found})
+
+
+def _cell(name: str, weight: float, people: list[Participant]) -> Cell:
+    states = [p.status for p in people if p.treatment == name]
+    active, complete = sum(s in ACTIVE for s in states), states.count("complete")
+    return Cell(name=name, weight=weight, active=active, complete=complete, dropped=len(states) - active - complete)

@@ -1,0 +1,68 @@
+"""Creation of a new study file from a template."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from pathlib import Path
+from string import Template
+
+from negolab import catalog
+from negolab.studies.config import ENDINGS
+
+_PLAYERS = {
+    "balloon": ("linear", "boulware"),
+    "bargaining": ("linear", "boulware"),
+    "split": ("truthful", "greedy"),
+    "trading": ("fair-split", "greedy-honest"),
+}
+"""Opponents of the two treatments by game; other games get two players that can play any game."""
+_SEATS = {"bargaining": "B"}
+"""Fixed seat of the participant by game: in bargaining, the page shows most to the buyer."""
+
+_COMMENTS = 53
+"""Column at which comments begin."""
+
+
+def write_template(path: Path, game: str) -> None:
+    """Write a new study file that can be served as it is.
+
+    Args:
+        path: The file to write; its stem becomes the study's name.
+        game: Name of a game, or a .py file relative to the folder of `path`.
+
+    Raises:
+        FileExistsError: The file exists.
+        ValueError: There is no such game, or the file cannot be written.
+    """
+    beside = str(path.parent / game) if game.endswith(".py") else game
+    presets = catalog.presets(catalog.game_module(beside))
+    first, second = _PLAYERS.get(game, ("random-legal", "first-option"))
+    template = Template((Path(__file__).parent / "template.toml").read_text("utf-8"))
+    text = template.substitute(
+        {ending: _code() for ending in ENDINGS},
+        name=path.stem,
+        game=game,
+        preset=next(iter(presets)),
+        first=first,
+        second=second,
+        seat=_SEATS.get(game, "random"),
+    )
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write("".join(map(_aligned, text.splitlines(keepends=True))))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _aligned(line: str) -> str:
+    """Move the trailing comment of a line to column `_COMMENTS`."""
+    code, comment = re.fullmatch(r"(.*?)(\s{2,}# .*\n)?", line, re.DOTALL).groups()  # type: ignore[union-attr]
+    return line if comment is None else f"{code:<{_COMMENTS - 2}}  {comment.lstrip()}"
+
+
+def _code() -> str:
+    """Draw a random completion code of eight characters, without 0, 1, I and O, which are easily confused."""
+    return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(8))

@@ -1,0 +1,243 @@
+"""Running a cell: papermill executes the notebook in its own kernel, and the finished folder is published.
+
+Also the notebook itself: reading it, its hash and its parameters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import hashlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from negolab import store
+from negolab._internal.validation import suggest
+from negolab.analysis.summary import tally_records
+from negolab.sweeps import status
+from negolab.sweeps.folder import NOTEBOOK, SweepFolder
+from negolab.sweeps.kernels import KernelPool, end_kernel, imported_modules
+from negolab.sweeps.plan import SWEEP_PARAMETERS, Cell
+from negolab.sweeps.status import CellError, CellStatus, State
+
+if TYPE_CHECKING:
+    from jupyter_client import AsyncKernelManager
+
+
+MAX_ERROR_TEXT = 2000
+"""Characters of an error that a status keeps; the notebook has all."""
+
+
+class CellJob(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a job that all cells of a sweep have in common, as it is sent to workers.
+
+    Attributes:
+        folder: The sweep's folder.
+        cwd: Working directory of the kernel.
+        environment: All environment variables of the kernel.
+        imports: Code that imports the notebook's modules.
+        known: Parameters of the notebook.
+        cell_seconds: Time limit of a cell.
+        models: The plan has models, so that the cost of a cell is computed.
+    """
+
+    folder: str
+    cwd: str
+    environment: dict[str, str]
+    imports: str = ""
+    known: tuple[str, ...] = ()
+    cell_seconds: float | None = None
+    models: bool = False
+
+
+def run_cell(job: CellJob, cell: Cell) -> CellStatus:
+    """Run a cell in a worker and publish its folder, unless it is finished already; errors are in its status."""
+    folder = SweepFolder(job.folder)
+    if (finished := status.read_status(folder.cell(cell.id))) is not None:
+        return finished
+    attempt, number = folder.new_attempt(cell.id)
+    began, worker = time.time(), f"{socket.gethostname()}:{os.getpid()}"
+    folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
+    try:
+        state, error = _execute_cell(job, cell, attempt)
+    except Exception as raised:  # such as a full disk: it fails this cell only
+        state, error = "failed", CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
+    folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
+    usd = _model_cost(attempt) if job.models else None
+    cell_status = cell.status(state, number, began, time.time(), worker=worker, error=error, usd=usd)
+    status.write_status(attempt, cell_status)
+    if state == "done" and not folder.publish(attempt, cell.id):
+        return status.read_status(folder.cell(cell.id)) or cell_status
+    return cell_status
+
+
+def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellError | None]:
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    if unknown := [name for name in cell.params if name not in job.known or name in SWEEP_PARAMETERS]:
+        return "refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}")
+    with _kernel(job) as kernel, _time_limit(kernel, job.cell_seconds) as timed_out:
+        try:
+            parameters = {**cell.params, "out": str(attempt), "seed": cell.seed}
+            execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
+        except PapermillExecutionError as error:
+            return "failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=error.cell_index + 1)
+        except (DeadKernelError, RuntimeError, OSError):
+            if timed_out():
+                return "timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s")
+            if _is_alive(kernel):
+                raise
+            return "died", CellError(kind="DeadKernelError", text="its kernel ended under it")
+    return "done", None
+
+
+def _model_cost(attempt: Path) -> float | None:
+    """Return the US dollars of an attempt's games; None where a price is unknown or records cannot be read."""
+    try:
+        taken = tally_records(store.iter_records(attempt)).taken
+    except ValueError:
+        return None
+    return None if taken.unpriced else taken.paid + taken.saved
+
+
+def _is_alive(kernel: AsyncKernelManager) -> bool:
+    return bool(asyncio.run(kernel.is_alive()))
+
+
+def execute_notebook(source: Path, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
+    """Run the notebook `source` in a kernel, write it to `target` and return it; raises what papermill raises."""
+    import papermill
+
+    # Papermill would fill in braces in a path.
+    paths = (str(path).replace("{", "{{").replace("}", "}}") for path in (source, target))
+    return papermill.execute_notebook(*paths, dict(parameters), km=kernel, progress_bar=False, kernel_name="python3")
+
+
+@contextmanager
+def _time_limit(kernel: AsyncKernelManager, seconds: float | None) -> Iterator[Callable[[], bool]]:
+    """Kill the kernel after so many seconds; yield a function that returns True if that happened."""
+    timed_out = threading.Event()
+
+    def stop() -> None:
+        timed_out.set()
+        kill_kernel(kernel)
+
+    timer = None if seconds is None else threading.Timer(seconds, stop)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield timed_out.is_set
+    finally:
+        if timer is not None:
+            timer.cancel()
+
+
+def kill_kernel(kernel: AsyncKernelManager) -> None:
+    """Kill a kernel and its process group, from any thread."""
+    pid: Any = getattr(kernel.provisioner, "pid", None)
+    if pid:
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.killpg(os.getpgid(pid), signal.SIGKILL)
+
+
+_kernels: dict[bytes, KernelPool] = {}
+_lock = threading.Lock()
+
+
+@contextmanager
+def _kernel(job: CellJob) -> Iterator[AsyncKernelManager]:
+    """Take a kernel for one cell from the worker's pool, and end it afterwards."""
+    key = msgspec.json.encode([job.environment, job.cwd, job.imports])
+    with _lock:
+        if key not in _kernels:
+            for unused in _kernels.values():
+                unused.close()
+            _kernels.clear()
+            _kernels[key] = KernelPool(job.environment, job.cwd, job.imports)
+        kernels = _kernels[key]
+    kernel = kernels.take()
+    try:
+        yield kernel
+    finally:
+        end_kernel(kernel)
+
+
+@atexit.register
+def close_kernels() -> None:
+    """End the kernel that is ready for the next cell."""
+    with _lock:
+        for unused in _kernels.values():
+            unused.close()
+        _kernels.clear()
+
+
+def load_notebook(path: Path) -> Any:
+    """Read a notebook, of Python unless it says otherwise; ValueError if the file holds none."""
+    import nbformat  # a third of a second to import
+
+    try:
+        nb: Any = nbformat.read(path, 4)
+    except Exception as error:  # nbformat raises whatever its readers raise
+        raise ValueError(f"{path} is no notebook: {error}") from None
+    nb.metadata.setdefault("kernelspec", {"name": "python3", "language": "python", "display_name": "Python 3"})
+    nb.metadata.setdefault("language_info", {"name": "python"})
+    return nb
+
+
+def code_sources(notebook: Any) -> list[str]:
+    """Return the sources of a notebook's code cells."""
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def own_modules(path: Path) -> list[Path]:
+    """List the modules beside a notebook that it imports, directly or indirectly."""
+    modules: dict[Path, None] = {}
+    pending = code_sources(load_notebook(path))
+    while pending:
+        for name in imported_modules([pending.pop()]):
+            file = path.parent / f"{name.partition('.')[0]}.py"
+            if file not in modules and file.is_file():
+                modules[file] = None
+                pending.append(file.read_text("utf-8"))
+    return sorted(modules)
+
+
+def notebook_hash(path: Path) -> str:
+    """Hash a notebook's cells, without outputs, and the modules beside it that it imports."""
+    cells = [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in load_notebook(path).cells]
+    digest = hashlib.sha256(repr(cells).encode())
+    for module in own_modules(path):
+        digest.update(module.name.encode() + b"\0" + module.read_bytes())
+    return digest.hexdigest()
+
+
+def notebook_parameters(path: Path) -> list[str]:
+    """Return the names in the cell tagged `parameters`; ValueError if there is none, or `out` or `seed` is missing."""
+    from papermill import inspect_notebook  # half a second to import
+
+    names = list(inspect_notebook(load_notebook(path)))
+    if not names:
+        raise ValueError(f"{path} has no parameters: tag the cell that sets them with `parameters`")
+    for name in SWEEP_PARAMETERS:
+        if name not in names:
+            raise ValueError(f"{path} has no parameter {name}: a sweep sets where records go (out) and the seed (seed)")
+    return names
+
+
+def check_parameters(path: Path, names: Sequence[str]) -> None:
+    """Raise ValueError for the first parameter that the notebook does not have, with near names."""
+    known = [name for name in notebook_parameters(path) if name not in SWEEP_PARAMETERS]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{path.name} has no parameter {name!r}: {suggest(name, known)}")

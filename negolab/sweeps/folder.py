@@ -1,0 +1,250 @@
+"""The folder of a sweep: its plan, finished cells and other attempts; claimed by one driver, read by anyone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+import filelock
+import msgspec
+
+from negolab._internal import manifest
+from negolab._internal.files import fsync_folder
+from negolab._internal.version import __version__
+from negolab.sweeps import status
+from negolab.sweeps.plan import Cell, SweepPlan
+from negolab.sweeps.status import FILE, CellStatus, State
+
+CELLS, ATTEMPTS = "cells", "attempts"
+LOG = "attempts.ndjson"
+"""Log with a line for the start and one for the end of each attempt."""
+NOTEBOOK = "notebook.ipynb"
+"""The notebook of a cell as it was run; in the sweep's folder, as all cells run it."""
+REPORT = "report.ipynb"
+"""The report notebook, if the plan names one."""
+
+
+class SweepFolder:
+    """Read and write a sweep's folder, also from workers on other machines."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+
+    def cell(self, id: str) -> Path:
+        """Return the folder of a finished cell."""
+        return self.path / CELLS / id
+
+    def attempt_path(self, id: str, number: int) -> Path:
+        """Return the folder of an attempt that is not a finished cell."""
+        return self.path / ATTEMPTS / f"{id}.{number}"
+
+    def done(self, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
+        """Read the finished cells by id, except those `known` already: what is published does not change."""
+        folders = _folders(self.path / CELLS)
+        statuses = (known.get(folder.name) or status.read_status(folder) for folder in folders)
+        return {cell.id: cell for cell in statuses if cell is not None}
+
+    def unsuccessful(self) -> dict[str, CellStatus]:
+        """Read the last attempt of each cell that ended without success, by id."""
+        latest: dict[str, CellStatus] = {}
+        for folder in _folders(self.path / ATTEMPTS):
+            attempt = status.read_status(folder)
+            if attempt is not None and (attempt.id not in latest or attempt.attempts > latest[attempt.id].attempts):
+                latest[attempt.id] = attempt
+        return latest
+
+    def new_attempt(self, id: str) -> tuple[Path, int]:
+        """Create a folder for an attempt and return it with its number: two workers never get the same."""
+        folder = self.path / ATTEMPTS
+        folder.mkdir(parents=True, exist_ok=True)
+        number = 1 + max(
+            (int(name.name.rpartition(".")[2]) for name in folder.glob(f"{_glob_escape(id)}.*")), default=0
+        )
+        while True:
+            try:
+                (path := self.attempt_path(id, number)).mkdir()
+            except FileExistsError:
+                number += 1
+            else:
+                return path, number
+
+    def log(self, **line: Any) -> None:
+        """Append a line to the log of attempts in one write, so that lines of several workers do not mix."""
+        out = os.open(self.path / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(out, msgspec.json.encode({"at": time.time(), **line}) + b"\n")
+        finally:
+            os.close(out)
+
+    def publish(self, attempt: Path, id: str) -> bool:
+        """Rename an attempt to the finished cell; if another attempt was first, delete this one and return False."""
+        path = self.cell(id)
+        path.parent.mkdir(exist_ok=True)
+        try:
+            attempt.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise
+            shutil.rmtree(attempt)
+            return False
+        fsync_folder(path.parent)
+        return True
+
+
+class FolderClaim:
+    """Exclusive use of a sweep's folder by the process that drives the sweep."""
+
+    def __init__(self, folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
+        """Lock the folder and write its manifest; ValueError if it is in use or holds other cells."""
+        _check_not_file(folder.path)
+        folder.path.mkdir(parents=True, exist_ok=True)
+        self._lock = filelock.FileLock(folder.path / ".lock", timeout=0)
+        try:
+            self._lock.acquire()
+        except filelock.Timeout:
+            raise ValueError(f"{folder.path} is in use: another process runs a sweep there") from None
+        try:
+            self.run = _write_manifest(folder, plan, sha256)
+            _remove_interrupted(folder)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def _check_not_file(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file: a sweep is kept in a folder")
+
+
+def check_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
+    """Raise ValueError if the folder holds anything but cells of this plan and notebook."""
+    _check_not_file(folder.path)
+    stored = manifest.read(folder.path)
+    if not stored and any(folder.path.glob("*.jsonl")):
+        raise ValueError(f"{folder.path} holds records of something else: choose another folder")
+    if stored and stored.get("notebook") != sha256:
+        raise ValueError(
+            f"{folder.path} holds cells of another notebook, or of this one as it was: choose another folder"
+        )
+    ids = {cell.id for cell in plan.cells()}
+    if unknown := [id for id in folder.done() if id not in ids]:
+        few = ", ".join(unknown[:2])
+        raise ValueError(
+            f"{folder.path} holds {len(unknown)} cells that this plan does not have ({few}): choose another folder"
+        )
+
+
+def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str) -> str:
+    """Write the manifest and return the sweep's id, which is drawn when its folder is first used."""
+    check_folder(folder, plan, sha256)
+    stored = manifest.read(folder.path)
+    cells = sum(1 for _ in plan.cells())
+    run = str(stored.get("run") or uuid.uuid4().hex)
+    versions = {name: version(name) for name in ("papermill", "distributed", "ipykernel")}
+    fields: dict[str, Any] = {
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"negolab": __version__, **versions},
+    }
+    plan_fields = msgspec.to_builtins(plan)
+    manifest.write(
+        folder.path, {"run": run, "plan": plan_fields, "players": {}, "notebook": sha256, "cells": cells, **fields}
+    )
+    return run
+
+
+def _remove_interrupted(folder: SweepFolder) -> None:
+    """Delete attempts that a crash left without a status; only the driver starts any, so none is running."""
+    for attempt in _folders(folder.path / ATTEMPTS):
+        if status.read_status(attempt) is None:
+            shutil.rmtree(attempt, ignore_errors=True)
+
+
+def _folders(parent: Path) -> Iterator[Path]:
+    return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
+
+
+def _glob_escape(id: str) -> str:
+    """Return a glob pattern that matches only this id."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in id)
+
+
+def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[Cell]:
+    """Yield the cells to run now: those never attempted, and unsuccessful ones whose state is in `retry`."""
+    done, unsuccessful = folder.done(), folder.unsuccessful()
+    for cell in plan.cells():
+        if cell.id not in done and (cell.id not in unsuccessful or unsuccessful[cell.id].state in retry):
+            yield cell
+
+
+CellState = Literal["waiting", "running"] | State
+"""State of a cell: not ended yet, or how it ended."""
+CELL_STATES: tuple[CellState, ...] = ("done", "running", "waiting", "failed", "timeout", "died", "refused")
+
+
+class SweepStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The cells of a sweep's plan, and the newest status of those that ended."""
+
+    plan: SweepPlan
+    cells: tuple[Cell, ...]
+    ended: dict[str, CellStatus]
+    running: frozenset[str]
+
+    def state(self, cell: Cell) -> CellState:
+        """Return the state of a cell; one that is tried again is running."""
+        status = self.ended.get(cell.id)
+        if status is not None and (status.state == "done" or cell.id not in self.running):
+            return status.state
+        return "running" if cell.id in self.running else "waiting"
+
+    def counts(self) -> Counter[CellState]:
+        """Count the cells by state."""
+        return Counter(map(self.state, self.cells))
+
+
+def read_folder_plan(path: str | Path) -> SweepPlan:
+    """Read the plan of a sweep's folder; ValueError for a folder that holds no sweep."""
+    folder = Path(path).absolute()
+    fields = manifest.read(folder)
+    if "notebook" not in fields:
+        raise ValueError(f"{path} holds no sweep: name the folder that negolab sweep run wrote")
+    try:
+        return msgspec.convert(fields["plan"], type=SweepPlan)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{folder / manifest.FILE} holds no plan of a sweep: {error}") from None
+
+
+def read_sweep_status(path: str | Path, before: SweepStatus | None = None) -> SweepStatus:
+    """Read the status of a sweep, without reading again the finished cells in `before`.
+
+    An attempt without a status counts as running, also if a crash left it; the next run of the sweep deletes it.
+
+    Raises:
+        ValueError: The folder holds no sweep.
+    """
+    folder, plan = SweepFolder(path), read_folder_plan(path)
+    attempts = folder.path / ATTEMPTS
+    running = {
+        attempt.name.rpartition(".")[0]
+        for attempt in (attempts.iterdir() if attempts.is_dir() else ())
+        if attempt.is_dir() and not (attempt / FILE).exists()
+    }
+    cells = before.cells if before is not None and before.plan == plan else tuple(plan.cells())
+    ended_before = {} if before is None else before.ended
+    known = {id: status for id, status in ended_before.items() if status.state == "done"}
+    ended = {**folder.unsuccessful(), **folder.done(known)}
+    return SweepStatus(plan=plan, cells=cells, ended=ended, running=frozenset(running))

@@ -1,0 +1,111 @@
+"""Reports on sweeps: a notebook is run on a sweep's folder and becomes one self-contained HTML file."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from negolab._internal import environment
+from negolab._internal.files import atomic_write
+from negolab.sweeps import cells, kernels
+from negolab.sweeps.cells import execute_notebook
+from negolab.sweeps.folder import REPORT, read_sweep_status
+from negolab.sweeps.plan import notebook_path, plan_name, read_plan
+from negolab.sweeps.run import Sweep
+
+PARAMETER = "run"
+"""The parameter of a report's notebook that names the sweep's folder."""
+DEFAULT_REPORT = Path(__file__).parent / "report.ipynb"
+"""The report notebook for a plan that names none."""
+_REMOTE_SCRIPTS = ("mathjax_url", "require_js_url", "jquery_url", "jupyter_widgets_base_url", "mermaid_js_url")
+"""Options of nbconvert that name scripts on other servers."""
+_TYPESETTING = re.compile(r"""<script\b[^>]*\bsrc="https:[^"]*MathJax[^"]*"[^>]*></script>""", re.IGNORECASE)
+"""The tag by which Plotly loads a typesetter of formulas, which our figures do not need."""
+_STYLE = "<style>main { max-width: 70rem; margin: 0 auto; }</style>"
+"""Limits the length of lines on a wide screen."""
+_REMOTE_RESOURCE = re.compile(
+    r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*["'](?:https?:)?//""", re.IGNORECASE
+)
+
+
+def write_report(run: Path, out: Path | None = None, source: Path | None = None, *, code: bool = False) -> Path:
+    """Run a report notebook on a sweep and write it as HTML.
+
+    Args:
+        run: The sweep's folder; the notebook's parameter `run`.
+        out: The file to write (None: `report.html` in the folder).
+        source: The notebook (None: the one that the plan names, else one for any sweep).
+        code: Show the notebook's code too.
+
+    Returns:
+        The file that was written.
+
+    Raises:
+        ValueError: The folder holds no sweep, the notebook fails, or it shows content of another server.
+    """
+    read_sweep_status(run)
+    own = run / REPORT
+    source = source or (own if own.is_file() else DEFAULT_REPORT)
+    page = _page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
+    if remote := _REMOTE_RESOURCE.search(page):
+        raise ValueError(f"{source.name} shows what stands at another address, {remote[0][:100]}...: leave that out")
+    target = out or run / "report.html"
+    atomic_write(target, page.encode())
+    return target
+
+
+def _run_notebook(source: Path, run: Path) -> Any:
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    if not source.is_file():
+        raise ValueError(f"there is no notebook {source}")
+    if PARAMETER not in papermill.inspect_notebook(cells.load_notebook(source)):
+        raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
+    # Figures embed their script once.
+    own = environment.scrubbed_environment(PLOTLY_RENDERER="notebook")
+    with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
+        kernel = kernels.start_kernel(own, str(source.resolve().parent))
+        try:
+            return execute_notebook(source, Path(folder) / REPORT, {PARAMETER: str(run)}, kernel)
+        except PapermillExecutionError as error:
+            why = f"{error.ename}: {' '.join(error.evalue.split())[:300]}"
+            where = next((line for line in error.source.splitlines() if line.strip()), "")[:80]
+            raise ValueError(f"{source.name} stopped in the cell that begins with `{where}`: {why}") from None
+        finally:
+            kernels.end_kernel(kernel)
+
+
+def _page(executed: Any, title: str, *, code: bool) -> str:
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(exclude_input=not code, exclude_input_prompt=True, exclude_output_prompt=True)
+    exporter.embed_images = True
+    for name in _REMOTE_SCRIPTS:
+        setattr(exporter, name, "")
+    text, _ = exporter.from_notebook_node(executed, resources={"metadata": {"name": title}})
+    return _TYPESETTING.sub("", text).replace("</head>", f"{_STYLE}</head>", 1)
+
+
+def run_trial(plan: Path | str) -> Path:
+    """Run a plan's trial (`--tiny`), for a report notebook that is opened before its sweep was run.
+
+    Args:
+        plan: The plan's file.
+
+    Returns:
+        A new temporary folder with the sweep, which nothing removes.
+
+    Raises:
+        ValueError: The plan is wrong.
+        RuntimeError: Not all cells are done.
+    """
+    file = Path(plan)
+    tiny_plan = read_plan(file).tiny_plan()
+    folder = Path(tempfile.mkdtemp(prefix=f"negolab-{plan_name(file)}-"))
+    progress = Sweep(tiny_plan, notebook_path(tiny_plan, file), folder).run()
+    if missing := progress.cells - progress.states.get("done", 0):
+        raise RuntimeError(f"{missing} of {progress.cells} cells are not done: see {folder}")
+    return folder

@@ -1,0 +1,268 @@
+"""The driver of a sweep: sends missing cells to workers and counts what comes back."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+
+from negolab._internal import environment
+from negolab._internal.files import atomic_write
+from negolab.llm.configuration import ModelConfiguration, open_models
+from negolab.llm.endpoint.prices import Prices
+from negolab.sweeps import cells as execution
+from negolab.sweeps import cells as notebook
+from negolab.sweeps import status
+from negolab.sweeps.cells import CellJob
+from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
+from negolab.sweeps.folder import NOTEBOOK, REPORT, FolderClaim, SweepFolder, missing_cells
+from negolab.sweeps.kernels import preload_code
+from negolab.sweeps.plan import Cell, SweepPlan
+from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from negolab.sweeps.broker import Broker
+
+QUEUED_PER_WORKER = 4
+"""Cells at the scheduler per worker: enough that none idles, few enough that a stop is quick."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """Progress of a sweep.
+
+    Attributes:
+        cells: Cells of the plan.
+        states: Ended cells by state.
+        new: Cells that ended since this start, `seconds` ago.
+        running: Cells at the workers.
+        last: The newest status.
+    """
+
+    cells: int
+    states: dict[State, int]
+    new: int
+    running: int
+    seconds: float
+    last: CellStatus | None = None
+
+    @property
+    def over(self) -> int:
+        """Cells that ended, in any state."""
+        return sum(self.states.values())
+
+    @property
+    def left(self) -> float | None:
+        """Estimated seconds for the rest; None while no rate is known."""
+        rest = self.cells - self.over
+        return rest * self.seconds / self.new if self.new else None
+
+
+class Sweep:
+    """Run the cells of a plan that its folder lacks. Finished cells are in the folder at every moment.
+
+    Args:
+        plan: The plan.
+        notebook_file: The notebook that each cell runs.
+        out: The sweep's folder.
+        report: The report notebook to copy into the folder.
+        retry: States of unsuccessful cells to run again.
+
+    Raises:
+        ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
+    """
+
+    def __init__(
+        self,
+        plan: SweepPlan,
+        notebook_file: Path,
+        out: Path | str,
+        *,
+        report: Path | None = None,
+        retry: frozenset[str] = frozenset(),
+    ) -> None:
+        notebook.check_parameters(notebook_file, plan.names)
+        if unknown := retry - set(RETRYABLE):
+            raise ValueError(f"what is tried again is of {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
+        self.plan, self.folder, self._file = plan, SweepFolder(out), notebook_file
+        self._report, self._retry = report, retry
+        self.notify: Callable[[str], None] = lambda line: None
+        """Called with one line about the models, such as that an endpoint is unreachable."""
+
+    def _notify(self, line: str) -> None:
+        self.notify(line)
+
+    def run(
+        self,
+        *,
+        workers: int = 2,
+        scheduler: str | None = None,
+        broker_host: str = "127.0.0.1",
+        watch: Callable[[Progress], None] = lambda progress: None,
+    ) -> Progress:
+        """Run the missing cells; KeyboardInterrupt drops those that run.
+
+        Args:
+            workers: Worker processes on this machine, unless `scheduler` is given.
+            scheduler: Address of a running Dask scheduler.
+            broker_host: This machine's address at which cells reach the models, if the plan has any.
+            watch: Called after every cell that ends.
+
+        Returns:
+            The final progress.
+
+        Raises:
+            ValueError: The folder is in use or holds other cells, or workers cannot reach folder or broker.
+            RunFailed: The models cannot be called any more, as when the budget is used up.
+        """
+        with FolderClaim(self.folder, self.plan, notebook.notebook_hash(self._file)) as claim, ExitStack() as resources:
+            broker = self._open_broker(claim.run, broker_host, resources)
+            job = self._prepare_job(broker)
+            before = {**self.folder.unsuccessful(), **self.folder.done()}
+            missing = list(missing_cells(self.plan, self.folder, self._retry))
+            missing_ids = {cell.id for cell in missing}
+            states = Counter(ended.state for id, ended in before.items() if id not in missing_ids)
+            counter = _CellCounter(sum(1 for _ in self.plan.cells()), states, watch)
+            if missing:
+                with connect(workers, scheduler) as client:
+                    check_shared_folder(client, self.folder.path)
+                    if broker is not None:
+                        check_broker(client, broker.url)
+                    for cell, future in _run_cells(client, job, missing, counter, broker):
+                        counter.add(self._status(cell, future))
+            if broker is not None and broker.failure is not None:
+                raise broker.failure
+            return counter.progress()
+
+    def _status(self, cell: Cell, future: Any) -> CellStatus:
+        """Return the status that a worker sent, or write one for a cell that failed without."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            cell_status: CellStatus = future.result()
+        except CancelledError:
+            raise RuntimeError("the scheduler is gone: what is finished is kept; run the sweep again") from None
+        except KilledWorker as killed:
+            error = CellError(kind="KilledWorker", text="each worker that ran it ended under it")
+            cell_status = self._write_status(cell, "died", killed.last_worker.address, error)
+        except Exception as raised:  # in the worker, before it could write a status
+            error = CellError(kind=type(raised).__name__, text=str(raised)[: execution.MAX_ERROR_TEXT])
+            cell_status = self._write_status(cell, "failed", "", error)
+        return cell_status
+
+    def _write_status(self, cell: Cell, state: State, worker: str, error: CellError) -> CellStatus:
+        """Write a status that no worker wrote; where that is not possible, it holds for this run only."""
+        now = time.time()
+        try:
+            attempt, number = self.folder.new_attempt(cell.id)
+            cell_status = cell.status(state, number, now, now, worker=worker, error=error)
+            status.write_status(attempt, cell_status)
+        except OSError as unwritable:
+            self._notify(f"{cell.id}: its status cannot be kept ({unwritable.strerror})")
+            cell_status = cell.status(state, 0, now, now, worker=worker, error=error)
+        return cell_status
+
+    def _open_broker(self, run: str, host: str, resources: ExitStack) -> Broker | None:
+        """Start the broker, if the plan has models; it ends with `resources`."""
+        models, limits = self.plan.models, self.plan.limits
+        if models is None:
+            return None
+        from negolab.sweeps.broker import Broker, serve_broker
+
+        prices = Prices(models.prices) if models.prices else None
+        configuration = ModelConfiguration(
+            base_url=models.base_url, limits=models.limits(), usd=limits.usd, tokens=limits.tokens, prices=prices
+        )
+        opened = open_models(configuration, self.folder.path, run, [self._notify], resources)
+        broker = Broker(opened, models.key)
+        resources.enter_context(serve_broker(broker, host))
+        return broker
+
+    def _own_modules(self) -> list[Path]:
+        """List the modules beside the notebooks; the report runs in the sweep's folder and finds them there."""
+        return [module for file in (self._file, self._report) if file for module in notebook.own_modules(file)]
+
+    def _prepare_job(self, broker: Broker | None) -> CellJob:
+        """Copy the notebooks into the folder and return what all cells have in common."""
+        import nbformat
+
+        nb = notebook.load_notebook(self._file)
+        text: str = nbformat.writes(nb)
+        atomic_write(self.folder.path / NOTEBOOK, text.encode())
+        if self._report is not None:
+            atomic_write(self.folder.path / REPORT, self._report.read_bytes())
+        else:
+            (self.folder.path / REPORT).unlink(missing_ok=True)
+        for module in self._own_modules():
+            shutil.copyfile(module, self.folder.path / module.name)
+        return CellJob(
+            folder=str(self.folder.path),
+            cwd=str(self._file.parent),
+            environment=environment.scrubbed_environment(**({} if broker is None else broker.cell_environment())),
+            imports=preload_code(notebook.code_sources(nb)),
+            known=tuple(notebook.notebook_parameters(self._file)),
+            cell_seconds=self.plan.limits.cell_seconds,
+            models=broker is not None,
+        )
+
+
+class _CellCounter:
+    """Count cells as they end."""
+
+    def __init__(self, cells: int, states: Counter[State], watch: Callable[[Progress], None]) -> None:
+        self._cells, self._states, self._watch = cells, states, watch
+        self._began = time.monotonic()
+        self._last: CellStatus | None = None
+        self.new = self.running = 0
+
+    def progress(self) -> Progress:
+        return Progress(
+            cells=self._cells,
+            states=dict(self._states),
+            new=self.new,
+            running=self.running,
+            seconds=time.monotonic() - self._began,
+            last=self._last,
+        )
+
+    def add(self, cell_status: CellStatus) -> None:
+        self._states[cell_status.state] += 1
+        self._last = cell_status
+        self.new += 1
+        self._watch(self.progress())
+
+
+def _run_cells(
+    client: Client, job: CellJob, missing: list[Cell], counter: _CellCounter, broker: Broker | None
+) -> Iterator[tuple[Cell, Any]]:
+    """Submit cells, a few at a time, and yield each with its future as it ends."""
+    from distributed import as_completed
+
+    sweep, waiting = uuid4().hex[:8], iter(missing)
+    cells: dict[str, Cell] = {}
+
+    def submit(cell: Cell) -> Any:
+        # A cell may end its worker; the scheduler then gives it to another, a few times.
+        key = f"{cell.id}-{sweep}"
+        cells[key] = cell
+        return client.submit(execution.run_cell, job, cell, key=key, pure=False)
+
+    ahead = QUEUED_PER_WORKER * max(1, sum(client.nthreads().values()))
+    running = as_completed([submit(cell) for cell in itertools.islice(waiting, ahead)], loop=client.loop)
+    for future in running:
+        has_failed = broker is not None and broker.failure is not None
+        if not has_failed and (following := next(waiting, None)) is not None:
+            running.add(submit(following))
+        ended = cells.pop(future.key)
+        counter.running = len(cells)
+        yield ended, future

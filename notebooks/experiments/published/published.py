@@ -1,0 +1,140 @@
+"""Published balloon episodes as frames: results of models, and a check of the stored scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from negolab.analysis import measures, stats
+from negolab.analysis.estimates import Measure
+from negolab.events import Stepped
+from negolab.formats import clembench
+from negolab.game import SEATS, Seat, other
+from negolab.record import Record, final_state
+
+
+def episodes(records: Iterable[Record]) -> pd.DataFrame:
+    """Return one row per episode and seat.
+
+    Args:
+        records: Imported episodes of `formats.clembench`.
+
+    Returns:
+        Columns of the episode: `match`, `deal` (the instance, the same for all models: language, experiment and
+        number), `experiment`, `end`, `score` (the Main Score in percent, 0 if aborted), `quality` (the Main Score,
+        missing if aborted), `deals` and `aborted` (0 or 1), and `turns` (accepted messages to a deal, missing without
+        one).
+
+        Columns of the seat: `seat`, `player` and `opponent` (models), `concession` (percent of its best, per proposal),
+        `format` and `rule` (faults of each kind), and `lost` (1 if its fault ended the episode, else 0).
+    """
+    return pd.DataFrame([row for record in records for row in _rows(record)], columns=_COLUMNS)
+
+
+_COLUMNS = [
+    *("match", "deal", "experiment", "seat", "player", "opponent", "end", "score", "quality", "deals", "aborted"),
+    *("turns", "concession", "format", "rule", "lost"),
+]
+
+
+def _rows(record: Record) -> Iterator[dict[str, Any]]:
+    found, notes, players = measures.measure_match(record), record.header.notes, record.header.players
+    game: Any = record.game
+    experiment = notes.get("experiment", "?")
+    lost_by = final_state(record).public.ended_by
+    # A legal message can lose the match at once, such as one that refuses the same set twice; it has no rejected reply.
+    at_once = record.end == "FORFEIT" and isinstance(record.events[-2], Stepped)
+    whole = {
+        "match": record.id,
+        "deal": f"{game.language}/{experiment}/{notes.get('game_id', record.id)}",
+        "experiment": experiment,
+        "end": record.end,
+        "score": found["main"] or 0.0,
+        "quality": found["main"],
+        "deals": float(record.end == "AGREED"),
+        "aborted": float(record.end == "ABORTED"),
+        "turns": found["turns_to_deal"],
+    }
+    for seat in SEATS:
+        away: Seat = other(seat)
+        yield {
+            **whole,
+            "seat": seat,
+            "player": players.get(seat) or "?",
+            "opponent": players.get(away) or "?",
+            "concession": found[f"norm_concession_{seat.lower()}"],
+            "format": found[f"format_faults_{seat.lower()}"],
+            "rule": found[f"rule_faults_{seat.lower()}"] + (at_once and lost_by == seat),
+            "lost": float(lost_by == seat),
+        }
+
+
+MEASURES = (
+    Measure("score (%)", "score", "bootstrap"),
+    Measure("deals (% of episodes)", "deals", "share"),
+    Measure("accepted messages to a deal", "turns", "bootstrap"),
+    Measure("concession (% of own best, per proposal)", "concession", "bootstrap"),
+    Measure("a fault of form (% of episodes)", "format", "share"),
+    Measure("a broken rule (% of episodes)", "rule", "share"),
+)
+"""Measures that compare models, of the rows of `episodes`; a share counts an episode with faults of both seats once."""
+
+
+# The stored scores.
+
+
+def stored(records: Iterable[Record]) -> pd.DataFrame:
+    """Return one row per episode and stored score: `match`, `name`, `stored`, `derived` from the dialogue, and `same`.
+
+    Values are text; "undefined" where there is none.
+    """
+    rows = [
+        {"match": record.id, "name": pair.name, "stored": _said(pair.theirs), "derived": _said(pair.ours), "same": same}
+        for record in records
+        for pair in clembench.score_pairs(record)
+        for same in (pair.same,)
+    ]
+    return pd.DataFrame(rows, columns=["match", "name", "stored", "derived", "same"])
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "undefined" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+# Comparisons.
+
+
+def behind(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compare the score of each model with that of the model with the highest mean score.
+
+    Least squares on model and experiment over all episodes, with errors clustered by instance, since models need not
+    have played the same instances.
+
+    Args:
+        frame: The rows of `episodes`.
+
+    Returns:
+        A row per other model: `best`, `model`, `value` (percentage points) with `low` and `high`, `p`, `holm`
+        (corrected for the number of models), `n` episodes and `instances`. Empty with fewer than two models or
+        instances.
+    """
+    means = frame.groupby("player")["score"].mean().sort_values(ascending=False)
+    columns = ["best", "model", "value", "low", "high", "p", "holm", "n", "instances"]
+    if len(means) < 2 or frame["deal"].nunique() < 2:
+        return pd.DataFrame(columns=columns)
+    rows = frame.drop_duplicates(["match", "player"])
+    # The first category is the baseline of the regression.
+    rows = rows.assign(model=pd.Categorical(rows["player"], list(means.index)))
+    formula = "score ~ C(model)" + (" + C(experiment)" if rows["experiment"].nunique() > 1 else "")
+    fit = stats.clustered_regression(rows, formula)
+    fit = fit[fit["term"].str.startswith("C(model)")]
+    names = fit["term"].str.extract(r"^C\(model\)\[(?:T\.)?(.*)\]$", expand=False)
+    fit = fit.assign(best=means.index[0], model=names, value=fit["estimate"], instances=fit["clusters"])
+    fit = fit.assign(
+        n=fit["model"].map(rows.groupby("player")["match"].nunique()), holm=stats.adjust_p_values(list(fit["p"]))
+    )
+    return fit[columns].reset_index(drop=True)

@@ -1,0 +1,211 @@
+"""Time-dependent tactics of sellers and buyers: results of a sweep against theory and against each other.
+
+Gains and shares are in percent of the surplus, prices in dollars.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pandas as pd
+
+from negolab.analysis import stats, tables
+from negolab.analysis.estimates import measure_means
+from negolab.theory.equilibrium import spe_path
+
+SIDES = ("seller", "buyer")
+SETTING = ["zopa", "deadline"]
+"""Columns of a setting: width of the zone of possible agreement (dollars) and deadline (rounds)."""
+Setting = tuple[int, int]
+
+
+def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a sweep of this experiment, one row per match.
+
+    There are no outside options, so a payoff is a gain.
+
+    Args:
+        path: The folder of the sweep.
+
+    Returns:
+        `cell`, the parameters, `deal`, `agreed`, `share` (the seller's part of both gains), `gain_seller` and
+        `gain_buyer` (after waiting costs), `efficiency` (gains of both in percent of the surplus), and `last` (100 if
+        the offer of the last round was taken, else 0). Without a deal, gains and efficiency are 0, share and `last`
+        missing.
+    """
+    found = tables.with_parameters(tables.matches(path), path)
+    agreed = found["end"] == "AGREED"
+    seller, buyer = (found[name].astype(float).where(agreed, 0) for name in ("payoff_a", "payoff_b"))
+    surplus = found["zopa"]
+    last = 100.0 * (found["replies_a"] + found["replies_b"] > found["deadline"])  # all offers, and the acceptance
+    return found[["cell", "beta_seller", "beta_buyer", *SETTING, "discount"]].assign(
+        deal=found["seed"],
+        agreed=agreed,
+        share=100 * seller / (seller + buyer),
+        gain_seller=seller / surplus,  # cents by dollars are percent
+        gain_buyer=buyer / surplus,
+        efficiency=(seller + buyer) / surplus,
+        last=last.where(agreed),
+    )
+
+
+def without_effect(frame: pd.DataFrame, side: str) -> list[Setting]:
+    """Return the settings in which this side's tactic never changes the price.
+
+    There the seller's mean share is the same within 0.1 percentage points for all tactics of this side, against each
+    tactic of the other side.
+
+    Args:
+        frame: The rows of `outcomes`.
+        side: "seller" or "buyer".
+    """
+    other = next(name for name in SIDES if name != side)
+    shares = frame.pivot_table("share", index=[*SETTING, f"beta_{other}"], columns=f"beta_{side}")
+    spread = (shares.max(axis=1) - shares.min(axis=1)).groupby(SETTING).max()
+    return [(int(zopa), int(deadline)) for zopa, deadline in spread[spread < 0.1].index]
+
+
+NASH_SHARE = 50.0
+"""The seller's share at the Nash bargaining solution (Nash 1950) with equal power."""
+SHARE = "seller's share (%)"
+LAST = "deals at the last offer (%)"
+EFFICIENCY = "efficiency (%)"
+_MEASURES = {
+    "share": SHARE,
+    "above_spe": "price above the equilibrium's ($)",
+    "above_nash": "price above the Nash point's ($)",
+    "last": LAST,
+    "efficiency": EFFICIENCY,
+}
+
+
+def spe_share(deadline: int, discount: float) -> float:
+    """Return the seller's share in the subgame-perfect equilibrium under complete information (Stahl 1972).
+
+    The seller makes the first offer; the share does not depend on the surplus.
+
+    Args:
+        deadline: Number of rounds.
+        discount: Discount factor per round, of both sides.
+    """
+    return 100 * spe_path(deadline, 1, 0, discount, discount, "seller")[0]
+
+
+def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compare the results of all pairs of tactics with theory, per setting.
+
+    Means are over all pairs of tactics, with intervals over deals. Price differences are in dollars; on one deal all
+    matches have the same cost.
+
+    Args:
+        frame: The rows of `outcomes`.
+
+    Returns:
+        A row per setting and measure: the seller's share, the price above that of the equilibrium and of the Nash
+        point, the share of deals at the last offer, and the efficiency.
+    """
+    width = frame["zopa"]
+    spe = [spe_share(*row) for row in frame[["deadline", "discount"]].itertuples(index=False)]
+    with_prices = frame.assign(
+        above_spe=(frame["share"] - spe) * width / 100, above_nash=(frame["share"] - NASH_SHARE) * width / 100
+    )
+    by_deal = with_prices.groupby([*SETTING, "deal"], as_index=False)[list(_MEASURES)].mean()
+    return measure_means(by_deal, SETTING, _MEASURES)
+
+
+def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compare, per setting and side, the gain with the smallest beta (latest concession) and with the largest.
+
+    Gains are compared on the same deal as means over the same opponents.
+
+    Args:
+        frame: The rows of `outcomes`.
+
+    Returns:
+        The setting, `side`, `value` (percentage points) with its 95 % interval `low`, `high`, `n` deals, `p`, and
+        `holm`, corrected for the number of rows.
+    """
+    rows = []
+    for (zopa, deadline), part in frame.groupby(SETTING):
+        for side in SIDES:
+            by_deal = part.pivot_table(f"gain_{side}", index="deal", columns=f"beta_{side}", aggfunc="mean")
+            more = (by_deal.iloc[:, 0] - by_deal.iloc[:, -1]).dropna()
+            rows.append([zopa, deadline, side, *stats.paired_test(list(more))])
+    found = pd.DataFrame(rows, columns=[*SETTING, "side", *stats.PairedDifference._fields])
+    return found.assign(holm=stats.adjust_p_values(list(found["p"])))
+
+
+Pair = tuple[float, float]
+"""Betas or gains of seller and buyer."""
+
+
+def mutual_best_replies(part: pd.DataFrame) -> list[Pair]:
+    """Return the pairs of betas in which neither side gains on average over the deals by changing its own beta alone.
+
+    These are the pure equilibria of the game in which both sides choose a tactic once.
+
+    Args:
+        part: The rows of `outcomes` of one setting.
+    """
+    seller, buyer = (
+        part.pivot_table(f"gain_{side}", index="beta_seller", columns="beta_buyer", aggfunc="mean") for side in SIDES
+    )
+    # Ties are best replies too, up to rounding.
+    best = seller.ge(seller.max() - _TIE) & buyer.ge(buyer.max(axis=1) - _TIE, axis=0)
+    return [(float(s), float(b)) for s in best.index for b in best.columns if best.loc[s, b]]
+
+
+_TIE = 1e-9
+
+
+def dilemmas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Look for a prisoner's dilemma in the choice of tactics, a row per setting.
+
+    Args:
+        frame: The rows of `outcomes`.
+
+    Returns:
+        The setting; `best`, the pairs of betas (seller/buyer) that are best replies to each other; `stable`, True if
+        both conceding latest is one of them; `better`, the sides for which that pays more than both conceding earliest
+        ("seller", "buyer", "both" or "neither"); `dilemma`, True if it is stable and better for neither.
+    """
+    rows = []
+    for setting, part in frame.groupby(SETTING):
+        best, late, early = mutual_best_replies(part), *_ends(part)
+        better = _better(_gains(part, late), _gains(part, early))
+        stable = (late, late) in best
+        said = ", ".join(f"{s:g}/{b:g}" for s, b in best)
+        rows.append([*setting, said, stable, better, stable and better == "neither"])
+    return pd.DataFrame(rows, columns=[*SETTING, "best", "stable", "better", "dilemma"])
+
+
+def _gains(part: pd.DataFrame, beta: float) -> Pair:
+    """Return the mean gains of seller and buyer where both use this beta."""
+    both = part[(part["beta_seller"] == beta) & (part["beta_buyer"] == beta)]
+    return float(both["gain_seller"].mean()), float(both["gain_buyer"].mean())
+
+
+def _better(one: Pair, two: Pair) -> str:
+    """Name the sides that have more in `one` than in `two`."""
+    sides = [side for side, mine, other in zip(SIDES, one, two, strict=True) if mine > other]
+    return "both" if len(sides) == 2 else sides[0] if sides else "neither"
+
+
+def _ends(frame: pd.DataFrame) -> Pair:
+    """Return the smallest and the largest beta."""
+    return float(frame["beta_seller"].min()), float(frame["beta_seller"].max())
+
+
+def alike(frame: pd.DataFrame) -> pd.DataFrame:
+    """Estimate gains and efficiency where both sides concede latest and where both concede earliest.
+
+    Args:
+        frame: The rows of `outcomes`.
+
+    Returns:
+        A row per setting, `when` ("late" or "early") and measure, with the interval over deals.
+    """
+    when = dict(zip(_ends(frame), ("late", "early"), strict=True))
+    both = frame[(frame["beta_seller"] == frame["beta_buyer"]) & frame["beta_seller"].isin(when)]
+    measures = {"gain_seller": "seller's gain (%)", "gain_buyer": "buyer's gain (%)", "efficiency": EFFICIENCY}
+    return measure_means(both.assign(when=both["beta_seller"].map(when)), [*SETTING, "when"], measures)

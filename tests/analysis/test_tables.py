@@ -1,0 +1,259 @@
+"""Frames of records, of folders and of sweeps: the same numbers wherever they are read from."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+import negolab as nl
+from negolab.analysis import models, tables
+from negolab.catalog import load
+from negolab.events import Replied
+from negolab.game import Reply
+from negolab.games.balloon import Instance
+from negolab.match import Match
+from negolab.record import Record
+from tests.conftest import ROOT
+
+REPLAYS = ROOT / "data" / "replays"
+READERS = (tables.matches, tables.turns, tables.replies, tables.measures)
+
+
+def written(file: Path, records: list[Record]) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"".join(record.to_line() for record in records))
+    return file
+
+
+def bargains(n: int = 3, seed: int = 1, **params: Any) -> list[Record]:
+    return list(nl.batch(load("bargaining", **params), "boulware", "random-legal", n=n, seed=seed))
+
+
+def modelled() -> Record:
+    """A match with a model's replies, one of which could not be read."""
+    match = Match(load("bargaining"), seed=1, players={"A": "llm:m", "B": "linear"})
+    usage = {"input": 12, "output": 3, "latency": 0.5, "queued": 0.1, "attempts": 2, "finish": "stop"}
+    for text in ("no idea", "60"):
+        match.submit("A", Reply(text, via="model", model="m", usage=usage, cost=0.01, asked_at=10.0, answered_at=11.5))
+    match.submit("B", "accept")
+    return match.record()
+
+
+# Records and paths.
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+def test_a_path_gives_the_frame_of_its_records(read: Any, tmp_path: Path) -> None:
+    records = [*nl.read(REPLAYS), modelled(), *bargains()]
+    file = written(tmp_path / "run" / "records.jsonl", records)
+    expected = read(records)
+    assert next(iter(expected)) == "match" and len(expected)
+    for path in (file, str(file), tmp_path / "run"):
+        assert_frame_equal(read(path), expected)
+
+
+def test_rows_are_put_together_from_chunks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [*bargains(), modelled(), *nl.read(REPLAYS / "split.jsonl")]
+    whole = [read(records) for read in READERS[:3]]
+    monkeypatch.setattr(tables, "CHUNK", 2)
+    for read, expected in zip(READERS[:3], whole, strict=True):
+        assert_frame_equal(read(iter(records)), expected)
+
+
+def test_the_golden_records_have_the_rows_of_their_events() -> None:
+    frame, turns = tables.matches(REPLAYS), tables.turns(REPLAYS)
+    for record in nl.read(REPLAYS):
+        (row,) = frame[frame.match == record.id].itertuples()
+        said = [event for event in record.events if isinstance(event, Replied)]
+        own = turns[turns.match == record.id]
+        assert (row.game, row.seed, row.end) == (record.header.game, record.header.seed, record.end)
+        assert {"A": row.payoff_a, "B": row.payoff_b} == record.payoffs
+        assert row.replies_a + row.replies_b == len(said) == len(own)
+        assert list(own.text) == [event.reply.text for event in said]
+        assert list(own.turn) == list(range(len(said)))
+
+
+def test_a_models_replies_are_rows_with_what_they_took() -> None:
+    record = modelled()
+    turns, replies = tables.turns([record]), tables.replies([record])
+    assert list(turns.accepted) == [False, True, True]
+    assert list(turns.kind.fillna("")) == ["format", "", ""]
+    assert list(turns.latency.fillna(0)) == [1.5, 1.5, 0]
+    assert list(replies.latency) == [0.5, 0.5] and list(replies.attempts) == [2, 2]
+    assert list(replies.tokens_input) == [12, 12] and replies.tokens_cached.isna().all()
+
+
+def test_cents_stay_whole_and_points_do_not() -> None:
+    assert tables.matches(bargains()).payoff_a.dtype == "int64"
+    assert tables.matches(nl.read(REPLAYS / "split.jsonl")).payoff_a.dtype == "float64"
+    assert tables.matches(nl.read(REPLAYS)).payoff_a.dtype == "float64"
+
+
+def test_a_payoff_beyond_64_bits_is_a_float() -> None:
+    worth = 2**70
+    game: Any = load("balloon", require_argument=False)
+    match = Match(game, start=game.start(Instance({"x": 1}, 1, {"A": {"x": worth}, "B": {"x": 1}})))
+    match.submit("A", "PROPOSAL: {'x'}")
+    match.submit("B", "AGREE: {'x'}")
+    frame = tables.matches([match.record(), *bargains(1)])
+    assert frame.payoff_a[0] == float(worth)
+
+
+def test_no_records_are_a_frame_with_all_columns(tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    for read in READERS[:3]:
+        assert len(read([])) == 0
+        assert list(read([])) == list(read([modelled()])) == list(read(tmp_path / "none"))
+    assert list(tables.measures([])) == ["match"]
+
+
+def test_a_bad_line_is_named_and_a_torn_one_dropped(tmp_path: Path) -> None:
+    file = written(tmp_path / "records.jsonl", bargains(2))
+    whole = file.read_bytes()
+    file.write_bytes(whole + whole[:200])
+    with pytest.warns(UserWarning, match="the last line is torn"):
+        assert len(tables.matches(file)) == 2
+    file.write_bytes(whole + b"{}\n" + whole)
+    with pytest.raises(ValueError, match=r"records\.jsonl, line 3: not a record"):
+        tables.turns(file)
+    with pytest.raises(FileNotFoundError, match="no records at"):
+        tables.matches(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="the name is empty"):
+        tables.matches("")
+
+
+# Parquet.
+
+
+@pytest.mark.parametrize("name", ["matches", "turns", "replies"])
+def test_a_parquet_file_holds_what_the_frame_holds(name: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "CHUNK", 4)
+    file = written(tmp_path / "records.jsonl", [*bargains(), modelled()])
+    out = tmp_path / "out.parquet"
+    expected = getattr(tables, name)(file)
+    assert tables.to_parquet(file, out, name) == len(expected)
+    found = pd.read_parquet(out)
+    assert list(found) == list(expected)
+    assert_frame_equal(found, expected, check_dtype=False)
+
+
+def test_a_file_that_could_not_be_finished_is_not_there(tmp_path: Path) -> None:
+    def broken() -> Iterator[Record]:
+        yield modelled()
+        raise ValueError("the disk is gone")
+
+    with pytest.raises(ValueError, match="the disk is gone"):
+        tables.to_parquet(broken(), tmp_path / "out.parquet")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="no table 'turn': there are matches, turns, replies"):
+        tables.to_parquet([], tmp_path / "out.parquet", "turn")  # type: ignore[arg-type]
+
+
+# Sweeps.
+
+
+def attempted(folder: Path, id: str, state: str = "done", records: list[Record] | None = None, **more: Any) -> None:
+    """What an attempt leaves behind."""
+    folder.mkdir(parents=True)
+    about = {"id": id, "state": state, "params": {}, "seed": 5, "repeat": 1, "seconds": 1.5, "attempts": 1}
+    about |= {"began": 1.0, "ended": 2.5, "worker": "w", "error": None, "usd": None, **more}
+    (folder / "cell.json").write_text(json.dumps(about))
+    if records:
+        written(folder / "data" / "records.jsonl", records)
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    run = tmp_path / "RUN"
+    one, two = bargains(2, seed=1), bargains(3, seed=2)
+    attempted(run / "attempts" / "b2.1", "b2", "failed", two, error={"kind": "ValueError", "text": "no", "cell": 3})
+    attempted(run / "cells" / "b2", "b2", records=two, params={"beta": 5, "seed": 9, "grid": [1, 2]}, attempts=2)
+    attempted(run / "cells" / "a1", "a1", records=one, params={"beta": 1, "game": "x"}, usd=0.25)
+    for k, state in ((9, "failed"), (10, "timeout")):
+        attempted(run / "attempts" / f"c.3.{k}", "c.3", state, one, attempts=k, error={"kind": "late", "text": "60 s"})
+    (run / "attempts" / "d4.1").mkdir()  # it runs now
+    written(run / "attempts" / "d4.1" / "records.jsonl", one)
+    return run
+
+
+def test_a_sweep_gives_the_matches_of_its_finished_cells(sweep: Path) -> None:
+    for read in (tables.matches, tables.turns, tables.measures):
+        frame = read(sweep)
+        assert list(frame)[:2] == ["match", "cell"]
+        assert list(frame.cell.unique()) == ["a1", "b2"]
+        expected = read([*bargains(2, seed=1), *bargains(3, seed=2)])
+        assert_frame_equal(frame.drop(columns="cell"), expected)
+    assert len(tables.replies(sweep)) == 0 and "cell" in tables.replies(sweep)
+
+
+def test_the_seats_of_a_sweep_have_their_cells(sweep: Path) -> None:
+    frame = models.seat_frame(sweep)
+    assert list(frame)[:2] == ["match", "cell"]
+    assert list(frame.cell) == ["a1"] * 4 + ["b2"] * 6
+    assert_frame_equal(frame.drop(columns="cell"), models.seat_frame([*bargains(2, seed=1), *bargains(3, seed=2)]))
+
+
+def test_one_cell_is_a_folder_like_any_other(sweep: Path) -> None:
+    frame = tables.matches(sweep / "cells" / "a1")
+    assert len(frame) == 2 and "cell" not in frame
+
+
+def test_a_cell_is_shown_by_its_newest_attempt(sweep: Path) -> None:
+    frame = tables.cells(sweep).set_index("id")
+    assert list(frame.index) == ["a1", "b2", "c.3"]
+    assert list(frame.state) == ["done", "done", "timeout"]
+    assert list(frame.attempts) == [1, 2, 10]
+    assert frame.error["c.3"] == "late: 60 s" and pd.isna(frame.error["b2"])
+    assert frame.usd["a1"] == 0.25 and list(frame.seed) == [5, 5, 5]
+
+
+def test_parameters_are_columns_of_their_own_names(sweep: Path) -> None:
+    frame = tables.cells(sweep).set_index("id")
+    assert list(frame.beta.dropna()) == [1, 5]
+    assert frame.param_seed["b2"] == 9 and frame.grid["b2"] == "[1, 2]"
+    joined = tables.with_parameters(tables.matches(sweep), sweep)
+    assert list(joined.beta) == [1, 1, 5, 5, 5]
+    assert list(joined.param_game.dropna()) == ["x", "x"] and set(joined.game) == {"bargaining"}
+    with pytest.raises(ValueError, match="no column `cell`"):
+        tables.with_parameters(tables.matches(sweep / "cells"), sweep)
+
+
+def test_the_error_of_a_cell_says_where_it_was(tmp_path: Path) -> None:
+    error = {"kind": "ValueError", "text": "no", "cell": 3}
+    attempted(tmp_path / "attempts" / "a.1", "a", "failed", error=error)
+    assert list(tables.cells(tmp_path).error) == ["ValueError: no (cell 3)"]
+
+
+def test_a_sweep_that_has_just_begun_has_no_rows_and_no_strangers(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"plan": {}, "players": {}, "cells": 200}))
+    assert len(tables.cells(tmp_path)) == 0
+    written(tmp_path / "attempts" / "a.1" / "records.jsonl", bargains(1))
+    assert len(tables.matches(tmp_path)) == 0
+    assert "cell" in tables.matches(tmp_path)
+
+
+def test_what_is_no_sweep_and_no_status_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no folder of a sweep"):
+        tables.cells(tmp_path)
+    attempted(tmp_path / "cells" / "a", "a")
+    (tmp_path / "cells" / "a" / "cell.json").write_text('{"id": 3}')
+    with pytest.raises(ValueError, match=r"cell\.json is no status of a cell"):
+        tables.cells(tmp_path)
+    with pytest.raises(ValueError, match=r"cell\.json is no status of a cell"):
+        tables.matches(tmp_path)
+
+
+def test_cells_of_a_sweep_are_read_in_an_order_that_does_not_change(tmp_path: Path) -> None:
+    ids = [f"{n:03d}" for n in range(30)]
+    random.Random(1).shuffle(ids)
+    for id in ids:
+        attempted(tmp_path / "cells" / id, id, records=bargains(1), params={"n": int(id)})
+    assert list(tables.cells(tmp_path).n) == list(range(30))
+    assert list(tables.matches(tmp_path).cell) == sorted(ids)

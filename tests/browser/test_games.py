@@ -1,0 +1,186 @@
+"""A person plays each game to its end, by mouse and by keyboard, on the served page and in JupyterLab."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from negolab.catalog import game_names
+from negolab.record import Record
+from negolab.store import read
+from tests.conftest import Served
+from tests.support.driving import (
+    MOVES,
+    Keyboard,
+    Mouse,
+    faults,
+    fits,
+    lobby,
+    play_to_the_end,
+    run_notebook,
+    shot,
+    sit_down,
+)
+
+pytestmark = pytest.mark.browser
+
+WIDE = {"width": 1280, "height": 900}
+NARROW = {"width": 360, "height": 800}
+SERIOUS = ("serious", "critical")
+
+
+def opened(chromium: Any) -> tuple[Any, list[str]]:
+    """A page, and the errors that its scripts will throw."""
+    page = chromium.new_page(viewport=WIDE)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    return page, errors
+
+
+def kept(out: Any, text: str) -> Record:
+    """The record that a result names."""
+    (record,) = [r for r in read(out) if r.id[:12] in text]
+    return record
+
+
+def check_result(table: Any, out: Any, game: str) -> None:
+    """What the page says and what was kept are one."""
+    text = table.locator(".nl-result").inner_text()
+    record = kept(out, text)
+    (seat,) = (s for s, name in record.header.players.items() if name == "person")
+    assert record.header.game == game
+    assert f"Your result: {record.game.format_payoff(record.payoffs[seat])}." in text
+
+
+@pytest.mark.parametrize("hand", [Mouse, Keyboard])
+@pytest.mark.parametrize("game", game_names())
+def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
+    page, errors = opened(chromium)
+    page.goto(served.url)
+    lobby(page)
+    assert faults(page) == []
+    table = sit_down(hand(page), game)
+    assert faults(page) == []
+    shot(page, f"{game}-start")
+    moves = play_to_the_end(hand(page), table, game)
+    assert moves
+    shot(page, f"{game}-end")
+    check_result(table, served.out, game)
+    assert faults(page) == []
+    page.set_viewport_size(NARROW)
+    page.wait_for_timeout(300)
+    assert fits(page)
+    assert not errors
+    page.close()
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium: Any) -> None:
+    page, errors = opened(chromium)
+    run_notebook(page, lab.url, f"games/{game}.ipynb")
+    for hand in (Mouse(page), Keyboard(page)):
+        start = page.get_by_role("button", name="Start the match")
+        start.wait_for(timeout=90_000)
+        # As after a click beside it: from here on the keyboard goes its own way.
+        page.get_by_label("Seed of the deal").focus()
+        table = sit_down(hand, game, choose_game=False)
+        assert faults(page, ".nl-page", least=SERIOUS) == []
+        play_to_the_end(hand, table, game)
+        check_result(table, lab.out, game)
+        page.get_by_role("button", name="Choose another match").click()
+    assert not errors
+    page.close()
+
+
+def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    hand = Keyboard(page)
+    lobby(page)
+    outline = "() => getComputedStyle(document.activeElement).outlineStyle"
+    for label in ("Game", "Seed of the deal"):
+        hand.reach(page.get_by_label(label, exact=True))
+        assert page.evaluate(outline) == "solid", label
+    table = sit_down(hand, "trading")
+    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=60_000)
+    hand.reach(table.get_by_label("Your message"))
+    assert page.evaluate(outline) == "solid"
+    hand.press(page.get_by_role("button", name="Leave this match"))
+    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=60_000)
+    page.close()
+
+
+def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    table = sit_down(Mouse(page), "balloon")
+    table.get_by_role("button", name="Show: a box to type the reply yourself").click()
+    box = table.get_by_label("Your message")
+    box.fill("I would like everything, please <img src=x onerror=alert(1)>")
+    table.get_by_role("button", name="Send message").click()
+    table.locator(".nl-notice", has_text="ARGUMENT").wait_for(timeout=60_000)
+    assert table.locator("img").count() == 0
+    assert box.input_value(), "what was written is still there to be mended"
+    shot(page, "balloon-rejected")
+    page.close()
+
+
+def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(served.url)
+    sit_down(Mouse(page), "split")
+    outside = [url for url in asked if not url.startswith((served.base, "data:", "blob:"))]
+    assert outside == []
+    for path in ("voila/files/play.ipynb", "voila/tree", "api/contents", "api/terminals"):
+        assert page.request.get(served.base + path).status in (403, 404, 405), path
+    page.close()
+
+
+def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    table = sit_down(Mouse(page), "trading")
+    words = "The quick brown fox jumps over the lazy dog and runs on."
+    table.get_by_label("Your message").press_sequentially(words, delay=5)
+    table.get_by_role("button", name="Send message without an offer").dblclick()
+    page.wait_for_timeout(2500)
+    leave(page)
+    said = [e.reply.text for e in read(served.out)[-1].events if hasattr(e, "reply") and words in e.reply.text]
+    assert said == [words]
+    page.close()
+
+
+def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    table = sit_down(Mouse(page), "trading")
+    MOVES["trading"](Mouse(page), table)
+    page.wait_for_timeout(1000)
+    before = table.inner_text()
+    page.goto("about:blank")
+    page.goto(served.url)
+    page.locator(".nl-bar").wait_for(timeout=60_000)
+    assert page.locator(".nl-page .nl-page").inner_text() == before
+    leave(page)
+    assert read(served.out)[-1].end == "ABORTED"
+    page.close()
+
+
+def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Served, chromium: Any) -> None:
+    page, _ = opened(chromium)
+    page.goto(served.url)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    page.route("**/replay", lambda route: (page.wait_for_timeout(6000), route.continue_()))
+    page.get_by_role("link", name="Replay").click(timeout=60_000)
+    page.get_by_role("heading", name="Replay").wait_for(timeout=60_000)
+    assert page.url.partition("?")[0].endswith("/replay")
+    page.close()
+
+
+def leave(page: Any) -> None:
+    """Leave the match; its record is kept by then."""
+    page.get_by_role("button", name="Leave this match").click()
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)

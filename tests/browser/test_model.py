@@ -1,0 +1,195 @@
+"""A person plays a real language model in a real browser: it thinks, it can be left, and what it was told, wrote and
+took can be looked at, and gone on from, afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from negolab.events import Ended, Rejected, Replied
+from negolab.match import replay_differences
+from negolab.record import Record
+from negolab.store import read
+from tests.conftest import Served, serving
+from tests.support.driving import Mouse, faults, fits, lobby, ready, shot
+from tests.support.local_model import LocalModel, serving_model
+
+pytestmark = [pytest.mark.browser, pytest.mark.model]
+
+WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 800}}
+MODEL = "a language model"
+SETTINGS = "temperature=0,max_tokens=80"
+EXCHANGES = 3
+SECONDS = 60_000
+"""Milliseconds for an answer on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LocalModel]:
+    with serving_model("--slots=1", "--context=4096") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def desk(model: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The pages, with the model as their endpoint."""
+    out = tmp_path_factory.mktemp("people")
+    yield from serving([sys.executable, "-m", "negolab"], out, f"--base-url={model.url}")
+
+
+@pytest.fixture(scope="module")
+def page(desk: Served, chromium: Any) -> Iterator[Any]:
+    """The tab in which one plays. The tests below go on where the one before stopped; no script may fail."""
+    context = chromium.new_context(viewport=WIDTHS["1280"])
+    errors: list[str] = []
+    context.on("weberror", lambda failed: errors.append(str(failed.error)))
+    yield context.new_page()
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture(scope="module")
+def replay(page: Any, desk: Served) -> Any:
+    """A second tab, with the replay of what was played in the first."""
+    tab = page.context.new_page()
+    tab.goto(f"{desk.base}replay")
+    tab.get_by_role("slider").wait_for(timeout=60_000)
+    return tab
+
+
+def looked_at(page: Any, name: str) -> None:
+    """What is shown has no fault and fits a phone; with NEGOLAB_SHOTS, pictures of it, light and dark."""
+    assert faults(page) == []
+    pictures(page, name)
+    page.set_viewport_size(WIDTHS["360"])
+    page.wait_for_timeout(300)
+    assert fits(page)
+    page.set_viewport_size(WIDTHS["1280"])
+
+
+def pictures(page: Any, name: str) -> None:
+    for scheme in ("light", "dark") if "NEGOLAB_SHOTS" in os.environ else ():
+        page.emulate_media(color_scheme=scheme)
+        for width, size in WIDTHS.items():
+            page.set_viewport_size(size)
+            page.wait_for_timeout(400)
+            shot(page, f"model-{name}-{scheme}-{width}")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WIDTHS["1280"])
+
+
+def answered(page: Any, before: str = "") -> None:
+    """Wait until the bar above the table says something new: that it is the person's turn, or that it is over."""
+    page.wait_for_function(
+        """before => {
+          const said = document.querySelector('.nl-bar').innerText;
+          return said !== before && /your turn|is over/.test(said);
+        }""",
+        arg=before,
+        timeout=SECONDS,
+    )
+
+
+def offered(page: Any, table: Any, dollars: int) -> None:
+    """Offer a price and wait for what comes of it."""
+    before = table.locator(".nl-bar").evaluate("bar => bar.innerText")
+    price = table.get_by_label("Price in dollars")
+    price.fill(f"{dollars}.00")
+    price.press("Tab")
+    table.get_by_role("button", name=re.compile(r"^Offer \$")).click()
+    answered(page, before)
+
+
+def kept(desk: Served) -> Record:
+    """The match of the lobby."""
+    (record,) = (r for r in read(desk.out) if "forked_from" not in r.header.notes)
+    return record
+
+
+def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: Any, desk: Served) -> None:
+    hand = Mouse(page)
+    page.goto(desk.url)
+    lobby(page)
+    hand.choose(page.get_by_label("Game", exact=True), "Bargaining: agree on a price")
+    page.wait_for_timeout(400)
+    hand.choose(page.get_by_label("Opponent"), MODEL)
+    page.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")
+    hand.choose(page.get_by_label("It answers in"), "a form of what is legal now")
+    hand.fill(page.get_by_label("More settings"), SETTINGS)
+    hand.fill(page.get_by_label("Seed of the deal"), "5")
+    looked_at(page, "lobby")
+    hand.press(page.get_by_role("button", name="Start the match"))
+    page.get_by_role("status").filter(has_text="local is thinking.").wait_for(timeout=60_000)
+    table = page.locator(".nl-page .nl-page")
+    if "NEGOLAB_SHOTS" in os.environ:
+        shot(page, "model-thinking-light-1280")
+    answered(page)
+    looked_at(page, "table")
+    for number in range(EXCHANGES):
+        if ready(table):
+            offered(page, table, 42 + number)
+    page.get_by_role("button", name="Leave this match").or_(page.get_by_role("button", name="Choose another")).click()
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    record = kept(desk)
+    assert record.end is not None and replay_differences(record) == []
+    assert record.header.players["B"] == "person"
+
+
+def test_the_record_holds_what_the_model_was_told_wrote_and_took(desk: Served, model: LocalModel) -> None:
+    record = kept(desk)
+    notes = record.header.notes["models"]["A"]
+    assert (notes["model"], notes["url"], notes["form"]) == ("local", model.url, "schema")
+    said = [e.reply for e in record.events if isinstance(e, Replied) and e.seat == "A"]
+    said += [e.said for e in record.events if isinstance(e, Rejected) and e.seat == "A" and e.said]
+    assert said
+    for reply in said:
+        assert reply.via == "model" and reply.asked and reply.model
+        assert reply.raw and reply.raw.startswith("{"), "a form was filled in, and the words are the game's"
+        assert reply.usage and reply.usage["output"] <= 80 and reply.usage["latency"] > 0
+    assert isinstance(record.events[-1], Ended)
+
+
+def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
+    options = replay.get_by_label("Steps").locator("option")
+    options.nth(2).wait_for(state="attached")
+    replay.get_by_label("Steps").select_option(index=1)
+    card = replay.locator(".nl-card").first
+    card.get_by_text("What the model was told").wait_for(timeout=60_000)
+    first = next(e.reply for e in kept(desk).events if isinstance(e, Replied))
+    facts = card.locator(".nl-who").inner_text()
+    usage = first.usage or {}
+    for told in (f"{usage['input']:,} tokens in", f"{usage['output']:,} tokens out", "s to answer", "cost unknown"):
+        assert told in facts
+    looked_at(replay, "replay")
+    for summary in ("What the model was told", "What it wrote"):
+        card.get_by_text(summary).click()
+    assert "You are the seller" in card.inner_text()
+    assert str(first.raw) in card.inner_text()
+    pictures(replay, "exchange")
+
+
+def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Served) -> None:
+    """Needs the page as the test before left it: at the model's first offer."""
+    record = kept(desk)
+    replay.get_by_label("Steps").select_option(index=2)
+    replay.wait_for_timeout(500)
+    replay.get_by_label("Seat A is played on by").select_option(label="linear")
+    replay.get_by_label("Seat B is played on by").select_option(label=MODEL)
+    replay.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")
+    replay.get_by_label("It answers in").select_option(label="a form of what is legal now")
+    Mouse(replay).fill(replay.get_by_label("More settings"), SETTINGS)
+    replay.get_by_role("button", name="Branch from this step").click()
+    replay.get_by_role("button", name="Stop this branch").wait_for(timeout=60_000)
+    replay.get_by_text("Kept as record").wait_for(timeout=SECONDS)
+    (branch,) = (r for r in read(desk.out) if "forked_from" in r.header.notes)
+    assert branch.header.notes["forked_from"] == record.id
+    assert branch.events[1:3] == record.events[1:3], "what was said before is in both"
+    assert branch.header.players == {"A": "linear", "B": f"llm:local,form=schema,{SETTINGS}"}
+    assert any(getattr(event, "seat", "") == "B" for event in branch.events[3:])
+    assert replay_differences(branch) == []
+    looked_at(replay, "branch")

@@ -1,0 +1,164 @@
+"""The page of a sweep in a real browser: choose what is drawn, look at a cell's records, and take files along."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from negolab_widgets.page import SWEEP
+
+from negolab.analysis import tables
+from negolab.sweeps.folder import SweepFolder, read_folder_plan
+from tests.conftest import ROOT, Served, showing
+from tests.support.driving import Keyboard, Mouse, faults, fits, run_notebook, shot
+from tests.support.swept import finish, swept
+
+pytestmark = pytest.mark.browser
+
+LONG = 60_000
+"""Milliseconds that a test waits."""
+THERE = 20
+"""Cells of 24 that are finished when the page opens."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SweepFolder]:
+    """A sweep in its middle; a notebook that is told of no other opens it."""
+    found = swept(tmp_path_factory.mktemp("sweep"), most=THERE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SWEEP, str(found.path))
+        yield found
+
+
+@pytest.fixture(scope="module")
+def shown(run: SweepFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """What `negolab sweep show` serves."""
+    out = tmp_path_factory.mktemp("branches")
+    yield from showing([sys.executable, "-m", "negolab", "sweep", "show", str(run.path), f"--out={out}"], out, cwd=ROOT)
+
+
+def opened(chromium: Any, url: str) -> Any:
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.faults = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("request", lambda request: None if _is_here(request.url) else page.faults.append(request.url))
+    page.goto(url)
+    return page
+
+
+def _is_here(url: str) -> bool:
+    return url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:"))
+
+
+def figure_says(page: Any, words: str) -> None:
+    page.locator(".nl-chart .js-plotly-plot text", has_text=words).first.wait_for(timeout=LONG)
+
+
+def said(option: Any) -> str:
+    """An option's text: ipywidgets writes its spaces so that they do not break."""
+    return str(option.inner_text()).replace("\xa0", " ")
+
+
+def taken(page: Any, button: str) -> tuple[str, bytes]:
+    """Press a button that saves a file: its name and what is in it."""
+    with page.expect_download(timeout=LONG) as download:
+        page.get_by_role("button", name=button).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served, chromium: Any) -> None:
+    page = opened(chromium, shown.url)
+    hand = Mouse(page)
+    page.get_by_text(f"60 matches of {THERE} of 24 cells are read").wait_for(timeout=LONG)
+    figure_says(page, "mean efficiency")
+
+    hand.choose(page.get_by_label("Outcome"), "result: payoff of B (dollars)")
+    figure_says(page, "mean payoff of B (dollars)")
+    hand.choose(page.get_by_label("Panels"), "how")
+    figure_says(page, "boulware")
+    hand.press(page.get_by_role("button", name="Choose matches"))
+    page.get_by_label("boulware", exact=True).first.click()
+    page.get_by_text("Without how boulware.").wait_for(timeout=LONG)
+    page.locator(".nl-results tbody tr").nth(5).wait_for(timeout=LONG)
+    page.wait_for_function("() => document.querySelectorAll('.nl-results tbody tr').length === 6", timeout=LONG)
+
+    name, svg = taken(page, "Figure as SVG")
+    assert name == "out-payoff_b-beta-param_rounds-how.svg"
+    words = " ".join("".join(part.itertext()) for part in ElementTree.fromstring(svg).iter())
+    assert "mean payoff of B (dollars)" in words and "linear" in words and "boulware" not in words
+    name, png = taken(page, "Figure as PNG")
+    assert name.endswith(".png") and png.startswith(b"\x89PNG") and len(png) > 5000
+
+    _, csv = taken(page, "Matches as CSV")
+    found = pd.read_csv(io.BytesIO(csv))
+    played = tables.with_parameters(tables.matches(run.path), run.path)
+    expected = played[played["how"] == "linear"]
+    keys = ["cell", "match", "payoff_b"]
+    assert found[keys].to_numpy().tolist() == expected[keys].to_numpy().tolist()
+    _, packed = taken(page, "Matches as Parquet")
+    assert set(pd.read_parquet(io.BytesIO(packed))["match"]) == set(expected["match"])
+    page.get_by_text("Saved out-matches.parquet.").wait_for(timeout=LONG)
+
+    rest = list(read_folder_plan(run.path).cells())[THERE:]
+    with ThreadPoolExecutor(1) as aside:  # playwright's own event loop runs here
+        aside.submit(finish, run, rest).result()
+    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for(timeout=LONG)
+    page.get_by_text("36 matches.").wait_for(timeout=LONG)
+    assert said(page.get_by_label("Outcome").locator("option:checked")) == "result: payoff of B (dollars)"
+    assert not page.get_by_label("boulware", exact=True).first.is_checked()
+    assert faults(page) == [] and page.faults == []
+    page.close()
+
+
+def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: Any) -> None:
+    page = opened(chromium, shown.url)
+    figure_says(page, "mean efficiency")
+    page.get_by_label("Find").first.fill("beta=5 rounds=8 how=boulware repeat=0")
+    option = page.get_by_label("Cells").locator("option")
+    page.wait_for_function("() => [...document.querySelectorAll('select[size] option')].length === 1", timeout=LONG)
+    assert said(option) == "beta=5 rounds=8 how=boulware repeat=0: done"
+    page.get_by_role("button", name="Replay its records").click()
+    page.get_by_role("heading", name="Replay").wait_for(timeout=LONG)
+    page.get_by_label("Records").locator("option").nth(2).wait_for(state="attached", timeout=LONG)
+    assert "time:beta=5.0 / boulware" in said(page.get_by_label("Records").locator("option").first)
+    assert page.faults == []
+    page.close()
+
+
+def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, chromium: Any) -> None:
+    page = opened(chromium, shown.url)
+    figure_says(page, "mean efficiency")
+    hand = Keyboard(page)
+    hand.choose(page.get_by_label("Figure", exact=True), "heat map")
+    page.locator(".nl-chart .hm").first.wait_for(timeout=LONG)
+    page.get_by_label("Y axis").wait_for(timeout=LONG)
+    hand.press(page.get_by_role("button", name="Choose matches"))
+    hand.press(page.get_by_label("0.2", exact=True).first)
+    page.get_by_text("Without beta 0.2.").wait_for(timeout=LONG)
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.nl-chart .main-svg')].every((one) => one.clientWidth < 360)",
+        timeout=LONG,
+    )
+    page.wait_for_timeout(500)
+    shot(page, "results-360")
+    assert fits(page) and faults(page) == [] and page.faults == []
+    page.close()
+
+
+def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served, chromium: Any) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    run_notebook(page, lab.url, "dashboards/results.ipynb")
+    page.get_by_text(re.compile(r"\d+ matches of \d+ of 24 cells are read")).wait_for(timeout=2 * LONG)
+    figure_says(page, "mean efficiency")
+    name, svg = taken(page, "Figure as SVG")
+    assert name.startswith("out-efficiency") and b"mean efficiency" in svg
+    page.close()

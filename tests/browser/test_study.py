@@ -1,0 +1,288 @@
+"""People play studies from their links in real browsers, whatever happens to pages and to the processes behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab.catalog import game_names
+from negolab.events import Ended
+from tests.support import scenes
+from tests.support.driving import MOVES, Hand, Keyboard, faults, fits, shot
+from tests.support.hosting import study
+from tests.support.processes import Part
+from tests.support.studying import LONG, PHONE, WIDE, Person, Stand, standing
+
+pytestmark = pytest.mark.browser
+
+PAIRS = '[[treatments]]\nname = "pairs"\nparams = {{ {params} }}\n[pairing]\nwait = {wait}\nthen = "{then}"\n{more}'
+
+ALONE = {
+    "balloon": ("", "stubborn", 3),
+    "bargaining": ("rounds = 14", "fair", 4),
+    "split": ("rounds = 4", "truthful", 3),
+    "trading": ("max_turns = 16", "fair-split", 3),
+}
+"""A game long enough for all that happens in it: parameters, who sits down, and a seed (in bargaining that of a buyer,
+whose offers `fair` turns down)."""
+
+TOGETHER = {
+    "balloon": "",
+    "bargaining": "rounds = 4",
+    "split": "rounds = 2",
+    "trading": "max_turns = 4",
+}
+"""A short game for two people."""
+
+HOLDS_OUT = 6
+"""Own moves at balloon before an agreement."""
+
+
+def move(person: Person) -> None:
+    """The next thing to say; at balloon, agree only after a while."""
+    game, said = person.stand.study.game, len(person.said)
+    person.move(one_item(said) if game == "balloon" and said < HOLDS_OUT else MOVES[game])
+
+
+def one_item(at: int) -> Callable[[Any, Any], None]:
+    """At balloon: propose a single item, each time another one."""
+
+    def propose(hand: Hand, table: Any) -> None:
+        hand.press(table.get_by_role("button", name="Untick all"))
+        table.get_by_role("button", name="Propose a set").wait_for()
+        hand.press(table.get_by_role("checkbox").nth(at))
+        hand.fill(table.get_by_label("Your argument"), f"Reason {at}.")
+        hand.press(table.get_by_role("button", name="Propose 1 item"))
+
+    return propose
+
+
+# What happens in the middle of a game. After each of these the same table stands there, with all that was said.
+
+
+def reload(person: Person) -> None:
+    person.page.reload()
+    goes_on(person)
+
+
+def open_in_a_second_tab(person: Person) -> None:
+    """The newer tab goes on; the older one says so and has no control but the one that takes the game back."""
+    older, person.page = person.page, person.tab()
+    person.page.goto(person.link)
+    goes_on(person)
+    older.locator(".nl-away").wait_for(state="attached")
+    assert older.get_by_text("This page was opened in another tab. It goes on there.").first.is_visible()
+    assert [button.inner_text() for button in older.get_by_role("button").all()] == ["Go on here instead"]
+    older.close()
+
+
+RESTORED = "The page is being restored. Nothing is lost."
+
+
+def lose(part: Part, *words: str) -> Callable[[Person], None]:
+    """A process is killed: the page says so in one of these ways and goes on by itself, without a click."""
+
+    def lost(person: Person) -> None:
+        person.forget_what_was_told()
+        person.stand.kill(part, person.kernel() if part == "kernel" else "")
+        person.until(lambda: said_one_of(words, person.told()), "no warning was shown")
+        person.until(lambda: person.warnings() == [] and person.table.count() == 1, "the page did not go on")
+        goes_on(person)
+
+    return lost
+
+
+def said_one_of(words: tuple[str, ...], told: list[str]) -> bool:
+    return any(word in text for word in words for text in told)
+
+
+def goes_on(person: Person) -> None:
+    person.seated().sees_what_was_said()
+
+
+HAPPENS: dict[str, Callable[[Person], None]] = {
+    "a reload": reload,
+    "a second tab": open_in_a_second_tab,
+    "the kernel killed": lose("kernel", RESTORED),
+    "the host killed": lose("host", "The table cannot be reached just now."),
+    "Voila killed": lose("voila", "Connection lost.", RESTORED),
+}
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_a_whole_game_goes_on_through_whatever_happens_to_it(game: str, tmp_path: Path, chromium: Any) -> None:
+    params, player, seed = ALONE[game]
+    text = study(game, PAIRS.format(params=params, wait=2, then=player, more="")).replace("seed = 3", f"seed = {seed}")
+    with standing(tmp_path, text) as stand:
+        person = Person(chromium, stand).come().begin()
+        person.sees("Waiting for another participant.")
+        person.seated()  # nobody came: a player sits down
+        left = dict(HAPPENS)
+        while person.turn():
+            move(person)
+            if left and not person.is_over():
+                name = next(iter(left))
+                happens(left.pop(name), person, name)
+        assert left == {}, "the game was too short"
+        record = person.agrees_with_the_record()
+        assert record.header.players[other_than(person)] == player
+        person.shows_the_result_of(record)
+        person.press("Continue")
+        assert person.code() == "DONE4242"
+        assert person.errors == []
+        person.close()
+
+
+def happens(what: Callable[[Person], None], person: Person, name: str) -> None:
+    try:
+        what(person)
+    except AssertionError as error:
+        raise AssertionError(f"after {name}: {error}") from error
+
+
+def other_than(person: Person) -> Any:
+    return "B" if person.seat() == "A" else "A"
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_two_people_play_one_match_and_time_ends_what_nobody_else_does(
+    game: str, tmp_path: Path, chromium: Any
+) -> None:
+    text = study(game, PAIRS.format(params=TOGETHER[game], wait=6, then="end", more="[limits]\nreply = 14"))
+    with standing(tmp_path, text) as stand:
+        two_people_play_one_match(chromium, stand)
+        prompt, late = one_waits_for_the_other(chromium, stand)
+        nobody_comes_for_the_third(chromium, stand)
+        time_is_up_and_no_move_is_made(prompt, late)
+
+
+def pair(chromium: Any, stand: Stand) -> tuple[Person, Person]:
+    """Two people at one table: the first waits and is fetched by the second."""
+    first, second = Person(chromium, stand).come(), Person(chromium, stand).come()
+    first.begin().sees("Waiting for another participant.")
+    second.begin()
+    return first.seated(), second.seated()
+
+
+def two_people_play_one_match(chromium: Any, stand: Stand) -> None:
+    people = pair(chromium, stand)
+    while not all(person.is_over() for person in people):
+        for person, other in (people, people[::-1]):
+            if not person.is_over() and person.has_turn():
+                other.until(other.is_told)
+                person.move()
+        people[0].page.wait_for_timeout(100)
+    records = [person.agrees_with_the_record() for person in people]
+    assert records[0] == records[1]
+    assert {person.seat() for person in people} == {"A", "B"}
+    for person, record in zip(people, records, strict=True):
+        person.shows_the_result_of(record)
+        person.press("Continue")
+        assert person.code() == "DONE4242"
+        person.close()
+
+
+def one_waits_for_the_other(chromium: Any, stand: Stand) -> tuple[Person, Person]:
+    """After a first move the match waits for the second person, whose clock runs."""
+    people = pair(chromium, stand)
+    people[0].until(lambda: any(person.has_turn() for person in people))
+    prompt, late = sorted(people, key=lambda person: not person.has_turn())
+    prompt.move()
+    late.until(late.has_turn)
+    late.sees("left for your answer")
+    prompt.until(prompt.waits)
+    return prompt, late
+
+
+def nobody_comes_for_the_third(chromium: Any, stand: Stand) -> None:
+    person = Person(chromium, stand).come().begin()
+    person.sees("Waiting for another participant.")
+    assert person.code() == "ALONE4242"
+    person.sees("Nobody came to play with you")
+    with stand.database() as database:
+        assert database.matches(stand.study.name, participant=person.id) == []
+    assert stand.participant(person.id).status == "unpaired"
+    person.close()
+
+
+def time_is_up_and_no_move_is_made(prompt: Person, late: Person) -> None:
+    assert late.code() == "LATE4242"
+    assert prompt.code() == "LEFT4242"
+    late.sees("no answer came in time")
+    prompt.sees("the other person has left or did not answer in time")
+    record = prompt.agrees_with_the_record()
+    assert late.agrees_with_the_record() == record
+    last = record.events[-1]
+    assert isinstance(last, Ended)
+    assert (last.end, last.reason) == ("ABORTED", f"seat {late.seat()} did not answer in time")
+    assert [late.stand.participant(person.id).status for person in (prompt, late)] == ["partner", "timeout"]
+    for person in (prompt, late):
+        person.close()
+
+
+def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Path, chromium: Any) -> None:
+    """From the link to the code with the Tab key alone, 360 px wide; nothing is unlabelled, pale or too wide."""
+    met: list[str] = []
+
+    def checked(page: Any, name: str) -> None:
+        met.append(name)
+        page.wait_for_timeout(300)
+        assert faults(page) == [], name
+        assert fits(page), name
+        shot(page, f"study-{name}")
+
+    with standing(tmp_path, scenes.TEXT, *scenes.OPTIONS) as stand:
+        person = scenes.visit(chromium, stand, checked, PHONE)
+        assert met == list(scenes.NAMES)
+        assert person.code() == "DONE4242"
+        person.agrees_with_the_record()
+        with stand.database() as database:
+            assert database.answers(person.id)["experience"] == "never"
+        person.close()
+
+
+def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, chromium: Any) -> None:
+    text = study("trading", PAIRS.format(params="", wait=1, then="fair-split", more=""))
+    with standing(tmp_path, text) as stand:
+        person = Person(chromium, stand).come().begin().seated()
+        assert person.page.locator(".nl-pages").count() == 0, "a participant has no way to the researcher's pages"
+        page = chromium.new_page(viewport=WIDE)
+        page.goto(stand.desk)
+        row = page.get_by_role("row").filter(has_text="playing")
+        row.wait_for(timeout=LONG)
+        assert row.locator("td, th").all_inner_texts()[:4] == ["1", "pairs", "playing", "open"]
+        assert faults(page) == []
+        end_it(Keyboard(page), "1, playing", "The room must be closed.")
+        assert person.code() == "STOP4242"
+        person.sees("The experimenter has ended the study for you.")
+        page.get_by_role("cell", name="ended", exact=True).wait_for(timeout=LONG)
+        page.set_viewport_size(PHONE)
+        page.wait_for_timeout(300)
+        assert fits(page)
+        record = person.agrees_with_the_record()
+        last = record.events[-1]
+        assert isinstance(last, Ended)
+        assert last.reason == "ended by the experimenter: The room must be closed."
+        page.set_viewport_size(WIDE)
+        for name, shows in (
+            ("Play", "Start the match"),
+            ("Replay", "there are no records in"),
+            ("Monitor", "Monitor: A small study"),
+        ):
+            page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
+            page.get_by_text(shows).first.wait_for(timeout=LONG)
+        page.close()
+        person.close()
+
+
+def end_it(hand: Keyboard, who: str, why: str) -> None:
+    """The experimenter's two steps."""
+    page = hand.page
+    page.get_by_label("Participant", exact=True).select_option(label=who)
+    hand.fill(page.get_by_label("Reason"), why)
+    hand.press(page.get_by_role("button", name="End for this participant"))
+    hand.press(page.get_by_role("button", name="Yes, end it"))
+    page.get_by_text("Ended for participant 1.").wait_for(timeout=LONG)

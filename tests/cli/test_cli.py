@@ -1,0 +1,247 @@
+"""The command line as a user meets it: what it prints, what it keeps, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from negolab.store import read
+from negolab.studies import links
+from negolab.studies.database import Database
+
+BASE = """
+title = "A study"
+game = "trading"
+instructions = "Play."
+closing = "Thank you."
+[[treatments]]
+name = "one"
+opponent = "fair-split"
+"""
+"""A short study."""
+
+NEGOLAB = [sys.executable, "-m", "negolab"]
+
+
+def negolab(*args: str, cwd: Path | None = None, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line; the checkout's packages, whatever the working directory."""
+    return subprocess.run([*NEGOLAB, *args], cwd=cwd, input=text, capture_output=True, text=True, timeout=120)
+
+
+def test_games_lists_every_game_with_its_presets() -> None:
+    shown = negolab("games").stdout
+    for word in ("balloon", "bargaining", "split", "trading", "textarena-0.7.4", "deal-or-no-deal"):
+        assert word in shown
+    assert "beta" in negolab("games", "bargaining").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["gams"], "no such command 'gams': did you mean games?"),
+        (["watch", "tradng"], "unknown game 'tradng': did you mean trading?"),
+        (["watch", "trading", "--preset", "sed"], "unknown preset 'sed' of trading: did you mean seed?"),
+        (["watch", "trading", "--set", "max_turn=3"], "unknown parameter 'max_turn': did you mean max_turns?"),
+        (["watch", "trading", "--set", "max_turns=many"], "max_turns"),
+        (["watch", "trading", "--set", "max_turns"], "is not of the form name=value"),
+        (["watch", "trading", "--a", "gredy-honest"], "unknown player 'gredy-honest' for trading: did you mean"),
+        (
+            ["watch", "bargaining", "--a", "time:bta=2"],
+            "player 'time' has no parameter 'bta': did you mean beta or start?",
+        ),
+        (["play", "trading", "--seat", "C"], "--seat must be A or B"),
+        (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
+        (["replay", "nowhere.jsonl", "--browser"], "no records at nowhere.jsonl"),
+        (["replay", ".", "--browser", "--seat", "A"], "leave out --id and --seat"),
+        (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
+        (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
+        (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
+        (["export", "nowhere", "--to", "csv", "--seat", "A"], "a table holds both seats; choose --to md, html, tex"),
+        (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
+        (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
+        (["watch", "trading", "--out", __file__], "is a file"),
+        (["serve", "--port", "99999"], "less than or equal to 65535"),
+        (["watch", "trading", "--sed", "3"], "No such option"),
+        (["batch", "trading"], "Missing option"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
+    ran = negolab(*args)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1, ran.stderr
+
+
+def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
+    ran = negolab(
+        "watch", "trading", "--a", "fair-split", "--b", "greedy-honest", "--seed", "3", "--out", str(tmp_path)
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "A: [Offer:" in ran.stdout
+    assert "possible:" in ran.stdout
+    again = negolab("replay", str(tmp_path))
+    assert "A: [Offer:" in again.stdout
+    assert negolab("check", str(tmp_path)).stdout.startswith("1 record, it replays to its stored events")
+
+
+def test_one_seats_replay_hides_the_other(tmp_path: Path) -> None:
+    negolab("watch", "trading", "--seed", "987654321", "--out", str(tmp_path))
+    (record,) = read(tmp_path)
+    shown = negolab("replay", str(tmp_path), "--seat", "A").stdout
+    mine, theirs = (record.events[0].state["private"][seat]["values"] for seat in ("A", "B"))  # type: ignore[union-attr]
+    assert f"each worth {mine[1]}" in shown
+    assert mine != theirs
+    assert str(record.header.seed) not in shown
+
+
+def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
+    words = "hello\n" + "[Deny] no\n" * 3 + "Pass.\n" * 5
+    ran = negolab(
+        "play", "trading", "--seat", "B", "--against", "chat", "--seed", "1", "--out", str(tmp_path), text=words
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "NO_DEAL" in ran.stdout
+    (record,) = read(tmp_path)
+    assert record.end == "NO_DEAL"
+
+
+def test_leaving_keeps_what_was_played(tmp_path: Path) -> None:
+    negolab("play", "trading", "--seat", "A", "--against", "chat", "--out", str(tmp_path), text="hello\n/quit\n")
+    (record,) = read(tmp_path)
+    assert record.end == "ABORTED"
+
+
+@pytest.mark.parametrize("to", ["md", "html", "tex", "csv", "parquet"])
+def test_records_are_exported(tmp_path: Path, to: str) -> None:
+    negolab("batch", "trading", "--a", "fair-split", "--b", "chat", "--n", "3", "--out", str(tmp_path))
+    ran = negolab("export", str(tmp_path), "--to", to, "--out", str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stderr
+    written = list((tmp_path / "out").iterdir())
+    assert len(written) == (2 if to in ("csv", "parquet") else 3)
+    assert all(path.stat().st_size for path in written)
+
+
+# Links of a study.
+
+
+def invited(folder: Path, **columns: float) -> tuple[str, str]:
+    """A study file, its secret, and one participant's id; `columns` are changed."""
+    (folder / "prices.toml").write_text(BASE)
+    with closing(Database(folder / "prices.db")) as database:
+        kept = database.study("prices", BASE)
+        (who,) = database.invite("prices")
+        if columns:
+            database.change(who.id, **columns)
+    return kept.secret, who.id
+
+
+def test_links_that_have_expired_are_not_offered_as_unused(tmp_path: Path) -> None:
+    invited(tmp_path, created=time.time() - 31 * 86400)
+    ran = negolab("study", "links", "prices.toml", cwd=tmp_path)
+    assert ran.returncode == 2 and "no unused links that are still valid" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["new", "nodir/x.toml"], "nodir/x.toml: cannot be written: No such file or directory"),
+        (["new", "a_b.toml"], "write - for _ in the name: a-b.toml"),
+        (["links", "prices.toml", "--out", "nodir/l.csv"], "nodir/l.csv: cannot be written: No such file or directory"),
+        (["export", "prices.toml", "--out", "prices.toml/x"], "prices.toml/x: cannot be written: File exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_said_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
+    invited(tmp_path)
+    ran = negolab("study", *args, cwd=tmp_path)
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("game", ["balloon", "bargaining"])
+def test_a_new_studys_comments_stand_in_one_column(tmp_path: Path, game: str) -> None:
+    negolab("study", "new", "mine.toml", "--game", game, cwd=tmp_path)
+    lines = (tmp_path / "mine.toml").read_text("utf-8").splitlines()
+    commented = [line for line in lines if "  # " in line]
+    assert len(commented) > 10 and any(line.startswith('# name = "mine"') for line in commented)
+    assert {line.index("  # ") for line in commented if len(line.partition("  # ")[0].rstrip()) <= 50} == {51}
+
+
+def test_an_open_link_is_as_old_as_its_printing(tmp_path: Path) -> None:
+    secret, _ = invited(tmp_path)
+    with sqlite3.connect(tmp_path / "prices.db") as raw:
+        raw.execute("UPDATE studies SET created = created - 31 * 86400")
+    raw.close()
+    ran = negolab("study", "links", "prices.toml", "--open", cwd=tmp_path)
+    assert links.read_token(secret, "prices", ran.stdout.strip().rpartition("/")[2], 60) == links.OPEN
+    assert "this open link is valid until" in ran.stderr
+
+
+def test_a_study_is_added_to_a_database_of_others_only_when_that_is_said(tmp_path: Path) -> None:
+    invited(tmp_path)
+    (tmp_path / "other.toml").write_text(BASE)
+    for command in (["links", "other.toml", "-n", "1"], ["status", "other.toml"], ["export", "other.toml"]):
+        ran = negolab("study", *command, "--db", "prices.db", cwd=tmp_path)
+        assert ran.returncode == 2 and "the database holds prices" in ran.stderr and ran.stderr.count("\n") == 1
+    ran = negolab("study", "links", "other.toml", "-n", "1", "--db", "prices.db", "--new", cwd=tmp_path)
+    assert ran.returncode == 0 and ran.stdout.count("/join/") == 1
+
+
+@pytest.mark.parametrize("to", ["md", "html", "tex"])
+def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
+    negolab("watch", "trading", "--seed", "987654321", "--out", str(tmp_path))
+    (record,) = read(tmp_path)
+    for seat in ("A", "B"):
+        ran = negolab("export", str(tmp_path), "--to", to, "--seat", seat, "--out", str(tmp_path / "out"))
+        assert ran.returncode == 0, ran.stderr
+        (shown,) = (path.read_text("utf-8") for path in (tmp_path / "out").glob(f"*-{seat}.{to}"))
+        assert f"as seat {seat} saw it" in shown.replace("\n", " ")
+        for hidden in (record.id, str(record.header.seed), *record.header.players.values(), "worth start"):
+            assert hidden not in shown
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--seed", "1"]
+
+
+def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) -> None:
+    for n in ("20", "30"):
+        ran = negolab(*BATCH, "--n", n, "--out", str(tmp_path))
+        assert ran.returncode == 0, ran.stderr
+    assert "30 games" in ran.stdout
+    assert "[" in ran.stdout and "n = 30" in ran.stdout
+    assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
+    other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
+    assert "holds another run" in other.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_ten_kills_lose_no_game_and_repeat_none(tmp_path: Path) -> None:
+    n = 20_000 if os.environ.get("NEGOLAB_SLOW") else 4000
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    command = [*BATCH, "--n", str(n), "--out"]
+    kills = 0
+    file = killed / "records.jsonl"
+    for kill in range(1, 11):
+        process = subprocess.Popen(
+            [*NEGOLAB, *command, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        target = kill * n // 11
+        while process.poll() is None and (not file.exists() or file.read_bytes().count(b"\n") < target):
+            time.sleep(0.01)
+        kills += process.poll() is None
+        process.kill()
+        process.wait()
+    assert kills == 10
+    ran = negolab(*command, str(killed))
+    assert ran.returncode == 0, ran.stderr
+    negolab(*command, str(whole))
+    left, right = ({r.id: (r.events, r.header.players) for r in read(folder)} for folder in (killed, whole))
+    assert len(left) == len(read(killed)) == n
+    assert left == right, "the tables equal an undisturbed run's"

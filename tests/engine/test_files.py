@@ -1,0 +1,70 @@
+"""Files that are whole or not there: order of what goes to the disk, and a disk that is full."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from negolab._internal import manifest
+from negolab._internal.files import atomic_write
+from negolab.llm.endpoint.budget import BudgetFile, BudgetState
+from negolab.runs.batch import batch
+from negolab.store import Store, read
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")
+
+
+@pytest.fixture
+def forced(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """What stands in a folder each time that it is forced to the disk."""
+    found: list[set[str]] = []
+    force = os.fsync
+
+    def noted(file: int) -> None:
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            found.append({name for name in os.listdir(file) if not name.startswith(".")})
+        force(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    return found
+
+
+def test_a_file_is_in_its_place_before_the_folder_is_forced_to_the_disk(tmp_path: Path, forced: list[set[str]]) -> None:
+    atomic_write(tmp_path / "a.json", b"old")
+    atomic_write(tmp_path / "a.json", b"new")
+    assert forced == [{"a.json"}, {"a.json"}]
+    assert (tmp_path / "a.json").read_bytes() == b"new"
+
+
+def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    atomic_write(tmp_path / "a.json", b"old")
+
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        atomic_write(tmp_path / "a.json", b"new")
+    assert (tmp_path / "a.json").read_bytes() == b"old"
+
+
+def test_a_manifest_and_an_account_outlive_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:
+    manifest.write(tmp_path, {"plan": {}, "players": {}})
+    BudgetFile(tmp_path).write(BudgetState(5, 7))
+    assert forced == [{"manifest.json"}, {"manifest.json", "spent.json"}]
+    assert manifest.read(tmp_path) == {"plan": {}, "players": {}}
+    assert BudgetFile(tmp_path).state == BudgetState(5, 7)
+
+
+def test_games_that_were_set_aside_stay_so_after_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:
+    (record,) = batch("trading", "chat", "chat", n=1, seed=1)
+    record.header.notes["stopped"] = "failed"
+    with Store(tmp_path) as store:
+        store.append(record)
+        forced.clear()
+        assert store.set_aside(["failed"]) == 1
+    assert forced == [{"records.jsonl", "retried.ndjson"}]
+    assert read(tmp_path) == []

@@ -1,0 +1,126 @@
+"""Records on disk: every byte at which a process can die."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab import laws
+from negolab.catalog import load
+from negolab.record import SCHEMA, parse_record
+from negolab.runs.batch import batch
+from negolab.runs.plan import Plan
+from negolab.store import Store, iter_records, read
+
+RECORDS = [laws.playout(load("trading"), seed).record() for seed in range(3)]
+LINES = [record.to_line() for record in RECORDS]
+
+
+def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for record in RECORDS:
+            store.append(record)
+        assert store.ids() == {record.id for record in RECORDS}
+    assert [record.to_line() for record in read(tmp_path)] == LINES
+    assert [record.id for record in read(store.file)] == [record.id for record in RECORDS]
+
+
+def test_a_file_cut_at_any_byte_keeps_every_finished_game(tmp_path: Path) -> None:
+    last = LINES[2]
+    for cut in [*range(0, len(last), 97), len(last) - 2, len(last) - 1, len(last)]:
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        file = folder / "records.jsonl"
+        file.write_bytes(b"".join(LINES[:2]) + last[:cut])
+        finished = 3 if cut >= len(last) - 1 else 2
+        torn = cut > 0 and finished == 2
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert len(read(file)) == finished
+        assert [str(file) in str(w.message) for w in caught] == [True] * torn
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Store(folder) as store:
+                store.append(RECORDS[2])
+        assert len(read(file)) == finished + 1, "what was torn is cut off before the next append"
+
+
+def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_bytes(LINES[0] + b"{}\n" + LINES[1])
+    with pytest.raises(ValueError, match=r"records.jsonl, line 2: not a record"):
+        read(file)
+    found = iter_records(file)
+    assert next(found).id == RECORDS[0].id
+
+
+def test_a_record_of_a_newer_schema_says_so() -> None:
+    newer = LINES[0].replace(b'{"header":{', b'{"header":{"schema":%d,' % (SCHEMA + 1))
+    with pytest.raises(ValueError, match=f"has schema {SCHEMA + 1}"):
+        parse_record(newer)
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(ValueError, match="is in use"):
+        Store(tmp_path)
+
+
+def test_a_folder_keeps_the_games_of_one_plan(tmp_path: Path) -> None:
+    plan = Plan(game="trading", preset="seed", params={}, a="chat", b="chat", n=2, seed=1)
+    with Store(tmp_path) as store:
+        store.claim(plan)
+        store.claim(plan)
+        with pytest.raises(ValueError, match="holds another run"):
+            store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="fair-split", n=2, seed=1))
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no records at"):
+        read(tmp_path / "nowhere")
+
+
+def test_a_record_does_not_import_what_it_names() -> None:
+    line = LINES[0].replace(b'"game":"trading"', b'"game":"antigravity:Game"')
+    record = parse_record(line)
+    with pytest.raises(ValueError, match="is not loaded"):
+        _ = record.game
+
+
+def test_a_file_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text("important notes without a line end")
+    with pytest.raises(ValueError, match="does not end with a record"):
+        Store(tmp_path)
+    assert file.read_text() == "important notes without a line end"
+
+
+def test_single_matches_do_not_mix_with_a_batch(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="chat", n=2, seed=1))
+    with pytest.raises(ValueError, match="holds a batch"):
+        Store(tmp_path).for_single_matches()
+
+
+def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, room = os.write, [300]
+
+    def full(file: int, data: Any) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        written = write(file, data[: room[0]])
+        room[0] -= written
+        return written
+
+    (record,) = batch("trading", "chat", "chat", n=1, seed=1)
+    with Store(tmp_path) as store:
+        store.append(record)
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            store.append(record)
+        monkeypatch.undo()
+    assert [one.id for one in read(tmp_path)] == [record.id]
+    assert (tmp_path / "records.jsonl").read_bytes() == record.to_line()

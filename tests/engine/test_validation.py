@@ -1,0 +1,127 @@
+"""A value that does not fit is told what would, in plain words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+
+import negolab as nl
+from negolab._internal.validation import convert_value, explain_validation_error
+from negolab.llm.settings import model_settings
+
+
+class Place(msgspec.Struct):
+    """Something with a place of its own kind in it."""
+
+    at: int
+    near: Place | None = None
+    names: dict[str, int] = {}
+
+    def __post_init__(self) -> None:
+        if self.at < 0:
+            raise ValueError("at must not be below 0")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "must"),
+    [
+        (int, "x", "a whole number, not 'x'"),
+        (int, 2.5, "a whole number, not 2.5"),
+        (float | None, "x", "a number, not 'x'"),
+        (bool, 1, "true or false, not 1"),
+        (str, 3, "a text, not 3"),
+        (Literal["a", "b"], "c", "one of a, b, not 'c'"),
+        (int | Literal["fair"], "odd", "a whole number or fair, not 'odd'"),
+        (tuple[int, ...], "x", "a list of whole numbers, not 'x'"),
+        (tuple[tuple[int, ...], ...], 1, "a list of lists of whole numbers, not 1"),
+        (tuple[int, int], [1], "a list of 2 whole numbers, not [1]"),
+        (tuple[str | int, ...], 4, "a list of texts or whole numbers, not 4"),
+        (frozenset[str], 4, "a list of texts, not 4"),
+        (dict[Literal["A", "B"], int] | None, 4, "a table in which one of A, B has a whole number, not 4"),
+        (int, "x" * 10_000, "a whole number, not 'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
+        (dict[str, Place], {"a": 3}, "a table in which a text has a table, not {'a': 3}"),
+        (list[Place], 4, "a list of tables, not 4"),
+    ],
+)
+def test_what_fits_is_said(kind: Any, value: Any, must: str) -> None:
+    with pytest.raises(ValueError, match="must be") as told:
+        convert_value(value, kind, "it")
+    assert str(told.value) == f"it must be {must}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        (tuple[int, ...], [1, "x"], "it[1] must be a whole number, not 'x'"),
+        (tuple[tuple[int, int], ...], [[1, 2], [3, None]], "it[1][1] must be a whole number, not None"),
+        (list[Place], [{"at": 1}, {"at": "x"}], "it[1].at must be a whole number, not 'x'"),
+        (list[Place], [{}], "it[0].at is missing"),
+        (Place | None, {"at": 1, "near": {"at": "x"}}, "it.near.at must be a whole number, not 'x'"),
+        (Place, {"at": 1, "near": 3}, "it.near must be a table, not 3"),
+        (Place, {"at": -1}, "it: at must not be below 0"),
+        (
+            dict[str, Place],
+            {"a": {"at": "x"}},
+            "it cannot be {'a': {'at': 'x'}}: Expected `int`, got `str` - at `$[...].at`",
+        ),
+        (Place, {"at": 1, "names": {3: 4}}, "it.names must be a table in which a text has a whole number, not {3: 4}"),
+    ],
+)
+def test_the_first_place_that_does_not_fit_is_named(kind: Any, value: Any, said: str) -> None:
+    with pytest.raises(ValueError, match="it") as told:
+        convert_value(value, kind, "it")
+    assert str(told.value) == said
+
+
+def test_a_field_that_is_missing_is_named_where_nothing_is_around_it() -> None:
+    with pytest.raises(msgspec.ValidationError) as told:
+        msgspec.convert({}, Place)
+    assert explain_validation_error(told.value, Place, {}, "field {} of a place") == "field at of a place is missing"
+
+
+def test_a_bound_that_is_broken_is_said() -> None:
+    with pytest.raises(ValueError, match=r"^it cannot be 0: Expected `int` >= 1$"):
+        convert_value(0, Annotated[int, msgspec.Meta(ge=1)], "it")
+
+
+def test_what_fits_is_returned_as_its_type() -> None:
+    assert convert_value([1, 2], tuple[int, ...], "it") == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("game", "params", "said"),
+    [
+        ("split", {"roles": "odd"}, "roles must be one of alternate, fixed, random, not 'odd'"),
+        ("bargaining", {"rounds": "x"}, "rounds must be a whole number, not 'x'"),
+        ("bargaining", {"buyer_values": [1, "x"]}, r"^buyer_values\[1\] must be a whole number, not 'x'$"),
+        ("bargaining", {"rounds": 0}, "^rounds must be a whole number from 1 up, not 0$"),
+        ("balloon", {"correlation": {"C": "subset-sum"}}, "correlation must be a table in which one of A, B has"),
+        ("balloon", {"correlation": {"A": 3}}, "correlation must be a table in which one of A, B has one of"),
+        ("balloon", {"instance": 3}, "^instance must be a table, not 3$"),
+        ("balloon", {"instance": {}}, "^instance.effort is missing$"),
+    ],
+)
+def test_a_parameter_of_a_game_says_what_fits(game: str, params: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        nl.load(game, **params)
+
+
+def test_a_parameter_of_a_player_says_what_fits() -> None:
+    with pytest.raises(ValueError, match="parameter beta of the player must be a number, not 'x'"):
+        nl.player("time", nl.load("bargaining"), beta="x")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"form": "odd"}, "parameter form of a model player must be one of free, schema, not 'odd'"),
+        ({"temperature": "hot"}, "parameter temperature of a model player must be a number, not 'hot'"),
+        ({"temperature": 9}, "parameter temperature of a model player must be from 0 to 2, not 9.0"),
+        ({"talk": "maybe"}, "parameter talk of a model player must be true or false, not 'maybe'"),
+    ],
+)
+def test_a_setting_of_a_model_says_what_fits(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        model_settings({"model": "m", **given})

@@ -1,0 +1,188 @@
+"""Published episodes: read from a folder in clembench's format, played again, compared with what their files say."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+import published
+import pytest
+
+import negolab as nl
+from negolab.analysis import estimates
+from negolab.formats import clembench
+from negolab.record import Record
+from negolab.sweeps.plan import notebook_path, read_plan
+from negolab.sweeps.run import Sweep
+from tests.conformance.test_conformance import vectors
+from tests.conftest import CI, ROOT
+from tests.support.clembench_folder import Row, row_of, write
+
+FOLDER = ROOT / "notebooks" / "experiments" / "published"
+EXPERIMENT = "air_balloon_survival_en_reasoning off_hard"
+
+
+def rows() -> Iterator[Row]:
+    """Real episodes. They have no licence, so they are not in this repository: in CI they must be there."""
+    file = vectors() / "balloon" / "episodes.jsonl"
+    if not file.is_file() and not CI:
+        pytest.skip(f"there is no {file}: set NEGOLAB_VECTORS")
+    with file.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def imported(root: Path) -> list[Record]:
+    found = [each for _, each in clembench.read_tree(root)]
+    assert not [each for each in found if isinstance(each, str)]
+    return [each.record for each in found if not isinstance(each, str)]
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    """A results folder of all real episodes."""
+    root, found = tmp_path_factory.mktemp("results"), list(rows())
+    for row in found:
+        write(root, row, row["provenance"]["path"])
+    return root, found
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Path:
+    """A results folder of matches of scripted players: two models, three instances, both seats."""
+    game = nl.load("balloon", preset="clembench", turn_limit=30)
+    for a, b in (("linear", "linear"), ("conceder", "conceder"), ("linear", "conceder")):
+        for number, record in enumerate(nl.batch(game, a, b, n=3, seed=1)):
+            folder = f"results_en/{a}--{b}/hot_air_balloon/{EXPERIMENT}/instance_{number:05}"
+            write(tmp_path / "results", row_of(record, EXPERIMENT), folder)
+    return tmp_path / "results"
+
+
+# The importer.
+
+
+def test_the_stored_scores_of_all_real_episodes_follow_from_their_dialogues(real: tuple[Path, list[Row]]) -> None:
+    root, found = real
+    frame = published.stored(imported(root))
+    assert frame["match"].nunique() == len(found)
+    assert frame.groupby("name")["same"].all().all(), frame[~frame["same"].astype(bool)].head().to_string()
+    assert set(frame["name"]) >= {"end", "Main Score", "Normalized harmonic mean", "final deal"}
+
+
+def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(ours: Path) -> None:
+    place = next(ours.rglob("scores.json"))
+    place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
+    found = clembench.read_episode(place.parent)
+    assert len(found.differences) == 1 and "Main Score is 12.5 in the file" in found.differences[0]
+    (wrong,) = (pair for pair in clembench.score_pairs(found.record) if not pair.same)
+    assert (wrong.name, wrong.theirs) == ("Main Score", 12.5)
+
+
+def test_what_the_files_say_stays_with_the_record(ours: Path) -> None:
+    record = imported(ours)[0]
+    (again,) = [nl.record.parse_record(record.to_line())]
+    assert clembench.score_pairs(again) == clembench.score_pairs(record) != ()
+    assert clembench.score_pairs(nl.batch("balloon", "linear", "linear", n=1)[0]) == ()
+
+
+def test_an_episode_without_a_file_of_scores_is_read_all_the_same(ours: Path) -> None:
+    place = next(ours.rglob("scores.json"))
+    place.unlink()
+    names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent).record)]
+    assert "Main Score" not in names and "Normalized harmonic mean" in names
+
+
+# The frames.
+
+
+def test_each_real_episode_is_a_row_per_seat_with_what_its_source_says(real: tuple[Path, list[Row]]) -> None:
+    root, found = real
+    frame = published.episodes(imported(root))
+    assert len(frame) == 2 * len(found)
+    stated = sorted((row["end"], round(row["official"]["main"] or 0.0, 6)) for row in found)
+    games = frame.drop_duplicates("match")
+    assert sorted(zip(games["end"], games["score"].round(6), strict=True)) == stated
+    rejected = sum(
+        message["verdict"] != "ok" and bool(message["codes"]) for row in found for message in row["messages"]
+    )
+    assert frame["format"].sum() + frame["rule"].sum() == rejected
+    lost = frame.groupby("match")["lost"].sum()
+    assert lost.equals(games.set_index("match")["end"].isin(["FORFEIT", "ABORTED"]).astype(float).reindex(lost.index))
+
+
+def test_models_share_an_instance_and_an_instance_counts_once(ours: Path) -> None:
+    frame = published.episodes(imported(ours))
+    assert frame["deal"].nunique() == 3 and frame["match"].nunique() == 9
+    found = estimates.estimate_groups(frame, {"name": "player"}, published.MEASURES).set_index(["name", "measure"])
+    assert found.loc[("linear", "score (%)"), "n"] == 3
+    assert found.loc[("linear", "deals (% of episodes)"), "n"] == 6
+
+
+def test_models_are_compared_with_the_best_one(ours: Path) -> None:
+    frame = published.episodes(imported(ours))
+    means = frame.groupby("player")["score"].mean()
+    (row,) = published.behind(frame).itertuples()
+    assert (row.best, row.model) == (means.idxmax(), means.idxmin())
+    assert row.instances == 3 and row.low <= row.value <= row.high
+    alone = frame[(frame["player"] == "linear") & (frame["opponent"] == "linear")]
+    assert published.behind(alone).empty
+
+
+def test_nothing_read_gives_empty_frames_and_no_error() -> None:
+    assert published.episodes([]).empty and published.stored([]).empty
+    assert published.behind(published.episodes([])).empty
+
+
+# The notebooks.
+
+
+def swept(folder: str, out: Path) -> Path:
+    """A run of the plan on a folder."""
+    file = FOLDER / "plan.toml"
+    plan = read_plan(file).with_fixed({"folder": folder})
+    end = Sweep(plan, notebook_path(plan, file), out).run(workers=1)
+    assert end.states == {"done": 1}
+    return out
+
+
+def reported(run: Path, out: Path) -> str:
+    """All words that the report shows."""
+    done = papermill.execute_notebook(
+        str(FOLDER / "report.ipynb"), str(out), {"run": str(run)}, cwd=str(FOLDER), progress_bar=False
+    )
+    return "\n".join(filter(None, (_shown(output) for cell in done.cells for output in cell.get("outputs", ()))))
+
+
+def _shown(output: Any) -> str:
+    data = output.get("data", {})
+    return str(data.get("text/markdown") or data.get("text/plain") or output.get("text", ""))
+
+
+def test_the_study_reads_a_folder_and_reports_on_it(ours: Path, tmp_path: Path) -> None:
+    run = swept(str(ours), tmp_path / "run")
+    words = reported(run, tmp_path / "report.ipynb")
+    assert "9 episodes of 2 models on 3 instances" in words
+    assert "**The stored scores hold** in 9 of 9 episodes." in words
+    assert "scores best" in words
+
+
+def test_without_a_folder_the_study_says_so_and_ends_well(tmp_path: Path) -> None:
+    run = swept("", tmp_path / "run")
+    executed = nbformat.read(next(run.glob("cells/*/notebook.ipynb")), 4)
+    assert "give their folder as the parameter `folder`" in "".join(map(_shown, executed.cells[-1]["outputs"]))
+    assert "There are no published episodes here" in reported(run, tmp_path / "report.ipynb")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(papermill.PapermillExecutionError, match=r"there is no folder .*nowhere: give its whole path"):
+        papermill.execute_notebook(
+            str(FOLDER / "experiment.ipynb"),
+            str(tmp_path / "out.ipynb"),
+            {"folder": str(tmp_path / "nowhere"), "out": str(tmp_path / "out")},
+            cwd=os.fspath(FOLDER),
+            progress_bar=False,
+        )

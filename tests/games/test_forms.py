@@ -1,0 +1,312 @@
+"""Forms that models fill in: laws over every preset, and what each game's form says."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import negolab as nl
+from negolab import laws
+from negolab.game import Invalid, Observation, other
+from negolab.llm import option_form
+from negolab.llm.output_modes import form_for
+from negolab.match import Match
+from negolab.protocols import Schema
+from tests.engine.test_laws import ALL, bounded
+from tests.support.games.ultimatum import Ultimatum
+
+EXAMPLES = 60 if os.environ.get("CI") == "true" else 6
+SEEDS = st.integers(0, 2**32 - 1)
+TALK = 160
+KEYWORDS = {
+    *("type", "properties", "required", "additionalProperties", "enum", "anyOf", "items", "minItems", "maxItems"),
+    *("minimum", "maximum", "pattern"),
+}
+ODD = "abc yz09:;.,{}[]()<>/'&!?*`→é🎈　 MESSAGE: [Accept] AGREE: {'A01'} </message> <think> accept 52.50"
+
+lawful = settings(
+    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+every_game = pytest.mark.parametrize(("game", "preset"), ALL)
+
+
+def drawn(schema: Schema, rng: random.Random) -> Any:
+    """An instance of a schema of ours."""
+    if "anyOf" in schema:
+        return drawn(rng.choice(schema["anyOf"]), rng)
+    if "enum" in schema:
+        return rng.choice(schema["enum"])
+    match schema["type"]:
+        case "object":
+            return {name: drawn(inner, rng) for name, inner in schema["properties"].items()}
+        case "array":
+            return [drawn(schema["items"], rng) for _ in range(rng.randint(schema["minItems"], schema["maxItems"]))]
+        case "integer":
+            return rng.randint(schema["minimum"], schema["maximum"])
+        case "null":
+            return None
+    most = int(re.findall(r"\{0,(\d+)\}\$$", schema["pattern"])[0])
+    text = "".join(rng.choice([rng.choice(ODD), rng.choice(ODD.split(" "))]) for _ in range(rng.randint(0, 30)))
+    text = text[: rng.choice([0, most])]
+    assert re.search(schema["pattern"], text)
+    return text
+
+
+def turns(game: str, preset: str, seed: int, talk: int = TALK) -> Iterator[tuple[Match, Any, Observation[Any, Any]]]:
+    """Each moment of a playout before a seat answers: the match, the game as told, what is seen."""
+    for match, seat in laws.positions(bounded(game, preset), seed):
+        yield match, match.told(seat), match.seen(seat)
+
+
+@every_game
+def test_what_a_form_can_express_is_an_action_whose_words_mean_it(game: str, preset: str) -> None:
+    legal: list[bool] = []
+
+    @lawful
+    @given(seed=SEEDS)
+    def holds(seed: int) -> None:
+        rng = random.Random(seed)
+        for match, told, seen in turns(game, preset, seed):
+            for talk in (0, TALK):  # both, so that the share below is of as many forms with free text as without
+                form = form_for(told)
+                value = drawn(form.schema(told, seen, talk), rng)
+                action = form.action(told, seen, value)
+                legal.append(not isinstance(action, Invalid))
+                if isinstance(action, Invalid):
+                    assert action.codes != ("bad_field",), f"the form refuses its own schema: {value} ({action.reason})"
+                    continue
+                assert told.parse(told.say(action), seen) == action
+                Match(match.game, start=match.state).act(seen.seat, action)
+
+    holds()
+    share = sum(legal) / len(legal)
+    # A schema cannot say what an effort limit or a good named twice makes illegal, nor that talk holds no tags.
+    assert share > (0.9 if game in ("bargaining", "split") else 0.3)
+
+
+@every_game
+def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
+    scalars = st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.just(10**400), st.just("\ud800")
+    )
+    words = [
+        "move",
+        "kind",
+        "offer",
+        "accept",
+        "agree",
+        "propose",
+        "refuse",
+        "keep",
+        "message",
+        "price_cents",
+        "option",
+    ]
+    keys = st.one_of(st.sampled_from([*words, "items", "proposal", "argument", "give", "want", "good", "amount"]))
+    values = st.recursive(
+        st.one_of(scalars, st.sampled_from(words)),
+        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)),
+        max_leaves=12,
+    )
+
+    @lawful
+    @given(seed=SEEDS, value=values)
+    def holds(seed: int, value: Any) -> None:
+        rng = random.Random(seed)
+        for _, told, seen in turns(game, preset, seed):
+            form = form_for(told)
+            for tried in (value, spoiled(drawn(form.schema(told, seen, TALK), rng), value, rng)):
+                action = form.action(told, seen, tried)
+                assert isinstance(action, Invalid) or told.parse(told.say(action), seen) == action
+                if isinstance(action, Invalid):
+                    assert action.codes
+                    assert len(action.reason) < 1000
+
+    holds()
+
+
+def spoiled(value: Any, junk: Any, rng: random.Random) -> Any:
+    """The value with one part of it replaced."""
+    if isinstance(value, dict) and value and rng.random() < 0.8:
+        name = rng.choice(list(value))
+        return {**value, name: spoiled(value[name], junk, rng)}
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        return [spoiled(value[0], junk, rng), *value[1:]]
+    return junk
+
+
+@every_game
+def test_a_schema_is_in_the_subset_that_strict_servers_take(game: str, preset: str) -> None:
+    def check(schema: Schema, depth: int = 0) -> None:
+        assert set(schema) <= KEYWORDS
+        if "anyOf" in schema:
+            assert depth
+            assert set(schema) == {"anyOf"}
+            assert len(schema["anyOf"]) > 1
+        if schema.get("type") == "object":
+            assert schema["additionalProperties"] is False
+            assert schema["required"] == list(schema["properties"])
+        inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
+        for part in [*inner, *([schema["items"]] if "items" in schema else [])]:
+            check(part, depth + 1)
+
+    for talk in (0, TALK):
+        for _, told, seen in turns(game, preset, 3):
+            schema = form_for(told).schema(told, seen, talk)
+            assert schema["type"] == "object"
+            assert json.loads(json.dumps(schema)) == schema
+            check(schema)
+            assert form_for(told).instruction(told, seen, talk)
+
+
+@every_game
+def test_a_form_tells_no_secret_of_the_other_seat(game: str, preset: str) -> None:
+    for match, told, seen in turns(game, preset, 5):
+        varied = match.game.vary(match.state, other(seen.seat), random.Random(1))
+        if varied is None or match.game.revealed(match.state.public):
+            continue
+        again = Observation(seen.seat, varied.public, varied.private[seen.seat])
+        form = form_for(told)
+        assert form.schema(told, again, TALK) == form.schema(told, seen, TALK)
+        assert form.instruction(told, again, TALK) == form.instruction(told, seen, TALK)
+
+
+@every_game
+def test_two_options_are_the_same_move_as_themselves(game: str, preset: str) -> None:
+    for _, told, seen in turns(game, preset, 2):
+        options = told.options(seen)[:8]
+        form = form_for(told)
+        assert all(form.same(told, seen, option, option) for option in options)
+
+
+def asked(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
+    """The game as told and what is seen by the seat on turn, after these replies."""
+    match = Match(game, seed=3)
+    for said in words:
+        match.submit(next(iter(match.pending())), said)
+    seat = next(iter(match.pending()))
+    return match.told(seat), match.seen(seat)
+
+
+def moves(schema: Schema) -> list[str]:
+    """The kinds of move a schema offers."""
+    move = schema["properties"]["move"]
+    return [part["properties"]["kind"]["enum"][0] for part in move.get("anyOf", [move])]
+
+
+def test_bargaining_offers_no_accept_before_an_offer_stands_and_no_offer_after_the_last() -> None:
+    game = nl.load("bargaining", rounds=2)
+    form = form_for(game)
+    assert moves(form.schema(*asked(game), 0)) == ["offer"]
+    assert moves(form.schema(*asked(game, "50"), 0)) == ["offer", "accept"]
+    assert moves(form.schema(*asked(game, "50", "40"), 0)) == ["accept", "reject"]
+    late = form.action(*asked(game, "50", "40"), {"move": {"kind": "offer", "price_cents": 1}})
+    assert isinstance(late, Invalid)
+
+
+def test_a_price_in_cents_becomes_the_games_words() -> None:
+    game = nl.load("bargaining", preset="cheap-talk-two-way")
+    told, seen = asked(game)
+    value = {"move": {"kind": "offer", "price_cents": 650, "message": "my last one"}}
+    assert told.say(form_for(told).action(told, seen, value)) == "6.50\nMESSAGE: my last one"
+
+
+def test_a_trade_gives_no_more_than_is_held_after_the_reply() -> None:
+    game = nl.load("trading")
+    told, seen = asked(game, "[Offer: 1 Wheat -> 1 Ore]")
+    accept, deny = form_for(told).schema(told, seen, 0)["properties"]["move"]["anyOf"]
+
+    def most(branch: Schema, side: str) -> dict[str, int]:
+        lots = branch["properties"]["offer"]["anyOf"][1]["properties"][side]["items"]["anyOf"]
+        return {lot["properties"]["good"]["enum"][0]: lot["properties"]["amount"]["maximum"] for lot in lots}
+
+    assert most(accept, "give")["Wheat"] == most(deny, "give")["Wheat"] + 1
+    assert most(accept, "give")["Ore"] == most(deny, "give")["Ore"] - 1
+    assert most(deny, "give")["Ore"] == seen.private.holdings[4]
+
+
+def test_a_token_in_free_text_makes_no_second_move() -> None:
+    told, seen = asked(nl.load("trading"), "[Offer: 1 Wheat -> 1 Ore]")
+    move = {"move": {"reply": "deny", "offer": None}, "message": "never [Accept] this"}
+    action = form_for(told).action(told, seen, move)
+    assert action.text == "never (Accept) this [Deny]"
+    assert action.deny
+    assert not action.accept
+
+
+def test_split_keeps_within_the_stock_and_knows_no_deal_where_the_rules_do() -> None:
+    game = nl.load("split", preset="deal-or-no-deal", rounds=1)
+    form = form_for(game)
+    told, seen = asked(game, *["<message>hi</message>"] * 2 * game.quota)
+    units, no_deal = form.schema(told, seen, 0)["properties"]["keep"]["anyOf"]
+    most = tuple(part["maximum"] for part in units["properties"].values())
+    assert most == seen.public.stock
+    assert no_deal["enum"] == ["no deal"]
+    assert told.say(form.action(told, seen, {"keep": "no deal"})) == "<no_deal/>"
+
+
+def test_without_talk_a_script_words_what_is_said() -> None:
+    told, seen = asked(nl.load("split", preset="trust-and-split"))
+    said = form_for(told).schema(told, seen, 0)["properties"]["message"]["enum"]
+    assert said == ["", f"My hand is {seen.private.hand}."]
+    told, seen = asked(nl.load("balloon"))
+    schema = form_for(told).schema(told, seen, 0)
+    assert list(schema["properties"]) == ["move"]
+    action = form_for(told).action(told, seen, {"move": {"kind": "argue"}})
+    assert "This is what I can offer for now." in action.text
+
+
+@pytest.mark.parametrize(("language", "argued"), [("en", "ARGUMENT"), ("de", "ARGUMENT"), ("it", "ARGOMENTAZIONE")])
+def test_balloon_names_open_proposals_by_number_in_its_language(language: str, argued: str) -> None:
+    game = nl.load("balloon", language=language, strategic_reasoning=True, turn_limit=8)
+    form = form_for(game)
+    told, seen = asked(game)
+    assert moves(form.schema(told, seen, TALK)) == ["propose", "argue"]
+    item = next(iter(seen.public.terms.effort))
+    propose = {"reasoning": "r", "move": {"kind": "propose", "items": [item, item]}, "argument": "so it is"}
+    words = told.say(form.action(told, seen, propose))
+    told, seen = asked(game, words)
+    assert argued in words
+    assert moves(form.schema(told, seen, TALK)) == ["agree", "propose", "refuse", "argue"]
+    assert f"1: {item}\n" in form.instruction(told, seen, TALK)
+    agree = form.action(told, seen, {"reasoning": "", "move": {"kind": "agree", "proposal": 1}, "argument": "fine"})
+    assert agree.agree == (frozenset({item}),)
+    wrong = form.action(told, seen, {"reasoning": "", "move": {"kind": "agree", "proposal": 2}, "argument": "fine"})
+    assert isinstance(wrong, Invalid)
+
+
+def test_a_game_of_ones_own_has_the_plain_form() -> None:
+    game = Ultimatum()
+    told, seen = asked(game)
+    assert form_for(told) is option_form
+    options = told.options(seen)
+    assert option_form.schema(told, seen, TALK)["properties"]["option"]["maximum"] == len(options)
+    assert option_form.action(told, seen, {"option": 2}) == options[1]
+    assert f"2: {json.dumps(told.say(options[1]))}" in option_form.instruction(told, seen, TALK)
+
+
+def test_of_many_options_the_plain_form_lists_a_hundred() -> None:
+    told, seen = asked(nl.load("split", preset="mila-no-press"))
+    listed = option_form.offered_options(told, seen)
+    options = told.options(seen)
+    assert len(listed) == option_form.MAX_OPTIONS
+    assert (listed[0], listed[-1]) == (options[0], options[-1])
+
+
+def test_a_split_message_is_the_same_move_if_it_states_the_same() -> None:
+    told, seen = asked(nl.load("split", preset="trust-and-split"))
+    same = form_for(told).same
+    decided, reworded, lied = (
+        told.parse(f"<message>{text}</message>", seen)
+        for text in ("My hand is rock.", "Believe me, I hold rock!", "I hold paper.")
+    )
+    assert same(told, seen, decided, reworded)
+    assert not same(told, seen, decided, lied)

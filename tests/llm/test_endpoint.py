@@ -1,0 +1,648 @@
+"""An endpoint over real HTTP, against a server that misbehaves in every way there is."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import tracemalloc
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+
+from negolab.llm.endpoint import circuit_breaker, client, policy
+from negolab.llm.endpoint.budget import Budget
+from negolab.llm.endpoint.call import Answer, Call, Usage
+from negolab.llm.endpoint.endpoint import GAME_TIMER, Endpoint
+from negolab.llm.endpoint.errors import BudgetReached, GameFailed, RunFailed
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.endpoint.prices import Price, Prices
+from negolab.llm.models import Models
+from tests.conftest import free_port
+from tests.support.endpoints import Server, call, hostile
+
+T = TypeVar("T")
+PRICES = Prices({"fake": Price(10.0, 10.0, 100.0)})
+KEY = "sk-test-0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with hostile() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A well-behaved server that has counted nothing; pauses are short."""
+    running.reset()
+    monkeypatch.setattr(policy, "INITIAL_RETRY_DELAY", 0.005)
+    monkeypatch.setattr(circuit_breaker, "INITIAL_RETRY", 0.05)
+    return running
+
+
+def asking(server: Server | str, work: Callable[[Endpoint], Awaitable[T]], **given: Any) -> T:
+    """Do something with an endpoint in a loop of its own."""
+
+    async def do() -> T:
+        models = Models(**{"keys": {}, **given})
+        try:
+            return await work(models.endpoint(server if isinstance(server, str) else server.url))
+        finally:
+            await models.close()
+
+    return asyncio.run(do())
+
+
+def ask(server: Server | str, asked: Call | None = None, **given: Any) -> Answer:
+    return asking(server, lambda endpoint: endpoint.answer(asked or call()), **given)
+
+
+def many(server: Server, n: int, **given: Any) -> list[Answer | BaseException]:
+    """`n` different calls at once."""
+
+    async def all_(endpoint: Endpoint) -> list[Answer | BaseException]:
+        return await asyncio.gather(*(endpoint.answer(call(n=i)) for i in range(n)), return_exceptions=True)
+
+    return asking(server, all_, **given)
+
+
+# What comes back.
+
+
+def test_an_answer_carries_what_the_endpoint_reported(server: Server) -> None:
+    fields = {"reasoning_content": "Ask for much."}
+    server.set(fields=fields)
+    answer = ask(server, prices=PRICES)
+    assert (answer.text, answer.finish, answer.reasoning) == ("93.00", "stop", "Ask for much.")
+    assert (answer.model, answer.fingerprint) == ("fake-2026", "fp_fake")
+    assert answer.request_id is not None
+    assert len(answer.request_id) == 32
+    assert answer.usage.input is not None
+    assert answer.usage == Usage(answer.usage.input, 2)
+    assert answer.cost == pytest.approx((answer.usage.input * 10 + 2 * 100) / 1e6)
+    assert answer.attempts == 1
+    assert not answer.replayed
+    assert answer.latency >= 0.005
+
+
+def test_what_the_endpoint_does_not_say_is_unknown(server: Server) -> None:
+    server.set(usage=False)
+    assert ask(server, prices=PRICES).usage == Usage()
+    assert ask(server, prices=PRICES).cost is None
+    server.set(usage=True)
+    assert ask(server).cost is None
+
+
+def test_a_cut_answer_says_so(server: Server) -> None:
+    server.set(faults={"length": 1})
+    answer = ask(server)
+    assert (answer.text, answer.finish) == ("93", "length")
+
+
+@pytest.mark.parametrize("fields", [{"refusal": "I would rather not."}, {"reasoning": "Hm."}])
+def test_no_text_but_a_refusal_or_a_thought_is_an_answer(server: Server, fields: dict[str, str]) -> None:
+    server.set(fields={"content": None, **fields})
+    answer = ask(server)
+    refusal = fields.get("refusal")
+    assert (answer.text, answer.finish, answer.attempts) == (refusal or "", "refusal" if refusal else "stop", 1)
+    assert answer.reasoning == fields.get("reasoning")
+
+
+def test_the_models_of_an_endpoint_are_listed(server: Server) -> None:
+    assert asking(server, lambda endpoint: endpoint.list_models()) == ["fake", "fake-2"]
+
+
+# Faults that pass.
+
+PASSING = ["drop", "500", "503", "cut", "json", "html", "empty", "null", "inner", "huge"]
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_a_call_survives(server: Server, fault: str) -> None:
+    server.set(faults={fault: 1}, first=2)
+    answer = ask(server)
+    assert (answer.text, answer.attempts) == ("93.00", 3)
+    counts = server.counts()
+    assert (counts["answered"], counts["faults"]) == (1, {fault: 2})
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_a_fault_that_does_not_pass_fails_the_game_after_so_many_attempts(server: Server, fault: str) -> None:
+    server.set(faults={fault: 1})
+    with pytest.raises(GameFailed, match=r"^no answer in 4 attempts; the last: .{10,}$"):
+        ask(server, limits=Limits(attempts=4))
+    assert server.counts()["requests"] == 4
+
+
+@pytest.mark.parametrize("fault", ["hang", "trickle"])
+def test_a_call_that_takes_too_long_is_sent_again_while_others_are_answered(server: Server, fault: str) -> None:
+    server.set(faults={fault: 0.3}, first=1)
+    answers = many(server, 40, limits=Limits(call_seconds=0.5))
+    assert all(isinstance(answer, Answer) for answer in answers)
+    counts = server.counts()
+    assert counts["answered"] == counts["distinct"] == 40
+    assert 0 < counts["faults"][fault] < 40
+
+
+def test_refused_calls_wait_and_are_answered(server: Server) -> None:
+    server.set(faults={"429": 1}, first=2)
+    answer = ask(server)
+    assert (answer.text, answer.attempts) == ("93.00", 3)
+    assert answer.queued >= 0.2
+
+
+def test_all_faults_together_lose_no_call_and_answer_none_twice(server: Server) -> None:
+    kinds = [*PASSING, "429", "hang", "trickle", "length"]
+    server.set(faults=dict.fromkeys(kinds, 0.2 / len(kinds)))
+    answers = many(server, 300, limits=Limits(call_seconds=0.5))
+    assert all(isinstance(answer, Answer) for answer in answers)
+    counts = server.counts()
+    assert counts["answered"] == counts["distinct"] == 300
+    assert counts["answered_again"] == 0
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(server: Server, packed: bool) -> None:
+    server.set(faults={"huge": 1}, packed=packed)
+    tracemalloc.start()
+    try:
+        with pytest.raises(GameFailed, match=r"^no answer in one attempt; the last: the answer is longer than 8 MB$"):
+            ask(server, limits=Limits(attempts=1))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 3 * client.MAX_BODY
+
+
+# Failures.
+
+
+@pytest.mark.parametrize("fault", ["context", "overflow", "policy"])
+def test_a_request_that_cannot_be_answered_fails_its_game_at_once(server: Server, fault: str) -> None:
+    server.set(faults={fault: 1})
+    with pytest.raises(GameFailed, match=r"^HTTP 400: "):
+        ask(server)
+    assert server.counts()["requests"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("quota", "HTTP 429: You exceeded your current quota"),
+        ("forbidden", "HTTP 403: Not in your country.: the key may not do this"),
+        ("missing", "HTTP 404: The model does not exist.: check the base URL and the model's name"),
+    ],
+)
+def test_what_no_game_can_cure_ends_the_run(server: Server, fault: str, says: str) -> None:
+    server.set(faults={fault: 1})
+    with pytest.raises(RunFailed) as failed:
+        ask(server)
+    assert str(failed.value).startswith(f"{server.url}: {says}")
+    assert "\n" not in str(failed.value)
+    assert server.counts()["requests"] == 1
+
+
+def test_an_endpoint_that_is_not_there_ends_the_run_when_patience_is_over(server: Server) -> None:
+    told: list[str] = []
+    dead = f"http://127.0.0.1:{free_port()}/v1"
+    with pytest.raises(RunFailed, match=r"has not answered for 0\.3 s: see that it runs, then start again"):
+        ask(dead, limits=Limits(patience=0.3), notify=told.append)
+    assert told[0] == f"{dead} does not answer (connection refused): waiting; 0 s so far"
+
+
+def test_calls_wait_for_an_endpoint_that_is_not_there_yet(server: Server) -> None:
+    told: list[str] = []
+    port = free_port()
+
+    async def late() -> tuple[list[Answer], dict[str, Any]]:
+        models = Models(keys={}, notify=told.append)
+        endpoint = models.endpoint(f"http://127.0.0.1:{port}/v1")
+        waiting = [asyncio.create_task(endpoint.answer(call(n=i))) for i in range(20)]
+        await asyncio.sleep(0.3)
+        with hostile(port, latency=0.005) as up:
+            answers = await asyncio.gather(*waiting)
+            counts = up.counts()
+        await models.close()
+        return answers, counts
+
+    answers, counts = asyncio.run(late())
+    assert [answer.text for answer in answers] == ["93.00"] * 20
+    assert counts["requests"] == 20
+    assert "answers again after" in told[-1]
+
+
+def test_an_endpoint_that_only_hangs_is_silent_and_fails_no_game(server: Server) -> None:
+    told: list[str] = []
+    server.set(faults={"hang": 1}, first=3)
+    answer = ask(server, limits=Limits(call_seconds=0.1, attempts=1), notify=told.append)
+    assert answer.attempts == 4
+    assert "does not answer (no answer within 0.1 s): waiting" in told[0]
+
+
+# Parameters.
+
+
+def test_a_parameter_that_the_model_calls_otherwise_is_learned_once(server: Server) -> None:
+    server.set(refuses=["max_tokens"])
+    answers = many(server, 30)
+    assert all(isinstance(answer, Answer) for answer in answers)
+    server.set(forget=True)
+
+    async def two(endpoint: Endpoint) -> None:
+        await endpoint.answer(call(n=1))
+        await endpoint.answer(call(n=2))
+
+    asking(server, two)
+    assert server.counts()["requests"] == 3
+
+
+def test_a_parameter_that_the_model_does_not_take_is_left_out_and_told(server: Server) -> None:
+    told: list[str] = []
+    server.set(refuses=["temperature"])
+    assert ask(server, call(temperature=0.5), notify=told.append).attempts == 2
+    assert told == ["fake takes no temperature: it is left out"]
+
+
+def test_a_parameter_without_which_answers_are_others_ends_the_run(server: Server) -> None:
+    server.set(refuses=["response_format"])
+    with pytest.raises(RunFailed, match="fake does not take the parameter response_format"):
+        ask(server, call(response_format={"type": "json_object"}))
+
+
+def test_what_the_call_itself_sets_is_no_parameter(server: Server) -> None:
+    with pytest.raises(RunFailed, match="'stream' is no parameter of a call"):
+        ask(server, call(stream=True))
+    assert server.counts()["requests"] == 0
+
+
+# Limits and budget.
+
+
+def test_no_more_calls_are_in_flight_than_allowed(server: Server) -> None:
+    server.set(latency=0.02)
+    many(server, 60, limits=Limits(at_once=7))
+    assert server.counts()["peak"] == 7
+
+
+def test_a_call_that_is_taken_back_leaves_its_place(server: Server) -> None:
+    server.set(faults={"hang": 1}, first=1)
+
+    async def take_back(endpoint: Endpoint) -> Answer:
+        hanging = asyncio.create_task(endpoint.answer(call(n=1)))
+        await asyncio.sleep(0.2)
+        hanging.cancel()
+        await asyncio.wait([hanging])
+        server.set(faults={})
+        return await endpoint.answer(call(n=2))
+
+    assert asking(server, take_back, limits=Limits(at_once=1)).text == "93.00"
+
+
+def test_a_budget_holds_with_two_hundred_calls_in_flight(server: Server) -> None:
+    one = ask(server, prices=PRICES).cost
+    assert one is not None
+    server.reset(faults={"json": 0.1, "500": 0.1})
+    budget = Budget(usd=100 * one)
+    answers = many(server, 300, prices=PRICES, budget=budget)
+    reached = [answer for answer in answers if isinstance(answer, BudgetReached)]
+    paid = [answer.cost or 0 for answer in answers if isinstance(answer, Answer)]
+    assert len(reached) + len(paid) == 300
+    assert sum(paid) <= budget.spent <= 100 * one
+    assert str(reached[0]).startswith(f"the budget is reached: ${budget.spent:.4f} of ${100 * one:.2f} are spent")
+    raised = Budget(usd=1000 * one, spent=budget.spent)
+    assert all(isinstance(answer, Answer) for answer in many(server, 50, prices=PRICES, budget=raised))
+
+
+def test_a_budget_in_money_without_a_price_sends_nothing(server: Server) -> None:
+    with pytest.raises(RunFailed, match="--price fake="):
+        ask(server, budget=Budget(usd=1))
+    assert server.counts()["requests"] == 0
+
+
+def test_what_a_lost_attempt_took_counts_where_the_endpoint_says_it(server: Server) -> None:
+    server.set(faults={"empty": 1}, first=1)
+    models = Models(keys={}, prices=PRICES, budget=Budget(usd=1))
+
+    async def one() -> Answer:
+        answer = await models.endpoint(server.url).answer(call())
+        await models.close()
+        return answer
+
+    answer = asyncio.run(one())
+    lost = (10 * 10 + 2 * 100) / 1e6
+    assert answer.usage.input is not None
+    own = (answer.usage.input * 10 + 2 * 100) / 1e6
+    assert answer.cost == pytest.approx(own + lost)
+    assert models.usage.cost == pytest.approx(own + lost)
+    assert models.usage.input == answer.usage.input + 10
+
+
+def test_sums_tell_what_came_of_the_calls(server: Server) -> None:
+    server.set(faults={"429": 1}, first=1)
+    models = Models(keys={})
+
+    async def some() -> None:
+        await asyncio.gather(*(models.endpoint(server.url).answer(call(n=i)) for i in range(5)))
+        await models.close()
+
+    asyncio.run(some())
+    spent = models.usage
+    assert (spent.calls, spent.refused, spent.unpriced, spent.lost) == (5, 5, 5, 0)
+    assert spent.output == 10
+
+
+# Kept answers.
+
+
+class Shelf:
+    """Keeps answers in memory, slowly."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str | int, ...], Answer] = {}
+
+    def find(self, endpoint: str, call: Call) -> Answer | None:
+        found = self.kept.get((endpoint, *call.repetition))
+        return found and msgspec.structs.replace(found, replayed=True)
+
+    async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
+        await asyncio.sleep(0.01)
+        self.kept[endpoint, *call.repetition] = answer
+
+
+def test_a_kept_answer_is_not_asked_for_again_and_costs_nothing(server: Server) -> None:
+    shelf = Shelf()
+    first = ask(server, cache=shelf, prices=PRICES)
+    assert shelf.kept == {(server.url, "match", "A", 0): first}
+    models = Models(keys={}, cache=shelf, prices=PRICES)
+    again = asyncio.run(models.endpoint(server.url).answer(call()))
+    assert again == msgspec.structs.replace(first, replayed=True)
+    assert server.counts()["requests"] == 1
+    assert (models.usage.calls, models.usage.replayed, models.usage.cost) == (0, 1, 0)
+    assert models.usage.saved == first.cost
+
+
+# Keys.
+
+
+@pytest.mark.parametrize("logged", [logging.DEBUG])
+def test_a_key_is_sent_to_its_endpoint_and_shown_to_nobody(
+    server: Server, caplog: pytest.LogCaptureFixture, logged: int
+) -> None:
+    caplog.set_level(logged)
+    told: list[str] = []
+    given = {"keys": {"OPENAI_API_KEY": KEY}, "notify": told.append}
+    server.set(key=KEY)
+    assert ask(server, **given).text == "93.00"
+    # The server's words quote the key that it refuses.
+    server.set(key="another")
+    with pytest.raises(RunFailed) as refused:
+        ask(server, **given)
+    assert "HTTP 401: Incorrect API key provided: [key]" in str(refused.value)
+    server.reset(faults={"500": 1})
+    with pytest.raises(GameFailed) as failed:
+        ask(server, limits=Limits(attempts=1), **given)
+    models = Models(keys={"OPENAI_API_KEY": KEY})
+    shown = [
+        repr(models),
+        repr(models.endpoint(server.url)),
+        repr(vars(models.endpoint(server.url))),
+        caplog.text,
+        *told,
+    ]
+    for error in (refused.value, failed.value):
+        while error is not None:
+            shown += [repr(error), str(error)]
+            error = error.__cause__  # type: ignore[assignment]
+    assert KEY not in "".join(shown)
+
+
+def test_no_other_key_of_the_environment_goes_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin-0123456789")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other-0123456789")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer sk-third-0123456789")
+    server.set(key=KEY)
+    assert ask(server, keys={"OPENAI_API_KEY": KEY}).text == "93.00"
+    server.set(key="none")
+    assert ask(server).text == "93.00"
+
+
+# Event loops.
+
+
+def test_one_models_object_serves_one_event_loop_after_another(server: Server) -> None:
+    models = Models(keys={})
+    endpoint = models.endpoint(server.url)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        for n in range(3):
+            assert asyncio.run(endpoint.answer(call(n=n))).text == "93.00"
+        gc.collect()
+    assert models.endpoint(server.url + "/") is endpoint
+
+
+def test_the_client_of_an_endpoint_ends_with_its_event_loop(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[bool] = []
+    close = client.Client.close
+
+    async def noted(self: client.Client) -> None:
+        await close(self)
+        closed.append(True)
+
+    monkeypatch.setattr(client.Client, "close", noted)
+    asyncio.run(Models(keys={}).endpoint(server.url).answer(call()))
+    assert closed == [True]
+
+
+def test_a_key_that_the_server_repeats_is_in_nothing_that_comes_back(server: Server) -> None:
+    key = "azz TOPSECRET 0123456".replace(" ", "-")
+    server.set(key=key, answer=f"my key is {key}", fields={"reasoning": key})
+    answer = ask(server, keys={"OPENAI_API_KEY": key})
+    assert answer.text == "my key is [key]" and key not in repr(answer)
+
+
+def test_a_key_that_the_server_repeats_is_in_no_error_even_if_it_is_cut(server: Server) -> None:
+    key = "azz-" + 400 * "0123456789"
+    server.set(key="another")
+    works: list[Callable[[Endpoint], Awaitable[object]]] = [
+        Endpoint.list_models,
+        lambda endpoint: endpoint.answer(call()),
+    ]
+    for work in works:
+        with pytest.raises(RunFailed, match=r"Incorrect API key provided: \[key\]\.") as refused:
+            asking(server, work, keys={"OPENAI_API_KEY": key})
+        assert key[:20] not in str(refused.value)
+
+
+SLASHED = "azz/TOPSECRET/0123456"
+
+
+def completion(said: str, **more: Any) -> str:
+    """A body of an answer, as text, with `said` as JSON writes it."""
+    message = f'{{"message": {{"content": "{said}"}}, "finish_reason": "{more.pop("finish", "stop")}"}}'
+    rest = "".join(f', "{name}": {json.dumps(value)}' for name, value in more.items())
+    return f'{{"choices": [{message}]{rest}}}'
+
+
+def escapes(key: str) -> list[str]:
+    """Ways in which JSON may write a key."""
+    return [
+        key,
+        key.replace("/", "\\/"),
+        "".join(f"\\u{ord(char):04x}" for char in key),
+        "".join(f"\\u{ord(char):04X}" if at % 2 else char for at, char in enumerate(key)),
+    ]
+
+
+@pytest.mark.parametrize("said", escapes(SLASHED))
+def test_a_key_that_comes_back_escaped_or_in_a_header_is_in_no_answer(server: Server, said: str) -> None:
+    raw = completion(f"is it {said}?", finish=said, model=SLASHED, id=SLASHED)
+    server.set(faults={"raw": 1}, raw=raw, headers={"x-request-id": SLASHED})
+    answer = ask(server, keys={"OPENAI_API_KEY": SLASHED})
+    assert (answer.text, answer.request_id) == ("is it [key]?", "[key]")
+    assert SLASHED not in repr(answer)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32-le"])
+def test_a_key_that_comes_back_in_another_encoding_is_in_no_answer_and_no_error(server: Server, encoding: str) -> None:
+    given: dict[str, Any] = {"keys": {"OPENAI_API_KEY": SLASHED}}
+    server.set(faults={"raw": 1}, raw=completion(SLASHED).encode(encoding).decode("latin-1"))
+    assert ask(server, **given).text == "[key]"
+    server.set(status=401)
+    with pytest.raises(RunFailed, match="HTTP 401") as refused:
+        ask(server, **given)
+    assert "TOPSECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("said", escapes("azz/" + 100 * "0123456789"))
+def test_a_key_that_comes_back_escaped_is_in_no_error_even_where_its_words_are_cut(server: Server, said: str) -> None:
+    raw = f'{{"error": {{"message": "No such key: {said}."}}}}'
+    server.set(faults={"raw": 1}, raw=raw, status=401)
+    with pytest.raises(RunFailed, match=r"No such key: \[key\]\.") as refused:
+        ask(server, keys={"OPENAI_API_KEY": "azz/" + 100 * "0123456789"})
+    assert "0123456789" not in str(refused.value)
+
+
+def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:
+    server.set(raw='{"data": [{"id": "' + SLASHED.replace("/", "\\/") + '"}]}')
+    assert asking(server, Endpoint.list_models, keys={"OPENAI_API_KEY": SLASHED}) == ["[key]"]
+
+
+# What is read although it is wrong.
+
+
+def test_a_bad_name_in_the_list_of_models_hides_no_other(server: Server) -> None:
+    server.set(raw='{"data": [{"id": "a"}, {}, 5, null, {"id": 7}, {"id": ""}, {"id": "b\xff"}, {"id": "c\\ud800"}]}')
+    assert asking(server, Endpoint.list_models) == ["a", "b\ufffd", "c\ufffd"]
+
+
+@pytest.mark.parametrize("raw", ["\xff\xfe\xfa", "[]", '{"data": 5}', '{"data": {"id": "a"}}', "[" * 100_000])
+def test_what_is_no_list_of_models_is_said_to_be_none(server: Server, raw: str) -> None:
+    server.set(raw=raw)
+    with pytest.raises(RunFailed, match="its answer is no list of them"):
+        asking(server, Endpoint.list_models)
+
+
+def test_a_byte_that_is_no_utf_8_loses_no_answer(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw=completion("5.00 \xff"))
+    answer = ask(server)
+    assert (answer.text, answer.attempts) == ("5.00 \ufffd", 1)
+
+
+LATIN = '{"error": {"message": "Trop de requ\xeates"}}'
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_an_error_in_latin_1_is_waited_for_and_tried_again(server: Server, status: int) -> None:
+    server.set(faults={"raw": 1}, first=1, raw=LATIN, status=status, headers={"Retry-After": "0.05"})
+    answer = ask(server)
+    assert (answer.text, answer.attempts) == ("93.00", 2)
+    assert answer.queued >= 0.05
+
+
+def test_a_refused_key_ends_the_run_whatever_the_letters_it_is_said_in(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw=LATIN, status=401)
+    with pytest.raises(RunFailed, match="HTTP 401: Trop de requ\ufffdtes: set the environment variable"):
+        ask(server)
+
+
+def test_an_id_in_a_header_is_no_longer_than_an_id(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw=completion("5.00"), headers={"x-request-id": "x" * 5000})
+    assert ask(server).request_id == "x" * 200
+
+
+# A refusal of one request.
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_403_fails_its_game_once_the_model_has_answered_and_the_run_before(server: Server, inside: bool) -> None:
+    raw = '{"error": {"code": 403, "message": "Not this input."}}'
+    server.set(raw=raw, status=200 if inside else 403)
+
+    async def two(endpoint: Endpoint) -> None:
+        await endpoint.answer(call())
+        server.set(faults={"raw": 1})
+        with pytest.raises(GameFailed, match=r"^HTTP 403: Not this input\.$"):
+            await endpoint.answer(call(n=1))
+        with pytest.raises(RunFailed, match=r"HTTP 403: Not this input\.: the key may not do this$"):
+            await endpoint.answer(call(n=1, model="fake-2"))
+
+    asking(server, two)
+
+
+def test_a_403_that_is_about_the_input_fails_its_game_at_once(server: Server) -> None:
+    server.set(faults={"raw": 1}, raw='{"error": {"message": "No.", "code": "content_policy_violation"}}', status=403)
+    with pytest.raises(GameFailed, match=r"^HTTP 403: No\.$"):
+        ask(server)
+
+
+# Time and money that are asked for.
+
+
+class Clock:
+    """Knows whether it stands."""
+
+    def __init__(self) -> None:
+        self.stopped = 0
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+    def go(self) -> None:
+        self.stopped -= 1
+
+
+def test_what_the_endpoint_asks_to_wait_takes_no_time_of_the_game_and_our_own_pause_does(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slept = Clock(), list[tuple[float, bool]]()
+    sleep = asyncio.sleep
+
+    async def noted(seconds: float, result: object = None) -> None:
+        if seconds:
+            slept.append((seconds, bool(clock.stopped)))
+        await sleep(0)
+
+    async def one(endpoint: Endpoint) -> Answer:
+        GAME_TIMER.set(clock)
+        monkeypatch.setattr(asyncio, "sleep", noted)
+        return await endpoint.answer(call())
+
+    monkeypatch.setattr(policy.CallPolicy, "retry_delay", lambda self, broken: 8.0)
+    server.set(faults={"raw": 1}, first=1, raw="{}", status=503, headers={"Retry-After": "7"})
+    assert asking(server, one).text == "93.00"
+    assert slept == [(7.0, True), (1.0, False)]
+
+
+def test_a_count_of_tokens_that_cannot_be_spends_no_budget(server: Server) -> None:
+    for put in (2**52, 9_000_000):
+        usage = {"prompt_tokens": put, "completion_tokens": 2}
+        server.set(faults={"raw": 1}, raw=completion("5.00", usage=usage))
+        budget = Budget(usd=1.0, tokens=100_000)
+        assert ask(server, prices=PRICES, budget=budget).text == "5.00"
+        assert 0 < budget.spent < 0.02
+        assert 0 < budget.spent_tokens < 1000

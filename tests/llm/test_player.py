@@ -1,0 +1,460 @@
+"""A language model as a player: its settings, its faults, its reasoning, and mixed players."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import negolab as nl
+from negolab.catalog import AnyGame
+from negolab.events import Rejected, Replied
+from negolab.game import Malformed, Reply
+from negolab.llm.endpoint.call import Answer, Usage
+from negolab.llm.endpoint.errors import GameFailed
+from negolab.llm.output_modes import ExtractedText, extract_reasoning
+from negolab.llm.player import LLM
+from negolab.match import Match, replay_differences
+from negolab.players.lookup import list_players, player
+from negolab.record import parse_record
+from negolab.runs.driver import make_player, play
+from tests.support.scripted_model import Answering, answer
+
+GAME = nl.load("bargaining")
+
+
+def model(name: str, game: AnyGame = GAME, script: Any = (), **more: Any) -> LLM:
+    found = player(name, game, models=Answering(script), match="m", **more)
+    assert isinstance(found, LLM)
+    return found
+
+
+def replied(said: str | Answer, setting: str = "form=free", game: AnyGame = GAME, *before: str) -> Any:
+    """What the model's answer becomes, at the seat on turn after these replies."""
+    match = Match(game, seed=3)
+    for words in before:
+        match.submit(next(iter(match.pending())), words)
+    seat, ask = next(iter(match.pending().items()))
+    return asyncio.run(model(f"llm:fake,{setting}", game, [said]).reply(match.told(seat), ask))
+
+
+# Names and settings.
+
+
+@pytest.mark.parametrize("name", ["qwen2.5:0.5b", "meta-llama/Llama-3.1-8B", "gpt-5.1", "7"])
+def test_a_models_name_may_hold_colons_slashes_and_dots(name: str) -> None:
+    found = model(f"llm:{name},temperature=0.7,max_tokens=80", script=["50"])
+    assert found.settings.model == name
+    assert found.name == f"llm:{name},temperature=0.7,max_tokens=80"
+    match = Match(GAME, seed=1)
+    asyncio.run(found.reply(match.told("A"), match.pending()["A"]))
+    call = found.endpoint.calls[0]  # type: ignore[attr-defined]
+    assert (call.model, call.params) == (name, {"temperature": 0.7, "max_tokens": 80})
+
+
+def test_what_is_set_is_sent_and_max_tokens_always() -> None:
+    assert model("llm:x").settings.request_fields() == {"max_tokens": 1000}
+    full = model("llm:x,temperature=0,top_p=0.9,seed=3,reasoning_effort=low,max_tokens=5")
+    assert full.settings.request_fields() == {
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "max_tokens": 5,
+        "seed": 3,
+        "reasoning_effort": "low",
+    }
+    assert model("llm:x", temperature=0.5).settings.temperature == 0.5
+
+
+def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
+    sitting = make_player("llm:x", GAME, 5, "A", models=Answering([]), match="m")
+    assert isinstance(sitting, LLM)
+    assert sitting.settings.seed is None
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("llm:", "the name of a model"),
+        ("llm", "unknown player 'llm'.* llm:MODEL"),
+        ("lm:x", "unknown player 'lm' .* A language model is named llm:MODEL"),
+        ("fiar:0.2", "unknown player 'fiar' .* llm:MODEL"),
+        ("llm:x,temprature=1", "no parameter 'temprature': did you mean temperature"),
+        ("llm:x,temperature=hot", "parameter temperature of a model player must be a number, not 'hot'"),
+        ("llm:x,temperature=3", "temperature .* from 0 to 2, not 3.0"),
+        ("llm:x,temperature=nan", "temperature .* from 0 to 2"),
+        ("llm:x,top_p=2", "top_p"),
+        ("llm:x,max_tokens=0", "max_tokens .* at least 1"),
+        ("llm:x,form=json", "parameter form .*'json'"),
+        ("llm:x,chat=maybe", "parameter chat"),
+        ("llm:x,chat", "'chat' is not of the form name=value"),
+        ("llm:x,persona=/nowhere/at.txt", "persona /nowhere/at.txt: no such file"),
+        ("llm:x,strategy=tiem", "unknown player 'tiem' .*did you mean time"),
+        ("llm:x,strategy=time:bta=1", "no parameter 'bta'"),
+        ("llm:x,strategy=llm:y", "scripted player"),
+        ("llm:x,strategy=time,form=schema", "choose one"),
+        ("llm:x,model=y", "model is given twice"),
+        ("llm:x,seed=1,top_p=1, seed=2", "seed is given twice: give it once"),
+        ("llm:x,strategy=time:beta=1;beta=2", "beta is given twice"),
+        ("time:beta=1,beta=2", "beta is given twice"),
+        ("llm:x,base_url=", "base URL"),
+        ("llm:x,base_url=ftp://y", "base URL"),
+        ("llm:x,base_url=http://u:secret@y/v1", "base URL must not hold"),
+    ],
+)
+def test_a_wrong_setting_is_named(name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        player(name, GAME, models=Answering([]))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-proj-abc123",
+        "hf_AbCdEf",
+        "AKIAIOSFODNN7EXAMPLE1",
+        "gsk_0123456789abcdef",
+        "MY_KEY_0123456789ABCDEF0123456789",
+    ],
+)
+def test_a_key_in_the_place_of_its_name_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(ValueError, match="NAME of an environment variable") as refused:
+        player(f"llm:x,key={key}", GAME, models=Answering([]))
+    assert key not in str(refused.value)
+
+
+def test_address_and_name_of_the_key_are_handed_on() -> None:
+    answers = Answering(["50"])
+    found = player("llm:x,base_url=http://127.0.0.1:9/v1,key=LAB_KEY", GAME, models=answers)
+    assert isinstance(found, LLM)
+    assert found.endpoint is answers
+    assert answers.asked == [("http://127.0.0.1:9/v1", "LAB_KEY")]
+
+
+def test_a_persona_is_the_system_message_and_its_hash_is_noted(tmp_path: Path) -> None:
+    file = tmp_path / "tough.txt"
+    file.write_text("You never give in.\n", encoding="utf-8")
+    found = model(f"llm:x,persona={file}", script=["50"])
+    match = Match(GAME, seed=1)
+    asyncio.run(found.reply(match.told("A"), match.pending()["A"]))
+    assert found.endpoint.last[0] == ("system", "You never give in.")  # type: ignore[attr-defined]
+    assert found.notes() == {
+        "model": "x",
+        "url": Answering.url,
+        "form": "free",
+        "chat": True,
+        "parameters": {"max_tokens": 1000},
+        "persona": {"file": "tough.txt", "sha256": hashlib.sha256(b"You never give in.\n").hexdigest()},
+    }
+
+
+@pytest.mark.parametrize(("held", "why"), [(b"", "must hold some text"), (b"\xff", "not UTF-8")])
+def test_a_persona_is_a_text(tmp_path: Path, held: bytes, why: str) -> None:
+    (tmp_path / "p.txt").write_bytes(held)
+    with pytest.raises(ValueError, match=why):
+        model(f"llm:x,persona={tmp_path / 'p.txt'}")
+
+
+def test_matches_without_an_id_share_no_answers() -> None:
+    first, second = (player("llm:x", GAME, models=Answering([])) for _ in range(2))
+    assert isinstance(first, LLM)
+    assert isinstance(second, LLM)
+    assert first.match != second.match
+
+
+# Answers.
+
+
+@pytest.mark.parametrize(
+    ("said", "left", "thought"),
+    [
+        ("52.50", "52.50", None),
+        (" 52.50\n", " 52.50\n", None),
+        ("<think>low?</think>\n52.50", "52.50", "low?"),
+        ("<THINKING>a</THINKING> 5 <think>b</think>0", "5 0", "a\n\nb"),
+        ("hm, 60?</think>52.50", "52.50", "hm, 60?"),
+        ("52.50 <think>and then", "52.50", "and then"),
+        ("a</think>b</think>52", "52", "a\n\nb"),
+        ("<think>only", "", "only"),
+        ("<think></think>5", "5", None),
+    ],
+)
+def test_thoughts_leave_the_text(said: str, left: str, thought: str | None) -> None:
+    assert extract_reasoning(said) == ExtractedText(left, thought)
+
+
+def test_thoughts_are_recorded_and_passed_on_to_nobody() -> None:
+    game = nl.load("balloon")
+    secret = "<think>A07 is worth 990 to me</think>"
+    words = "ARGUMENT: {'hello'}"
+    match = Match(game, seed=1)
+    models = {seat: Answering([f"{secret}{words}", f"{secret}{words}", "", "", ""]) for seat in ("A", "B")}
+    players = {seat: player("llm:x", game, models=models[seat], match="m") for seat in models}
+    play(match, players)  # type: ignore[arg-type]
+    said = [event.reply for event in match.events if isinstance(event, Replied)]
+    assert said[0].reasoning == "A07 is worth 990 to me"
+    assert (said[0].text, said[0].raw) == (words, f"{secret}{words}")
+    sent = [message.content for answers in models.values() for call in answers.calls for message in call.messages]
+    assert not any("990 to me" in content for content in sent)
+    assert "990 to me" not in json.dumps([m.text for m in match.state.public.messages])
+
+
+def test_what_an_answer_took_stands_with_the_reply() -> None:
+    full = Answer(
+        text="50",
+        finish="stop",
+        usage=Usage(100, 10, 60, None),
+        reasoning="I ask for half.",
+        model="fake-1",
+        fingerprint="fp",
+        request_id="r1",
+        cost=0.01,
+        queued=0.5,
+        latency=1.5,
+        attempts=2,
+        replayed=True,
+    )
+    reply = replied(full)
+    assert isinstance(reply, Reply)
+    assert reply.usage == {
+        "input": 100,
+        "output": 10,
+        "cached": 60,
+        "finish": "stop",
+        "queued": 0.5,
+        "latency": 1.5,
+        "attempts": 2,
+        "fingerprint": "fp",
+        "replayed": True,
+    }
+    assert (reply.via, reply.model, reply.cost, reply.request_id) == ("model", "fake-1", 0.01, "r1")
+    assert reply.reasoning == "I ask for half."
+    assert reply.raw is None
+    assert reply.asked is not None
+    assert reply.asked.startswith("You are the seller")
+    assert "replayed" not in replied("50").usage
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (answer(""), "empty"),
+        (answer(" \n"), "empty"),
+        (answer("<think>hm"), "empty"),
+        (answer("52.50 because", "length"), "cut"),
+        (answer("", "content_filter"), "filtered"),
+        (answer("I cannot help with that.", "refusal"), "refused"),
+    ],
+)
+def test_a_malformed_answer_is_kept_with_its_text_and_told_what_to_do(said: Answer, code: str) -> None:
+    for setting in ("form=free", "form=schema"):
+        found = replied(said, setting)
+        assert isinstance(found, Malformed)
+        assert found.invalid.codes == (code,)
+        assert found.invalid.kind == "format"
+        assert "answer" in found.invalid.reason
+        assert (found.reply.raw or found.reply.text) == said.text
+
+
+def test_a_malformed_answer_is_an_event_of_the_match_and_replays() -> None:
+    match = Match(GAME, seed=1, players={"A": "a", "B": "b"})
+    sitting = model("llm:x", script=[answer("60 is", "length", cost=0.25), "60", "50", "50"])
+    play(match, {"A": sitting, "B": nl.player("linear", GAME)})
+    cut = next(event for event in match.events if isinstance(event, Rejected))
+    assert cut.wordless
+    assert cut.said is not None
+    assert (cut.said.text, cut.said.cost, cut.invalid.codes) == ("60 is", 0.25, ("cut",))
+    assert replay_differences(parse_record(match.record().to_line())) == []
+
+
+def test_free_words_go_to_the_match_which_judges_them() -> None:
+    assert replied("nonsense").text == "nonsense"
+
+
+def test_half_a_surrogate_does_not_stop_a_match() -> None:
+    found = replied("50 \ud83c")
+    assert found.text == "50 \ufffd"
+    talking = nl.load("bargaining", preset="cheap-talk")
+    said = '{"move":{"kind":"offer","price_cents":700,"message":"ha \\ud83c \\ud83c\\udf88"}}'
+    assert replied(said, "form=schema", talking).text == "7.00\nMESSAGE: ha \ufffd \U0001f388"
+
+
+def test_a_failure_of_the_endpoint_passes_through() -> None:
+    sitting = model("llm:x", script=[GameFailed("the chat is longer than the model's context")])
+    match = Match(GAME, seed=1)
+    with pytest.raises(GameFailed, match="context"):
+        asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+
+
+# Constrained.
+
+
+def test_a_filled_form_becomes_the_games_words() -> None:
+    filled = '{"move":{"kind":"offer","price_cents":5250}}'
+    reply = replied(f"<think>half</think>{filled}", "form=schema")
+    assert (reply.text, reply.raw) == ("52.50", f"<think>half</think>{filled}")
+    sitting = model("llm:x,form=schema", script=[filled])
+    match = Match(GAME, seed=1)
+    asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    sent = sitting.endpoint.calls[0]  # type: ignore[attr-defined]
+    form = sent.params["response_format"]["json_schema"]
+    assert form["strict"] is True
+    assert form["schema"]["properties"]["move"]["properties"]["price_cents"]["maximum"] == 10_000
+    assert "Answer with one JSON object" in sent.messages[-1].content
+
+
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}```", "  {}\n"])
+def test_a_fence_around_json_is_no_fault(fence: str) -> None:
+    filled = '{"move":{"kind":"accept"}}'
+    assert replied(fence.replace("{}", filled), "form=schema", GAME, "60").text == "accept"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("52.50", "bad_json"),
+        ('{"move":', "bad_json"),
+        ("[1]", "bad_json"),
+        ("[" * 100_000, "bad_json"),
+        ('{"move":{"kind":"steal"}}', "bad_field"),
+        ('{"move":{"kind":"offer","price_cents":99999}}', "bad_field"),
+        ('{"move":{"kind":"accept"}}', "bad_field"),
+    ],
+)
+def test_what_breaks_the_schema_is_malformed(said: str, code: str) -> None:
+    found = replied(said, "form=schema")
+    assert isinstance(found, Malformed)
+    assert found.invalid.codes == (code,)
+    assert found.reply.text == said
+
+
+def test_a_whole_object_that_ends_at_the_limit_of_tokens_was_not_cut() -> None:
+    assert replied(answer('{"move":{"kind":"accept"}}', "length"), "form=schema", GAME, "60").text == "accept"
+
+
+def test_its_own_form_stays_in_the_chat_and_the_words_in_the_record() -> None:
+    filled = '{"move":{"kind":"offer","price_cents":6000}}'
+    sitting = model("llm:x,form=schema", script=[filled, filled])
+    match = Match(GAME, seed=1)
+    play_until(match, sitting, 2)
+    assert ("assistant", filled) in sitting.endpoint.last  # type: ignore[attr-defined]
+    assert match.state.public.offers[0] == (1, "A", 6000)
+
+
+def play_until(match: Match, sitting: LLM, turns: int) -> None:
+    """The model at A, and a buyer that offers 45."""
+    for _ in range(turns):
+        match.submit("A", asyncio.run(sitting.reply(match.told("A"), match.pending()["A"])))
+        if match.pending():
+            match.submit("B", "45")
+
+
+# Mixed.
+
+
+def test_a_strategy_decides_and_the_model_words_it() -> None:
+    game = nl.load("bargaining", preset="cheap-talk")
+    said = "7.50\nMESSAGE: a fine mug"
+    sitting = model("llm:x,strategy=time:beta=0.2;start=750", game, [said])
+    match = Match(game, seed=1)
+    reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    assert reply.text == said
+    assert "In the words of the game it is:\n7.50" in sitting.endpoint.last[-1][1]  # type: ignore[attr-defined]
+    assert sitting.notes()["strategy"] == "time:beta=0.2;start=750"
+
+
+def test_words_that_make_another_move_are_asked_for_again_and_then_replaced() -> None:
+    game = nl.load("bargaining", seller_retries=1)
+    sitting = model("llm:x,strategy=time:start=6000", game, ["90", "95"])
+    match = Match(game, seed=1)
+    first = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    assert isinstance(first, Malformed)
+    assert first.invalid.codes == ("other_move",)
+    assert first.reply.text == "90"
+    match.reject("A", first.invalid, first.reply)
+    second = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    assert isinstance(second, Reply)
+    assert (second.text, second.raw) == ("60.00", "95")
+
+
+def test_wording_costs_no_match_where_the_game_allows_no_second_try() -> None:
+    game = nl.load("trading")
+    sitting = model("llm:x,strategy=first-option", game, [answer("[Offer: all", "length")])
+    match = Match(game, seed=1)
+    reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.raw) == ("Pass.", "[Offer: all")
+
+
+def test_where_a_game_asks_for_ever_wording_is_tried_three_times() -> None:
+    game = nl.load("bargaining", opener="buyer", buyer_retries=None)
+    sitting = model("llm:x,strategy=linear", game, ["no idea"] * 3)
+    match = Match(game, seed=1)
+    for _ in range(2):
+        tried = asyncio.run(sitting.reply(match.told("B"), match.pending()["B"]))
+        match.reject("B", tried.invalid, tried.reply)
+    last = asyncio.run(sitting.reply(match.told("B"), match.pending()["B"]))
+    assert isinstance(last, Reply)
+    assert last.raw == "no idea"
+
+
+def test_a_strategy_decides_once_for_a_turn() -> None:
+    game = nl.load("split", preset="no-press", rounds=2)
+    sitting = model("llm:x,strategy=random-legal", game, ["?", "?", "?"], draws=4)
+    match = Match(game, seed=1)
+    replies = []
+    for _ in range(3):
+        reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+        replies.append(reply)
+        if isinstance(reply, Malformed):
+            match.reject("A", reply.invalid, reply.reply)
+    decided = {call.messages[0].content for call in sitting.endpoint.calls}  # type: ignore[attr-defined]
+    assert len({text.split("it is:")[1].split("\n")[1] for text in decided}) == 1
+    assert isinstance(replies[-1], Reply)
+
+
+def test_a_mixed_player_sits_where_its_strategy_can() -> None:
+    game = nl.load("bargaining", preset="cheap-talk")
+    sells = [name for name, cls in list_players(game).items() if cls.seats == ("A",)]
+    seats = []
+    for name in sells:
+        try:
+            seats.append(model(f"llm:x,strategy={name}", game).seats)
+        except ValueError:  # written for another treatment
+            continue
+    assert seats
+    assert set(seats) == {("A",)}
+
+
+@pytest.mark.parametrize("setting", ["form=free", "form=schema"])
+def test_what_is_told_in_a_turn_does_not_grow_with_the_match(setting: str) -> None:
+    game = nl.load("trading", max_turns=200)
+    sitting = model(f"llm:x,{setting}", game)
+    match = Match(game, seed=1)
+    lengths = []
+    while asks := match.pending():
+        seat, ask = next(iter(asks.items()))
+        if seat == "A":
+            messages = sitting._call(match.told("A"), ask).messages
+            lengths.append(len(messages[-1].content))
+            sitting._chat.record_answer("Pass.")
+        match.submit(seat, "Pass.")
+    assert len(lengths) == 100
+    assert max(lengths[1:]) < lengths[1] + 10
+
+
+def test_a_setting_behind_a_colon_is_no_part_of_the_models_name() -> None:
+    with pytest.raises(ValueError, match="follow a comma: llm:local,max_tokens=60"):
+        nl.player("llm:local:max_tokens=60", "bargaining")
+
+
+def test_a_model_that_never_finds_a_move_fails_its_game() -> None:
+    game = nl.load("bargaining")
+    match = nl.Match(game, seed=1, players={"A": "linear", "B": "llm:fake"})
+    model = nl.player("llm:fake", game, models=Answering(["Hello there."] * 50))
+    with pytest.raises(GameFailed, match="20 answers in a row were no move of the game"):
+        nl.play(match, {"A": nl.player("linear", game), "B": model})
+    assert sum(isinstance(event, Rejected) for event in match.events) == 20

@@ -1,0 +1,490 @@
+"""Who may go when: declared rates, learned limits, pauses, order, and an endpoint that is silent. In skipped time."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from bisect import bisect_left
+from collections.abc import Callable, Coroutine
+from itertools import chain, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from negolab.llm.endpoint.circuit_breaker import MAX_RETRY, CircuitBreaker
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.endpoint.queue import MIN_BACKOFF, CallQueue, QueuedCall
+from negolab.llm.endpoint.rate_limiter import RateLimiter
+from tests.support.clockwork import run
+
+Ask = Callable[[], Coroutine[Any, Any, float | None]]
+
+
+def queue(breaker: CircuitBreaker | None = None, **limits: Any) -> CallQueue:
+    clock = asyncio.get_running_loop().time
+    return CallQueue(Limits(**limits), breaker or CircuitBreaker("http://x/v1", clock), clock)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Bucket:
+    """A server that takes `rate` calls a second out of a bucket of `burst`, and says honestly when it will again."""
+
+    def __init__(self, rate: float, burst: float, latency: float) -> None:
+        self.rate, self.burst, self.latency = rate, burst, latency
+        self.level, self.at = burst, -math.inf
+        self.answered = self.refused = 0
+
+    async def __call__(self) -> float | None:
+        self.level = min(self.burst, self.level + (now() - self.at) * self.rate)
+        self.at = now()
+        await asyncio.sleep(0.001)
+        if self.level < 1:
+            self.refused += 1
+            return (1 - self.level) / self.rate
+        self.level -= 1
+        self.answered += 1
+        await asyncio.sleep(self.latency)
+        return None
+
+
+async def through(model_queue: CallQueue, ask: Ask, *, began: float = 0.0, tokens: int = 0) -> float:
+    """Ask until there is an answer; the seconds it took."""
+    going = QueuedCall(now(), began or now(), tokens)
+    while True:
+        await model_queue.acquire(going)
+        wait = await ask()
+        if wait is None:
+            model_queue.record_success(going, tokens)
+            model_queue.release(going)
+            return now() - going.enqueued_at
+        model_queue.record_rate_limit(going, wait)
+        model_queue.release(going)
+
+
+async def games(model_queue: CallQueue, ask: Ask, n: int, turns: int) -> list[float]:
+    """Games at once, each of so many calls after each other; the seconds of all calls, sorted."""
+
+    async def game() -> list[float]:
+        return [await through(model_queue, ask) for _ in range(turns)]
+
+    return sorted(chain.from_iterable(await asyncio.gather(*(game() for _ in range(n)))))
+
+
+# Declared rates.
+
+
+@given(
+    rate=st.floats(1, 5000),
+    waits=st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.001, 0.3, 5.0, 61.0]), max_size=200),
+)
+def test_no_minute_holds_more_calls_than_declared(rate: float, waits: list[float]) -> None:
+    limiter, clock, sent = RateLimiter.per_minute(rate), 0.0, []
+    for wait in waits:
+        clock = max(clock + wait, limiter.next_at)
+        limiter.consume(clock)
+        sent.append(clock)
+    for i, at in enumerate(sent):
+        assert bisect_left(sent, at + 59.999) - i <= math.ceil(rate)
+
+
+@given(
+    costs=st.lists(st.integers(1, 900), min_size=1, max_size=200),
+    takes=st.lists(st.floats(0, 1), min_size=200, max_size=200),
+)
+def test_no_minute_holds_more_tokens_than_declared_and_one_call(costs: list[int], takes: list[float]) -> None:
+    limiter, clock, sent = RateLimiter.per_minute(1000), 0.0, []
+    for cost, share in zip(costs, takes, strict=False):
+        clock = max(clock, limiter.next_at)
+        limiter.consume(clock, cost)
+        took = round(cost * share)
+        limiter.adjust(took - cost)
+        sent.append((clock, took))
+    for at, _ in sent:
+        assert sum(took for when, took in sent if at <= when < at + 59.999) <= 1000 + max(costs)
+
+
+@pytest.mark.parametrize("burst", [1, 2, 5])
+def test_a_declared_rate_is_kept_within_two_percent_and_next_to_nothing_is_refused(burst: int) -> None:
+    async def minutes() -> None:
+        server, began = Bucket(rate=5, burst=burst, latency=0.05), now()
+        calls = asyncio.create_task(games(queue(requests_per_minute=300), server, n=100, turns=9))
+        while not calls.done():
+            # The process stands still for a moment, again and again.
+            await asyncio.sleep(7)
+            asyncio.get_running_loop().now += 0.05  # type: ignore[attr-defined]
+        assert 0.98 * 300 <= server.answered / (now() - began) * 60 <= 1.02 * 300
+        assert server.refused <= 0.02 * server.answered
+
+    run(minutes())
+
+
+def test_declared_tokens_are_counted_as_the_endpoint_counts_them() -> None:
+    async def minutes() -> float:
+        model_queue = queue(tokens_per_minute=6000)
+
+        async def one() -> None:
+            going = QueuedCall(now(), now(), 500)
+            await model_queue.acquire(going)
+            model_queue.record_success(going, 100)
+            model_queue.release(going)
+
+        began = now()
+        for _ in range(120):
+            await one()
+        return now() - began
+
+    assert 117 <= run(minutes()) <= 123
+
+
+# Learned limits.
+
+
+@pytest.mark.parametrize(("burst", "latency"), [(10, 0.05), (20, 0.05), (100, 0.05), (50, 0.3), (100, 1.0)])
+def test_an_undeclared_limit_is_found_and_used(burst: float, latency: float) -> None:
+    async def play() -> None:
+        server, began = Bucket(100, burst, latency), now()
+        calls = await games(queue(), server, n=300, turns=6)
+        assert server.answered / (now() - began) >= 95
+        assert server.refused / (server.refused + server.answered) < 0.1
+        assert calls[int(0.99 * len(calls))] < 5
+
+    run(play())
+
+
+def test_a_server_that_takes_few_calls_at_once_is_used_without_many_refusals() -> None:
+    async def play() -> None:
+        running = refused = 0
+
+        async def few() -> float | None:
+            nonlocal running, refused
+            if running >= 8:
+                refused += 1
+                return 0.01
+            running += 1
+            await asyncio.sleep(0.05)
+            running -= 1
+            return None
+
+        began = now()
+        await games(queue(), few, n=300, turns=6)
+        assert 1800 / (now() - began) >= 0.5 * 8 / 0.05
+        assert refused / (refused + 1800) < 0.1
+
+    run(play())
+
+
+def test_more_calls_at_once_are_tried_only_where_they_are_used() -> None:
+    async def play() -> None:
+        used, unused = queue(at_once=400), queue(at_once=400)
+
+        async def ask() -> None:
+            await asyncio.sleep(0.1)
+
+        await games(used, ask, n=400, turns=10)
+        await games(unused, ask, n=20, turns=200)
+        assert used.adaptive.concurrency == 400
+        assert unused.adaptive.concurrency == 50
+
+    run(play())
+
+
+def test_one_episode_of_refusals_cuts_once_by_a_fifth() -> None:
+    async def refuse() -> None:
+        model_queue = queue(at_once=50)
+        going = [QueuedCall(now(), now(), 0) for _ in range(50)]
+        for one in going:
+            await model_queue.acquire(one)
+        for one in going[:30]:
+            model_queue.record_rate_limit(one, 0.2)
+            model_queue.release(one)
+        assert model_queue.adaptive.concurrency == 40
+        assert model_queue.adaptive.episodes == 1
+
+    run(refuse())
+
+
+def test_many_errors_of_the_server_stop_growth_and_shrink_nothing() -> None:
+    async def err() -> None:
+        model_queue = queue(at_once=400)
+
+        async def round_(broken: int) -> None:
+            going = [QueuedCall(now(), now(), 0) for _ in range(int(model_queue.adaptive.concurrency))]
+            for one in going:
+                await model_queue.acquire(one)
+            await asyncio.sleep(0.01)
+            for i, one in enumerate(going):
+                if i < broken:
+                    model_queue.record_error()
+                model_queue.record_success(one, None)
+                model_queue.release(one)
+
+        await round_(broken=20)
+        assert model_queue.adaptive.concurrency == 50
+        await asyncio.sleep(3)
+        await round_(broken=5)
+        assert model_queue.adaptive.concurrency == 100
+
+    run(err())
+
+
+def test_refusals_for_other_reasons_do_not_slow_everything_down() -> None:
+    async def play() -> float:
+        chance = random.Random(1)
+
+        async def moody() -> float | None:
+            await asyncio.sleep(0.02)
+            return 0.05 if chance.random() < 0.03 else None
+
+        began = now()
+        await games(queue(), moody, n=1000, turns=12)
+        return 12_000 / (now() - began)
+
+    assert run(play()) > 500
+
+
+# Pauses.
+
+
+@pytest.mark.parametrize(("asked", "waits"), [(0.001, MIN_BACKOFF), (0.0, MIN_BACKOFF), (0.7, 0.7), (7200.0, 7200.0)])
+def test_after_a_refusal_nobody_goes_before_the_time_that_was_asked_for(asked: float, waits: float) -> None:
+    async def refuse() -> float:
+        model_queue = queue()
+        one, other = QueuedCall(now(), now(), 0), QueuedCall(now(), now(), 0)
+        await model_queue.acquire(one)
+        began = now()
+        assert model_queue.record_rate_limit(one, asked) == waits
+        model_queue.release(one)
+        await model_queue.acquire(other)
+        return now() - began
+
+    assert run(refuse()) == pytest.approx(waits, abs=0.01)
+
+
+def test_refusals_that_say_nothing_are_waited_for_longer_and_longer() -> None:
+    async def refuse() -> list[float]:
+        model_queue, waits = queue(), []
+        going = QueuedCall(now(), now(), 0)
+        for _ in range(8):
+            await model_queue.acquire(going)
+            waits.append(model_queue.record_rate_limit(going, None))
+            model_queue.release(going)
+        return waits
+
+    waits = run(refuse())
+    assert waits[:3] == [0.5, 1.0, 2.0]
+    assert waits[-1] == 30.0
+
+
+# Order.
+
+
+def test_the_call_that_waited_longest_goes_first_and_of_equals_the_older_game() -> None:
+    async def order() -> list[str]:
+        model_queue, went = queue(at_once=1), []
+        first = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(first)
+
+        async def one(name: str, began: float) -> None:
+            going = QueuedCall(now(), began, 0)
+            await model_queue.acquire(going)
+            went.append(name)
+            model_queue.record_success(going, None)
+            model_queue.release(going)
+
+        began = now()
+        tasks = [asyncio.create_task(one("young", began))]
+        tasks.append(asyncio.create_task(one("old", began - 5)))
+        await asyncio.sleep(1)
+        tasks.append(asyncio.create_task(one("late", began - 5)))
+        await asyncio.sleep(1)
+        model_queue.record_success(first, None)
+        model_queue.release(first)
+        await asyncio.gather(*tasks)
+        return went
+
+    assert run(order()) == ["old", "young", "late"]
+
+
+def test_a_refused_call_keeps_its_place_before_those_that_came_later() -> None:
+    async def order() -> list[str]:
+        model_queue, went = queue(at_once=1), []
+        first = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(first)
+
+        async def later() -> None:
+            going = QueuedCall(now(), now(), 0)
+            await model_queue.acquire(going)
+            went.append("later")
+
+        await asyncio.sleep(0.01)
+        waiting = asyncio.create_task(later())
+        await asyncio.sleep(0.01)
+        model_queue.record_rate_limit(first, 1.0)
+        model_queue.release(first)
+        await model_queue.acquire(first)
+        went.append("refused")
+        model_queue.record_success(first, None)
+        model_queue.release(first)
+        await waiting
+        return went
+
+    assert run(order()) == ["refused", "later"]
+
+
+def test_a_call_that_is_taken_back_gives_its_place_to_the_next() -> None:
+    async def take_back() -> None:
+        model_queue = queue(at_once=1)
+        first = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(first)
+        waiting = [asyncio.create_task(model_queue.acquire(QueuedCall(now(), now(), 0))) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        model_queue.release(first)
+        # Let go in the same moment in which it is taken back.
+        waiting[1].cancel()
+        await asyncio.wait(waiting)
+        assert [task.cancelled() for task in waiting] == [True, True, False]
+        assert model_queue.running == 1
+
+    run(take_back())
+
+
+# A silent endpoint.
+
+
+def test_a_silent_endpoint_is_tried_by_one_call_at_a_time_and_ever_more_rarely() -> None:
+    async def silence() -> None:
+        told: list[str] = []
+        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time, notify=told.append)
+        ways = [queue(breaker), queue(breaker)]
+        tries: list[float] = []
+        running = most = 0
+        up_at = now() + 200
+
+        async def one(model_queue: CallQueue) -> None:
+            nonlocal running, most
+            going = QueuedCall(now(), now(), 0)
+            while True:
+                await model_queue.acquire(going)
+                running += 1
+                if breaker.is_open:
+                    most = max(most, running)
+                    tries.append(now())
+                await asyncio.sleep(0.01)
+                running -= 1
+                if now() >= up_at:
+                    model_queue.record_success(going, None)
+                    model_queue.release(going)
+                    return
+                model_queue.record_unreachable(going, "connection refused")
+                model_queue.release(going)
+
+        await asyncio.gather(*(one(model_queue) for model_queue in ways for _ in range(50)))
+        assert most == 1
+        gaps = [after - before for before, after in pairwise(tries)]
+        assert gaps == pytest.approx([2.01, 4.01, 8.01, 16.01, *[MAX_RETRY + 0.01] * (len(gaps) - 4)], abs=0.001)
+        assert told[0] == "http://x/v1 does not answer (connection refused): waiting; 0 s so far"
+        assert told[-1].startswith("http://x/v1 answers again after")
+        assert now() - up_at < MAX_RETRY + 1
+
+    run(silence())
+
+
+def test_patience_with_a_silent_endpoint_ends_the_run_in_one_line() -> None:
+    async def silence() -> tuple[str, float]:
+        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time, patience=20)
+        model_queue = queue(breaker)
+        going = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(going)
+        began = now()
+        model_queue.record_unreachable(going, "connection refused")
+        model_queue.release(going)
+
+        async def hopeless() -> None:
+            again = QueuedCall(now(), now(), 0)
+            while True:
+                await model_queue.acquire(again)
+                model_queue.record_unreachable(again, "connection refused")
+                model_queue.release(again)
+
+        with pytest.raises(RunFailed) as failed:
+            await hopeless()
+        with pytest.raises(RunFailed):
+            await model_queue.acquire(QueuedCall(now(), now(), 0))
+        return str(failed.value), now() - began
+
+    text, took = run(silence())
+    assert text == "http://x/v1 has not answered for 20 s: see that it runs, then start again"
+    assert took == pytest.approx(20, abs=0.01)
+
+
+def test_an_endpoint_that_answers_after_patience_was_over_is_used_as_before() -> None:
+    async def silence() -> None:
+        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time, patience=20)
+        model_queue = queue(breaker, at_once=1)
+        going = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(going)
+        model_queue.record_unreachable(going, "no answer")
+        model_queue.release(going)
+        assert model_queue.timeout(60) == 20
+        await asyncio.sleep(30)
+        assert breaker.failure is not None
+        tries = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(tries)
+        assert model_queue.timeout(60) == 60
+        model_queue.record_success(tries, None)
+        assert breaker.failure is None
+        waiting = asyncio.create_task(model_queue.acquire(QueuedCall(now(), now(), 0)))
+        await asyncio.sleep(1)
+        model_queue.release(tries)
+        await waiting
+
+    run(silence())
+
+
+def test_the_next_call_tries_when_the_one_that_tried_is_taken_back() -> None:
+    async def silence() -> None:
+        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time)
+        model_queue = queue(breaker)
+        going = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(going)
+        model_queue.record_unreachable(going, "no answer")
+        model_queue.release(going)
+        tries = QueuedCall(now(), now(), 0)
+        await model_queue.acquire(tries)
+        waiting = asyncio.create_task(model_queue.acquire(QueuedCall(now(), now(), 0)))
+        await asyncio.sleep(100)
+        assert not waiting.done()
+        model_queue.release(tries)
+        await waiting
+
+    run(silence())
+
+
+# Values.
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("at_once", 0),
+        ("at_once", 1.5),
+        ("at_once", True),
+        ("attempts", 0),
+        ("requests_per_minute", -1),
+        ("tokens_per_minute", 0),
+        ("call_seconds", math.inf),
+        ("patience", math.nan),
+        ("patience", "soon"),
+    ],
+)
+def test_a_limit_that_cannot_be_kept_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must be a .*number"):
+        Limits(**{name: value})

@@ -1,0 +1,109 @@
+"""Processes killed at random moments of many games: no event that was seen to count is lost, none is there twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab.events import Replied
+from negolab.match import replay_differences
+from negolab.studies.database import Database
+from negolab.studies.study_file import Study, read_study
+from tests.conftest import free_port, running
+from tests.support.bots import Bot
+from tests.support.crowd import STUDY, made
+from tests.support.processes import Part, kernels_of, kill, parts
+
+pytestmark = [pytest.mark.soak, pytest.mark.database]
+pytest_plugins = ("tests.support.databases",)
+
+LONG = os.environ.get("NEGOLAB_SLOW") == "1"
+GAMES, KILLS = (50, 20) if LONG else (12, 6)
+AT_ONCE = 4
+SEED = 20260
+
+
+async def one(link: str, rng: random.Random) -> Bot:
+    """A participant from the link to the code, whatever happens to the processes behind it."""
+    bot = Bot(link)
+    await bot.arrive()
+    assert await bot.play(lambda: rng.uniform(0.5, 1.5)) == "DONE"
+    await bot.close()
+    return bot
+
+
+async def killer(launcher: int, kills: list[Part], rng: random.Random, playing: asyncio.Event) -> None:
+    """Kill one process after the other, until the list is empty."""
+    while kills:
+        await asyncio.sleep(rng.uniform(1.5, 5))
+        await playing.wait()
+        victims = _victims(launcher, kills[-1])
+        if victims:
+            kill(rng.choice(victims))
+            kills.pop()
+
+
+def _victims(launcher: int, part: Part) -> list[int]:
+    if part == "kernel":
+        return [kernel for voila in parts(launcher, "voila") for kernel in kernels_of(voila)]
+    return parts(launcher, part)
+
+
+async def soak(launcher: int, ways: list[str], kills: list[Part]) -> list[Bot]:
+    rng = random.Random(SEED)
+    gate, playing = asyncio.Semaphore(AT_ONCE), asyncio.Event()
+
+    async def seat(link: str) -> Bot:
+        async with gate:
+            playing.set()
+            return await asyncio.wait_for(one(link, random.Random(rng.random())), 300)
+
+    killing = asyncio.ensure_future(killer(launcher, kills, rng, playing))
+    bots = await asyncio.gather(*(seat(link) for link in ways))
+    killing.cancel()
+    return bots
+
+
+def test_no_event_is_lost_or_doubled_when_processes_are_killed(database_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "soak.toml"
+    file.write_text(STUDY)
+    study, port = read_study(file), free_port()
+    base = f"http://127.0.0.1:{port}/"
+    command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
+    command += [f"--out={tmp_path / 'out'}", f"--db={database_url}", "--no-browser", "--pool=3", "--max-kernels=8"]
+    order: list[Part] = ["host", "voila", "kernel"]
+    kills = [order[i % 3] for i in range(KILLS)]
+    random.Random(SEED).shuffle(kills)
+    began = time.monotonic()
+    with running(command, "negolab is at") as (_, launcher):
+        database = Database(database_url)
+        people = made(database, study, GAMES, base)
+        bots = asyncio.run(soak(launcher, list(people.values()), kills))
+    seconds = time.monotonic() - began
+    assert kills == [], f"{len(kills)} kills were left when the last game ended after {seconds:.0f} s"
+    for id, bot in zip(people, bots, strict=True):
+        compare(database, study, id, bot)
+    assert len(database.matches(study.name)) == GAMES
+    database.close()
+    reloads = sum(bot.reloads for bot in bots)
+    print(f"\n{GAMES} games, {KILLS} kills, {reloads} pages loaded anew, {seconds:.0f} s, {database}")
+
+
+def compare(database: Database, study: Study, id: str, bot: Bot) -> None:
+    """The log of a participant's match holds what they saw to count once, and nothing twice."""
+    (sat,) = database.matches(study.name, participant=id)
+    record: Any = database.record(sat.id)
+    assert record.end is not None
+    assert replay_differences(record) == []
+    said = Counter(e.reply.text.split()[0] for e in record.events if isinstance(e, Replied) and e.seat == "A")
+    assert set(said.values()) == {1}
+    assert {text.split()[0] for text in bot.seen} <= set(said)
+    assert set(said) <= {text.split()[0] for text in bot.sent}

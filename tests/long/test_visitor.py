@@ -1,0 +1,738 @@
+"""A hostile visitor at a study that runs as it would for people: nothing hidden comes out, nothing illegal goes in."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ipywidgets as w
+import pytest
+import websockets
+from markupsafe import escape
+from negolab_widgets import HumanSeat, html
+
+from negolab.catalog import load
+from negolab.events import Replied
+from negolab.game import Seat
+from negolab.match import Match, replay_differences
+from negolab.record import final_state, states
+from negolab.studies import links
+from negolab.studies.database import Database
+from negolab.studies.page_state import Playing
+from negolab.studies.service import StudyService
+from negolab.studies.session import MatchSession
+from negolab.studies.session_manager import SessionManager
+from negolab.studies.study_file import parse_study
+from tests.support import attacks
+from tests.support.gates import KERNEL_ID, gate, raw, until
+from tests.support.hostile import TRICKS, Says
+from tests.support.hosting import below
+from tests.support.visiting import CANARY, UNGUARDED, V1, Site, Visitor, Wire, named, visited
+
+pytestmark = pytest.mark.visitor
+
+HEAD = """
+title = "A small study"
+instructions = "Read this, then press Start."
+consent = "Do you agree?"
+closing = "That was all."
+seed = 918273645
+[codes]
+complete = "DONE4242"
+"""
+SELLERS = {
+    "range": ("wombat", "time:beta=0.2187,kappa=0.0391"),
+    "none": ("quokka", "anchored:opening=5800,margin=437,top=6113"),
+    "unsourced": ("numbat", "time:beta=0.3271,kappa=0.0413"),
+}
+VALUES = "buyer_values = [6173], seller_costs = [3719]"
+PRICES = f'game = "bargaining"\n{HEAD}' + "".join(
+    f'[[treatments]]\nname = "cell-{word}"\npreset = "{preset}"\nopponent = "{seller}"\nseat = "B"\n'
+    f'params = {{ {VALUES}, treatment = "label-{word}" }}\n'
+    for preset, (word, seller) in SELLERS.items()
+)
+GOODS = (
+    "base_values = [45071, 52133, 63019, 74113, 85271], value_clamp = [30000, 99900], holdings_range = [21111, 29999]"
+)
+PAIRS = f'game = "trading"\n{HEAD}[[treatments]]\nname = "cell-bilby"\npreset = "tolerant"\nparams = {{ {GOODS} }}\n'
+
+SPLIT = (
+    f'game = "split"\n{HEAD}[[treatments]]\nname = "cell-bilby"\n'
+    'params = { low = 30001, high = 99999, rounds = 2, source = "uniform" }\n'
+)
+IMPORTANCE = "A = { lamp = 30011, rope = 40013, tent = 50021 }, B = { lamp = 60037, rope = 70039, tent = 80051 }"
+BALLOON = (
+    f'game = "balloon"\n{HEAD}[[treatments]]\nname = "cell-bilby"\n'
+    "[treatments.params.instance]\nlimit = 5\neffort = { lamp = 1, rope = 2, tent = 3 }\n"
+    f"importance = {{ {IMPORTANCE} }}\n"
+)
+
+BREATH = 0.5
+"""Seconds: a press sooner than that would be the second of a double click."""
+
+Attack = Callable[[Visitor, Wire], Coroutine[Any, Any, bool]]
+
+
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Bargaining with a seller whose cost is hidden."""
+    with visited(tmp_path_factory.mktemp("prices"), PRICES) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Trading between two people."""
+    with visited(tmp_path_factory.mktemp("pairs"), PAIRS) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def careless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server that does not check whose a kernel is; two people divide things that each values alone."""
+    options = ("--Gate.self_test=False", "--Gate.check_owner=False")
+    with visited(tmp_path_factory.mktemp("careless"), SPLIT, *options) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server without the guard at the websocket; two people choose items that each finds important."""
+    with visited(tmp_path_factory.mktemp("unguarded"), BALLOON, *UNGUARDED) as site:
+        yield site
+
+
+def visiting(site: Site, attack: Callable[[Visitor], Coroutine[Any, Any, None]]) -> None:
+    """Let a visitor with a link of their own go on to the first table, and there do something."""
+
+    async def visit() -> None:
+        visitor = Visitor(site.link())
+        await visitor.begin()
+        try:
+            await attack(visitor)
+            assert visitor.holds(*unseen(site, visitor)) == []
+        finally:
+            await visitor.close()
+
+    asyncio.run(visit())
+
+
+def unseen(site: Site, visitor: Visitor) -> set[str]:
+    """What a visitor may never receive, as far as it does not depend on the game."""
+    telling = {f"{kind}-{word}" for kind in ("cell", "label") for word, _ in SELLERS.values()} | {"bilby"}
+    telling |= {setting for _, seller in SELLERS.values() for setting in seller.replace(":", ",").split(",")} - {"time"}
+    telling |= {number for _, seller in SELLERS.values() for number in (s.partition("=")[2] for s in seller.split(","))}
+    telling |= {"boulware", "visited.toml", "negolab.studies.server"}
+    return site.secrets() | site.others(visitor.link) | site.seeds(visitor.link) | telling - {""}
+
+
+# Nothing hidden comes out.
+
+
+def test_a_buyer_never_receives_what_the_seller_pays_nor_who_sells(prices: Site) -> None:
+    async def buy() -> None:
+        buyers = [Visitor(prices.link()) for _ in SELLERS]
+        await asyncio.gather(*map(bargain, buyers))
+        met = {prices.matches(buyer.link)[0][1].header.preset for buyer in buyers}
+        assert met == set(SELLERS), "each cell was played"
+
+    async def bargain(buyer: Visitor) -> None:
+        await buyer.begin()
+        for price in ("20.00", "25.00", "30.00"):
+            await looked_through(prices, buyer, "3719", "37.19")
+            await buyer.fill(buyer.named("Text", "Price"), value=price)
+            await buyer.click(f"Offer ${price}")
+            await buyer.until(partial(shows, buyer, f"You offered ${price}"))
+        await looked_through(prices, buyer, "3719", "37.19")
+        await buyer.click("Continue")
+        assert await buyer.until(buyer.code) == "DONE4242"
+        await looked_through(prices, buyer, "3719", "37.19")
+        await buyer.close()
+        await use_again(buyer)
+
+    async def use_again(before: Visitor) -> None:
+        """The used link shows the code and begins nothing."""
+        played = prices.events(before.link)
+        after = Visitor(before.link)
+        await after.join()
+        await after.enter()
+        assert await after.until(after.code) == "DONE4242"
+        for label in ("Start", "I agree"):
+            assert after.find("Button", label) is None
+        await looked_through(prices, after, "3719", "37.19")
+        await after.close()
+        assert prices.events(before.link) == played and len(prices.matches(before.link)) == 1
+
+    asyncio.run(buy())
+
+
+async def looked_through(site: Site, visitor: Visitor, *more: str) -> None:
+    """Ask for all that a visitor can ask for, and find nothing in it."""
+    await visitor.dump()
+    for path in ("nowhere", "waiting", f"alive/{visitor.kernel}", f"api/kernels/{visitor.kernel}", "join/forged"):
+        await visitor.ask(path)
+    assert visitor.holds(*unseen(site, visitor), *more, since=visitor.read) == []
+    visitor.read = len(visitor.received)
+    await asyncio.sleep(BREATH)
+
+
+def test_a_trader_never_receives_the_goods_of_the_other(pairs: Site) -> None:
+    async def trade() -> None:
+        async with both(pairs) as (first, second):
+            for words in (
+                "[Offer: 2 Wheat -> 1 Ore]",
+                "No. [Deny]",
+                "Again? [Offer: 1 Wheat -> 1 Ore]",
+                "Yes. [Accept]",
+            ):
+                await say(await asked(first, second), words)
+                for one in (first, second):
+                    await looked_through(pairs, one, *others_numbers(pairs, one))
+
+    asyncio.run(trade())
+
+
+@asynccontextmanager
+async def both(site: Site) -> AsyncIterator[tuple[Visitor, Visitor]]:
+    """Two people at one match."""
+    first, second = Visitor(site.link()), Visitor(site.link())
+    try:
+        await asyncio.gather(first.begin(), second.begin())
+        for one in (first, second):
+            await one.until(partial(one.ids, "Textarea"))
+        yield first, second
+        for one in (first, second):
+            assert one.holds(*unseen(site, one)) == []
+    finally:
+        await first.close()
+        await second.close()
+
+
+async def asked(*players: Visitor) -> Visitor:
+    """The one whose turn it is."""
+    await players[0].until(lambda: sum(turn(one) for one in players) == 1)
+    return next(one for one in players if turn(one))
+
+
+def turn(one: Visitor) -> bool:
+    return 'class="nl-turn"' in one.text()
+
+
+def shows(one: Visitor, *words: str) -> bool:
+    """Whether all of these stand on the page."""
+    return all(word in one.text() for word in words)
+
+
+async def say(one: Visitor, words: str) -> None:
+    """Type a reply and send it, whether or not the box is unfolded; see it stand in the talk."""
+    await one.fill(one.named("Textarea", "Your reply"), value=words)
+    await one.press(one.named("Button", "Send reply"))
+    await one.until(lambda: escape(words) in one.text())
+
+
+def others_numbers(site: Site, visitor: Visitor) -> set[str]:
+    """The numbers that only the other seat has seen, of three digits and more."""
+    ((sat, record),) = site.matches(visitor.link)
+    own = next(seat for seat, id in sat.people.items() if id == named(visitor.link))
+    numbers: dict[bool, set[str]] = {True: set(), False: set()}
+    for state in states(record):
+        for seat, private in state.private.items():
+            numbers[seat == own] |= set(re.findall(r"\b\d{3,}\b", repr(private)))
+    found = numbers[False] - numbers[True]
+    assert found, "there is something to hide"
+    return found
+
+
+def test_what_is_worth_what_to_the_other_stays_hidden_in_split_and_balloon(careless: Site, unguarded: Site) -> None:
+    async def sit(site: Site) -> None:
+        async with both(site) as players:
+            for one in players:
+                await looked_through(site, one, *others_numbers(site, one))
+
+    asyncio.run(sit(careless))
+    asyncio.run(sit(unguarded))
+
+
+# Nothing illegal goes in.
+
+
+@pytest.mark.parametrize("protocol", [0, 1], ids=["default", "v1"])
+def test_no_request_but_those_of_widgets_is_answered(prices: Site, protocol: int) -> None:
+    async def attack(visitor: Visitor) -> None:
+        wire, before = visitor.wires[protocol], prices.rows()
+        sent = []
+        for kind, content in attacks.REQUESTS:
+            for channel in attacks.CHANNELS:
+                sent.append(await wire.send(kind, content, channel))
+                sent.append(await wire.send(kind, content, channel, subshell_id="x"))
+        assert await wire.answered()
+        replies = [m["msg_type"] for m in wire.messages if m["parent"].get("msg_id") in sent]
+        assert replies == []
+        assert wire.kinds() <= SENT
+        assert visitor.holds("pwned") == []
+        assert await visitor.alive() == "here" and prices.rows() == before
+
+    visiting(prices, attack)
+
+
+SENT = {"comm_open", "comm_msg", "comm_close", "comm_info_reply", "kernel_info_reply", "status"}
+"""All that a kernel of ours ever sends to a page that is there."""
+
+GUARDED: tuple[Attack, ...] = (
+    attacks.make_a_widget,
+    attacks.take_a_widget_away,
+    attacks.provoke_a_traceback,
+    attacks.end_a_kernel_by_a_message,
+)
+
+
+@pytest.mark.parametrize("protocol", [0, 1], ids=["default", "v1"])
+def test_the_guard_stops_what_works_without_it(prices: Site, protocol: int) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before = prices.rows()
+        for one in GUARDED:
+            assert not await one(visitor, visitor.wires[protocol]), one.__name__
+        assert await visitor.wires[protocol].answered() and prices.rows() == before
+
+    visiting(prices, attack)
+
+
+def test_malformed_and_huge_frames_harm_nobody(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before = prices.rows()
+        await attacks.malform(visitor)
+        assert await visitor.wires[0].answered() and await visitor.wires[1].answered()
+        assert prices.rows() == before
+
+    visiting(prices, attack)
+
+
+@pytest.mark.parametrize("protocol", ["", V1], ids=["default", "v1"])
+@pytest.mark.parametrize("bomb", attacks.BOMBS)
+def test_a_small_frame_that_claims_to_be_huge_is_dropped_at_once(bomb: str, protocol: str) -> None:
+    assert attacks.survive(protocol, attacks.BOMBS[bomb]) == "dropped"
+
+
+def test_comms_that_are_none_of_ours_do_nothing(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before, kinds = prices.rows(), visitor.wires[0].kinds()
+        for wire in visitor.wires:
+            for target in ("jupyter.widget", "jupyter.widget.version", "os.system", "", None, 5):
+                await wire.send("comm_open", {"comm_id": "f00d", "target_name": target, "data": {"method": "x"}})
+            strange: tuple[Any, ...] = (
+                None,
+                5,
+                [],
+                {},
+                {"method": None},
+                {"method": "custom"},
+                {"method": "request_state"},
+            )
+            ids: tuple[Any, ...] = ("nowhere", "", None, [], {}, next(iter(visitor.models)))
+            for data in strange:
+                for id in ids:
+                    await wire.send("comm_msg", {"comm_id": id, "data": data})
+            assert await wire.answered()
+        assert prices.rows() == before and visitor.wires[0].kinds() - kinds <= SENT
+
+    visiting(prices, attack)
+
+
+@pytest.mark.parametrize("target", [[], {}, ["jupyter.widget.control"]], ids=str)
+def test_a_target_that_is_no_name_is_dropped_and_logged_without_a_traceback(prices: Site, target: Any) -> None:
+    async def attack(visitor: Visitor) -> None:
+        for wire in visitor.wires:
+            await wire.send("comm_open", {"comm_id": "f00d", "target_name": target, "data": {}})
+            assert await wire.answered(3)
+
+    visiting(prices, attack)
+    assert "Traceback" not in prices.log()
+
+
+def test_rewritten_widgets_make_no_move_and_a_reload_brings_the_page_back(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before = prices.events(visitor.link)
+        descriptions = {id: str(visitor.models[id]["description"]) for id in visitor.ids("Button")}
+        await attacks.rewrite_everything(visitor, visitor.wires[0])
+        for id in descriptions:
+            if not re.match("Accept|Send|Walk|Reject|Leave|Yes, leave|Offer", descriptions[id]):  # those would be moves
+                await attacks.press(visitor.wires[0], id)
+        assert await visitor.wires[0].answered(30)
+        assert prices.events(visitor.link) == before
+        assert visitor.holds(*unseen(prices, visitor)) == []
+        await visitor.ask(f"voila/api/shutdown/{visitor.kernel}", "POST")
+        await visitor.back()
+        await visitor.until(lambda: turn(visitor))
+        assert attacks.FOREIGN not in str(visitor.models)
+        policy = (await visitor.ask("")).headers["content-security-policy"]
+        assert "script-src 'self'" in policy and "http" not in policy, "no page loads what comes from elsewhere"
+
+    visiting(prices, attack)
+
+
+def test_a_flood_of_messages_ends_its_own_websocket(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before = prices.rows()
+        with suppress(websockets.ConnectionClosed):
+            for _ in range(5000):
+                await attacks.overwrite(visitor.wires[0], "nowhere", value=1)
+        socket = visitor.wires[0].socket
+        await asyncio.wait_for(socket.wait_closed(), 60)
+        assert socket.close_code == 1008
+        assert prices.rows() == before and await visitor.wires[1].answered()
+
+    visiting(prices, attack)
+
+
+def test_who_is_not_on_turn_can_press_everything_and_say_nothing(pairs: Site) -> None:
+    async def attack() -> None:
+        async with both(pairs) as players:
+            await asked(*players)
+            (waiting,) = (one for one in players if not turn(one))
+            before = pairs.rows()
+            for wire in waiting.wires:
+                for id in waiting.ids("Textarea") + waiting.ids("Text"):
+                    await attacks.overwrite(wire, id, value="[Offer: 1 Wheat -> 1 Ore]", disabled=False)
+                for id in waiting.ids("Button"):
+                    await attacks.overwrite(wire, id, disabled=False)
+                    if waiting.models[id]["description"] != "Leave the study":
+                        await attacks.press(wire, id)
+                assert await wire.answered()
+            assert pairs.rows() == before
+
+    asyncio.run(attack())
+
+
+def test_ten_presses_at_once_on_two_sockets_are_one_move(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        await visitor.fill(visitor.named("Text", "Price"), value="20.00")
+        offer = await visitor.until(lambda: visitor.find("Button", "Offer $20.00"))
+        for _ in range(5):
+            await asyncio.gather(*(attacks.press(wire, offer) for wire in visitor.wires))
+        assert await visitor.wires[0].answered()
+        assert words(prices, visitor) == ["20.00"]
+
+    visiting(prices, attack)
+
+
+def words(site: Site, visitor: Visitor) -> list[str]:
+    """What the visitor said, as it was kept; all of it was legal or refused."""
+    ((sat, record),) = site.matches(visitor.link)
+    own = next(seat for seat, id in sat.people.items() if id == named(visitor.link))
+    return [event.reply.text for event in record.events if isinstance(event, Replied) and event.seat == own]
+
+
+PRICES_THAT_ARE_NONE = (
+    "-1",
+    "100.01",
+    "10001",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e400",
+    "9" * 400,
+    "\u0661",
+    "",
+    "0x10",
+)
+
+
+def test_a_price_that_is_none_is_no_offer_however_it_is_sent(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        field, box = visitor.named("Text", "Price"), visitor.named("Textarea", "Or type")
+        offer, send = visitor.named("Button", "Offer"), visitor.named("Button", "Send answer")
+        before = offers(prices, visitor)
+        for price in (*PRICES_THAT_ARE_NONE, -1, 10001, float("nan"), float("inf"), None, [5000]):
+            await visitor.fill(field, value=price)
+            await visitor.press(offer)
+            if isinstance(price, str):
+                await visitor.fill(box, value=price)
+                await visitor.press(send)
+        await visitor.fill(box, value="x" * 200_000)
+        await visitor.press(send)
+        assert await visitor.wires[0].answered()
+        assert offers(prices, visitor) == before
+        assert await visitor.until(lambda: "200000 characters" in visitor.text()), "it says why"
+
+    visiting(prices, attack)
+
+
+def offers(site: Site, visitor: Visitor) -> Any:
+    """The offers on the table, and whether it is over."""
+    ((_, record),) = site.matches(visitor.link)
+    public = final_state(record).public
+    return public.offers, public.status
+
+
+def test_a_page_that_was_replaced_can_say_nothing_any_more(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        older, newer = visitor, Visitor(visitor.link)
+        field, buttons = older.named("Text", "Price"), older.ids("Button")
+        await newer.join()
+        await newer.enter()
+        await newer.until(lambda: turn(newer))
+        await older.fill(field, value="20.00")
+        for id in buttons:
+            await older.press(id)
+        await older.until(lambda: "another tab" in older.text())
+        assert words(prices, newer) == []
+        await newer.close()
+
+    visiting(prices, attack)
+
+
+def test_markup_and_script_in_every_field_stay_text_on_every_page(pairs: Site) -> None:
+    async def attack() -> None:
+        async with both(pairs) as players:
+            for trick in TRICKS[:6]:
+                one = await asked(*players)
+                for id in one.ids("Text") + one.ids("Textarea"):
+                    await one.fill(id, value=trick)
+                await say(one, trick)
+                await asyncio.sleep(BREATH)
+            for one in players:
+                await one.until(partial(shows, one, *map(escape, TRICKS[:6])))
+                assert [found for model in one.models.values() for found in shown_live(model)] == []
+            with pairs.host("desk.sock") as desk:
+                monitor = desk.get("/monitor").text
+            assert "cell-bilby" in monitor and not any(trick in monitor for trick in TRICKS)
+
+    asyncio.run(attack())
+
+
+def shown_live(model: dict[str, Any]) -> list[str]:
+    """What a browser would run of a widget's own markup; the page's style is ours."""
+    value = model.get("value")
+    if model.get("_model_name") not in ("HTMLModel", "HTMLMathModel") or not isinstance(value, str):
+        return []
+    return [] if value.startswith("<style") else attacks.live(value)
+
+
+# At the front door.
+
+
+def test_a_token_that_is_not_good_starts_no_kernel_and_changes_nothing(prices: Site) -> None:
+    with prices.database() as database:
+        kept, who = database.kept("visited"), database.participants("visited")[0]
+        (late,) = database.invite("visited")
+    assert kept is not None
+    good = links.make_token(kept.secret, "visited", who.id, created=who.created)
+    bad = {
+        "forged": links.make_token("another secret", "visited", who.id, created=who.created),
+        "of another study": links.make_token(kept.secret, "another", who.id, created=who.created),
+        "of nobody": links.make_token(kept.secret, "visited", "0" * 16),
+        "expired": links.make_token(kept.secret, "visited", late.id, created=1.0),
+        "cut": good[:-1],
+        "with another id": "0" * 16 + good[16:],
+        "the open link as a cookie": links.make_token(kept.secret, "visited", links.OPEN, created=kept.created),
+    }
+    before, kernels = prices.rows(), len(prices.kernels())
+    for what, token in bad.items():
+        answer = httpx.get(prices.url, headers={"Cookie": f"{prices.cookie}={token}"})
+        assert answer.status_code in (403, 429) and not KERNEL_ID.search(answer.text), what
+        assert token not in answer.text and "Traceback" not in answer.text
+    assert prices.rows() == before and len(prices.kernels()) <= kernels
+
+
+def test_a_stranger_gets_no_page_unless_tokens_are_not_checked(prices: Site) -> None:
+    async def come(url: str) -> bool:
+        stranger = Visitor(f"{url}join/none")
+        try:
+            return await attacks.come_as_a_stranger(stranger)
+        finally:
+            await stranger.close()
+
+    assert not asyncio.run(come(prices.url))
+    with gate("self_test=False", "check_token=False") as open_gate:
+        assert until(lambda: asyncio.run(come(open_gate.url)))
+
+
+OTHER_PATHS = (
+    *("voila/render/study.ipynb", "voila/render/monitor.ipynb", "voila/files/study.ipynb", "voila/tree", "tree", "lab"),
+    *("api/contents", "api/kernels", "api/sessions", "api/terminals", "api/config", "login", "study.ipynb", "monitor"),
+    *("voila/query/KERNEL", "voila/execution/KERNEL", "api/kernels/KERNEL/restart", "api/kernels/KERNEL/interrupt"),
+    *("voila/static/../../../../etc/passwd", "voila/templates/%2e%2e/%2e%2e/etc/passwd", "%2e%2e/x"),
+)
+
+
+def test_no_other_path_and_no_other_method_does_anything(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before, cookie = prices.rows(), visitor.client.cookies.get(prices.cookie)
+        for path in (path.replace("KERNEL", visitor.kernel) for path in OTHER_PATHS):
+            for method in ("GET", "POST", "PUT", "DELETE"):
+                answer = await visitor.ask(path, method)
+                assert answer.status_code in (403, 404, 405), (method, path)
+            ask = f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{prices.port}\r\nCookie: {prices.cookie}={cookie}\r\n"
+            came = await asyncio.to_thread(raw, prices.port, ask + "Connection: close\r\n\r\n")
+            visitor.received.append(came)
+            assert re.match(r"HTTP/1.1 40[345]", came) and "root:" not in came, path
+        for method in ("PUT", "DELETE", "PATCH", "POST"):
+            assert (await visitor.ask(f"api/kernels/{visitor.kernel}", method)).status_code == 405
+        assert await visitor.wires[0].answered() and prices.rows() == before
+
+    visiting(prices, attack)
+
+
+def test_templates_and_themes_cannot_be_chosen(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        page = await visitor.ask("?voila-template=lab&voila-theme=dark&template=lab&theme=dark")
+        assert "nl-lost" in page.text and 'data-jp-theme-light="false"' not in page.text
+
+    visiting(prices, attack)
+
+
+def test_another_visitors_kernel_is_shut_unless_owners_are_not_checked(pairs: Site, careless: Site) -> None:
+    async def attack(site: Site) -> tuple[bool, bool]:
+        async with both(site) as (first, second):
+            hidden = others_numbers(site, first)
+            heard = await attacks.listen_at_anothers_kernel(first, second)
+            return any(number in heard for number in hidden), await attacks.end_anothers_page(first, site, second)
+
+    assert asyncio.run(attack(pairs)) == (False, False)
+    assert asyncio.run(attack(careless)) == (True, True)
+
+
+@pytest.mark.parametrize("attack", GUARDED, ids=lambda attack: attack.__name__)
+def test_without_the_guard_the_attack_works(unguarded: Site, attack: Attack) -> None:
+    async def visit() -> bool:
+        visitor = Visitor(unguarded.link())
+        try:
+            await visitor.join()
+            await visitor.enter()
+            await visitor.dump()
+            return await attack(visitor, visitor.wires[0])
+        finally:
+            await visitor.close()
+
+    assert asyncio.run(visit())
+
+
+def test_the_researchers_server_is_shut_to_visitors(prices: Site) -> None:
+    with httpx.Client(headers={"Cookie": f"{prices.cookie}=x; negolab-desk-{prices.desk_port}=x"}) as client:
+        for path in ("", "monitor", "play", "?token=", "?token=wrong", "api/kernels", "voila/render/monitor.ipynb"):
+            answer = client.get(prices.desk + path)
+            assert answer.status_code in (403, 404) and prices.desk_token not in answer.text, path
+        good = f"{prices.desk}monitor?token={prices.desk_token}"
+        assert client.get(good, headers={"Host": "evil.example"}).status_code == 403
+        assert client.get(good, headers={"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_another_site_cannot_join_for_a_visitor(prices: Site) -> None:
+    (link,), before = prices.links("--open"), prices.rows()
+    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = httpx.post(link, headers=headers)
+        assert answer.status_code == 403 and "set-cookie" not in answer.headers
+    assert httpx.post(link, headers={"Host": "evil.example"}).status_code == 403
+    assert prices.rows() == before
+
+
+def test_five_hundred_bad_tokens_start_nothing_and_a_good_link_still_works(prices: Site) -> None:
+    kernels, memory, before = len(prices.kernels()), prices.memory(), prices.rows()
+    with httpx.Client() as client:
+        for number in range(250):
+            seen = client.get(prices.url, headers={"Cookie": f"{prices.cookie}=bad-{number}"})
+            joined = client.post(f"{prices.url}join/bad-{number}")
+            assert {seen.status_code, joined.status_code} <= {403, 429}
+    assert len(prices.kernels()) <= kernels and prices.rows() == before
+    assert prices.memory() - memory < 40, "MiB"
+
+    async def come() -> None:
+        visitor = Visitor(prices.link())
+        answer = await visitor.client.post(visitor.link)
+        if answer.status_code == 429:
+            await asyncio.sleep(float(answer.headers["retry-after"]))
+        assert (await visitor.client.post(visitor.link)).status_code == 303
+        await visitor.client.aclose()
+
+    asyncio.run(come())
+
+
+def test_a_kernel_in_hostile_hands_learns_no_more_than_its_seat(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        before = prices.rows()
+        with prices.host("seats.sock") as client:
+            for path in ("admit", "join", "bind", "arrive", "now", "act", "monitor", "end", "play", "nowhere"):
+                if path == "arrive":
+                    continue  # waits for somebody to come
+                for body in (b"", b"{", b"[]", b"null", b"\xff" * 99, b'{"token": [], "lease": {}, "act": 5}'):
+                    answer = client.post(f"/{path}", content=body)
+                    assert answer.status_code in (400, 403, 404, 405, 409), (path, body)
+                    visitor.received.append(answer.text)
+            for lease in ("", "x", visitor.kernel, f"{visitor.kernel}.x", "' or 1=1 --"):
+                answer = client.post("/act", json={"lease": lease, "act": {"kind": "leave"}})
+                assert answer.status_code in (403, 409)
+                visitor.received.append(answer.text)
+        assert prices.rows() == before
+
+    visiting(prices, attack)
+
+
+def test_the_log_names_nobody(prices: Site, pairs: Site) -> None:
+    for site in (prices, pairs):
+        with site.database() as database:
+            kept, people = database.kept("visited"), database.participants("visited")
+        assert kept is not None and people
+        known = {(who.lease or "-").partition(".")[part] for who in people for part in (0, 2) if who.lease}
+        known |= {links.make_token(kept.secret, "visited", who.id, created=who.created) for who in people}
+        log = site.log()
+        assert not [word for word in known | {who.id for who in people} | {kept.secret, CANARY} if word in log]
+
+
+# What the engine's own checks and the escaping are for.
+
+
+async def _answer_twice(folder: Path) -> int:
+    """Say ten times what was an answer once, as a page that was taken over could; how many were heard."""
+    study = parse_study(PRICES, folder / "visited.toml")
+    database = Database(folder / "people.db")
+    house = StudyService(database, study, SessionManager(database))
+    kept = database.study(study.name, study.text)
+    (who,) = database.invite(study.name)
+    house.authenticator.bind(links.make_token(kept.secret, study.name, who.id, created=who.created), "kernel")
+    lease = str(house.authenticator.participant(who.id).lease)
+    for act in ({"kind": "consent", "agreed": True}, {"kind": "start"}):
+        scene = house.act(lease, act).scene
+    assert isinstance(scene, Playing)
+    for price in range(10):
+        house.act(lease, {"kind": "say", "match": scene.match, "turn": 0, "text": f"{price}.00"})
+    record = database.record(scene.match)
+    database.close()
+    assert replay_differences(record) == []
+    return sum(isinstance(event, Replied) and event.seat == "B" for event in record.events)
+
+
+def test_a_stale_answer_is_heard_only_without_the_engines_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, unchecked = tmp_path / "on", tmp_path / "off"
+    checked.mkdir()
+    unchecked.mkdir()
+    assert asyncio.run(_answer_twice(checked)) == 1
+    whole = MatchSession.say
+
+    def say_whenever(room: MatchSession, seat: Seat, text: str, turn: int) -> str:
+        return whole(room, seat, text, room.seat_sessions[seat].turn)
+
+    monkeypatch.setattr(MatchSession, "say", say_whenever)
+    assert asyncio.run(_answer_twice(unchecked)) > 1
+
+
+def _smuggle() -> list[str]:
+    """What of the other's words would run on a person's page."""
+    match = Match(load("trading"), seed=1, players={"A": TRICKS[0], "B": "person"})
+    others: Any = {"A": Says(" ".join(TRICKS[:6]) + " [Offer: 1 Wheat -> 1 Ore]")}
+    seat = HumanSeat(match, "B", others)
+    return [found for part in below(seat) if isinstance(part, w.HTML) and not part.value.startswith("<style")
+            for found in attacks.live(part.value)]  # fmt: skip
+
+
+def test_the_others_markup_runs_only_without_the_escaping(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _smuggle() == []
+    monkeypatch.setattr(html, "escape", lambda text: html.Markup(text))
+    assert {"script", "img", "img onerror"} <= set(_smuggle())

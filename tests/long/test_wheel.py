@@ -1,0 +1,58 @@
+"""The wheel, installed outside the checkout, does the main jobs by itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CI, serving
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CI or os.environ.get("NEGOLAB_SLOW")), reason="slow: set NEGOLAB_SLOW=1"),
+]
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ran = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, timeout=900)
+    assert ran.returncode == 0, f"{command}: {ran.stdout[-2000:]} {ran.stderr[-2000:]}"
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The `negolab` program of an environment that has only the wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, cwd=folder)
+    (wheel,) = folder.glob("negolab-*.whl")
+    venv.create(folder / "env", with_pip=True)
+    python = folder / "env" / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", wheel, cwd=folder)
+    run(python, "-c", "import negolab; assert 'site-packages' in negolab.__file__", cwd=folder)
+    yield folder / "env" / "bin" / "negolab"
+
+
+def test_the_wheel_watches_and_batches(installed: Path, tmp_path: Path) -> None:
+    assert "AGREED" in run(installed, "watch", "bargaining", "--a", "linear", "--b", "linear", cwd=tmp_path)
+    command = ["batch", "balloon", "--a", "linear", "--b", "conceder", "--n", "20", "--out", "run"]
+    assert "n = 20" in run(installed, *command, cwd=tmp_path)
+    assert "20 records" in run(installed, "check", "run", cwd=tmp_path)
+
+
+def test_the_wheel_serves_the_page(installed: Path, tmp_path: Path, chromium: Any) -> None:
+    for served in serving([str(installed)], tmp_path / "out", cwd=tmp_path):
+        page = chromium.new_page()
+        page.goto(served.url)
+        page.get_by_role("button", name="Start the match").click(timeout=60_000)
+        page.locator(".nl-bar").wait_for(timeout=60_000)
+        page.close()

@@ -1,0 +1,264 @@
+"""`negolab batch` with models, through real HTTP: killed, stopped, out of money, badly answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab.analysis import summary
+from negolab.match import replay_differences
+from negolab.record import Record
+from negolab.store import read
+from tests.cli.test_cli import NEGOLAB, negolab
+from tests.support.endpoints import Server, hostile
+
+SECRET = "sk-not-to-be-found-4711"
+TIMES = ("asked_at", "answered_at", "created", "queued", "latency", "attempts")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with hostile(latency=0.02) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A cache and a key of the test's own; the server as it was."""
+    monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "answers.db"))
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    if "server" in request.fixturenames:
+        request.getfixturevalue("server").reset(latency=0.02)
+
+
+def command(url: str, out: Path, n: int = 40, *more: str, both: str = "llm:fake") -> list[str]:
+    players = ["--a", both, "--b", both, "--base-url", url]
+    return ["batch", "bargaining", *players, "--n", str(n), "--out", str(out), "--concurrency", "20", *more]
+
+
+def start(args: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen([*NEGOLAB, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until(holds: Callable[[], Any], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def _reached(server: Server, answered: int, process: subprocess.Popen[str]) -> bool:
+    return bool(server.counts()["answered"] >= answered or process.poll() is not None)
+
+
+def timeless(records: list[Record]) -> dict[str, Any]:
+    """Records as plain data without what no two runs have in common."""
+    return {record.id: _without(json.loads(record.to_line())) for record in records}
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(inner) for name, inner in value.items() if name not in TIMES}
+    return [_without(inner) for inner in value] if isinstance(value, list) else value
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
+def test_a_batch_of_models_says_what_it_took_and_keeps_no_key(server: Server, tmp_path: Path) -> None:
+    ran = negolab(*command(server.url, tmp_path / "run", 10, "--price", "fake=1,2", "--budget", "5", "--swap"))
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(
+        r"answers of models: 70\ntokens +[\d,]+ in, [\d,]+ out\ncost +\$0\.01\d\d for 70 answers", ran.stdout
+    )
+    assert SECRET.encode() not in everything(tmp_path)
+    assert SECRET not in ran.stdout + ran.stderr
+    again = negolab(*command(server.url, tmp_path / "other", 10, "--price", "fake=1,2", "--swap"))
+    assert server.counts()["answered"] == 70, "another run of the same plan finds its answers"
+    assert "saved        $0.01" in again.stdout and "cost         $0.0000 for 0 answers" in again.stdout
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_kills_lose_nothing_and_nothing_is_asked_twice(server: Server, tmp_path: Path) -> None:
+    """Ten kills of 500 games under NEGOLAB_SLOW=1."""
+    n, kills = (500, 10) if os.environ.get("NEGOLAB_SLOW") else (120, 5)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert negolab(*command(server.url, whole, n, "--no-cache")).returncode == 0
+    undisturbed = server.counts()["answered"]
+    server.set(forget=True)
+    rng, alive = random.Random(5), 0
+    for kill in range(kills):
+        process = start(command(server.url, killed, n))
+        wanted = int(0.9 * undisturbed * (kill + rng.random()) / kills)  # before it can be over
+        until(partial(_reached, server, wanted, process))
+        alive += process.poll() is None
+        process.kill()
+        process.communicate()
+    assert alive == kills
+    ran = negolab(*command(server.url, killed, n))
+    assert ran.returncode == 0, ran.stderr
+    assert timeless(read(killed)) == timeless(read(whole))
+    # In flight is what has not reached the disk: at most one answer of each game at play.
+    assert undisturbed <= server.counts()["answered"] <= undisturbed + kills * 2 * 20
+    assert [text for record in read(killed) for text in replay_differences(record)] == []
+
+
+def test_the_first_ctrl_c_finishes_what_is_in_play_and_the_second_drops_it(server: Server, tmp_path: Path) -> None:
+    server.set(latency=0.3)
+    process = start(command(server.url, tmp_path, 200))
+    until(lambda: server.counts()["answered"] > 20)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert re.search(r"no more games begin; \d+ at play are finished first \(Ctrl-C again drops them\)", err)
+    assert "stopped after 40 of 200 games: run the same command again to go on" in err
+    assert "40 games" in out and summary.tally_records(read(tmp_path)).ends["NO_DEAL"] == 40
+    process = start(command(server.url, tmp_path, 200))
+    before = server.counts()["requests"]
+    until(lambda: server.counts()["requests"] > before + 20)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "stopped after 40 of 200 games" in err
+
+
+def test_ctrl_c_drops_at_once_where_that_is_said(server: Server, tmp_path: Path) -> None:
+    server.set(latency=0.3)
+    process = start(command(server.url, tmp_path, 200, "--on-stop", "drop"))
+    until(lambda: server.counts()["answered"] > 5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "stopped after 0 of 200 games" in err
+
+
+def test_a_budget_holds_with_many_calls_in_flight_and_can_be_raised(server: Server, tmp_path: Path) -> None:
+    # Long enough that two hundred calls are in flight at once on a busy machine too.
+    server.set(latency=0.4)
+    more = ["--price", "fake=1,2", "--concurrency", "200"]
+    cap, n = 1.0, 1000
+    ran = negolab(*command(server.url, tmp_path, n, "--budget", str(cap), *more))
+    assert ran.returncode == 2, ran.stdout
+    assert re.search(r"the budget is reached: \$[\d.]+ of \$1.00 are spent.* raise it and run again", ran.stderr)
+    assert ran.stderr.count("budget is reached") == 1
+    counts = server.counts()
+    spent = counts["input"] * 1e-6 + counts["output"] * 2e-6
+    assert 0.9 * cap < spent <= cap
+    assert counts["peak"] > 180, "the calls in flight were many"
+    again = negolab(*command(server.url, tmp_path, n, "--budget", str(cap), *more))
+    assert again.returncode == 2 and server.counts()["input"] * 1e-6 <= cap, "what was paid before counts"
+    server.set(latency=0.02)
+    ran = negolab(*command(server.url, tmp_path, n, "--budget", "5", *more))
+    assert ran.returncode == 0, ran.stderr
+    assert len(read(tmp_path)) == n and server.counts()["answered"] == 7 * n
+
+
+def test_a_dead_endpoint_pauses_the_run_and_it_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    with hostile(latency=0.1) as found:
+        port = int(found.url.rpartition(":")[2].removesuffix("/v1"))
+        process = start(command(found.url, tmp_path, 60, "--game-seconds", "5"))
+        until(lambda: found.counts()["answered"] > 50)
+    time.sleep(6)
+    assert process.poll() is None
+    with hostile(port, latency=0.02):
+        out, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
+    assert "does not answer" in err and "answers again" in err
+    assert "60 games" in out and summary.tally_records(read(tmp_path)).stopped == 0
+
+
+def test_faults_fail_games_with_a_reason_and_without_them_the_rest_completes(server: Server, tmp_path: Path) -> None:
+    """2,000 games under NEGOLAB_SLOW=1."""
+    n = 2000 if os.environ.get("NEGOLAB_SLOW") else 200
+    kinds = ("drop", "429", "500", "503", "cut", "json", "html", "empty", "null", "length", "context", "policy")
+    server.set(latency=0.005, faults=dict.fromkeys(kinds, 0.2 / len(kinds)))
+    more = ["--game-seconds", "120", "--call-seconds", "2"]
+    ran = negolab(*command(server.url, tmp_path, n, *more))
+    assert ran.returncode == 0, ran.stderr
+    records = read(tmp_path)
+    bad = [record for record in records if "stopped" in record.header.notes]
+    assert len(records) == n and bad
+    assert all(record.events[-1].reason for record in bad)  # type: ignore[union-attr]
+    assert "play the games that failed again with --retry failed" in ran.stderr
+    came = [getattr(e, "reply", None) or getattr(e, "said", None) for r in records for e in r.events]
+    ids = [reply.request_id for reply in came if reply is not None]
+    assert None not in ids
+    assert len(ids) == server.counts()["answered"], "every answer stands in one record, and in one place of it"
+    server.set(faults={})
+    ran = negolab(*command(server.url, tmp_path, n, *more, "--retry", "failed,timeout"))
+    assert ran.returncode == 0, ran.stderr
+    records = read(tmp_path)
+    assert len({record.id for record in records}) == len(records) == n
+    assert summary.tally_records(records).stopped == 0
+    assert [text for record in records for text in replay_differences(record)] == []
+    assert "format" in ran.stdout and "cut" in ran.stdout
+
+
+def test_games_that_hang_are_timed_out_and_played_again_on_demand(server: Server, tmp_path: Path) -> None:
+    server.set(faults={"hang": 0.5})
+    ran = negolab(*command(server.url, tmp_path, 6, "--game-seconds", "1", "--concurrency", "6"))
+    told = summary.tally_records(read(tmp_path))
+    assert told.ends["timed out"] and not told.ends["failed"]
+    assert "--retry timeout" in ran.stderr and "the game was not over after 1 s" in ran.stdout
+    server.set(faults={})
+    ran = negolab(*command(server.url, tmp_path, 6, "--game-seconds", "9", "--retry", "timeout"))
+    assert ran.returncode == 0 and summary.tally_records(read(tmp_path)).stopped == 0
+
+
+def test_answers_kept_in_the_runs_own_folder_are_nobody_elses(server: Server, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        ran = negolab(*command(server.url, tmp_path / folder, 4, "--no-cache"))
+        assert ran.returncode == 0, ran.stderr
+        assert (tmp_path / folder / "answers.db").exists()
+    assert server.counts()["answered"] == 2 * 28
+    assert not (tmp_path / "answers.db").exists()
+
+
+def test_a_key_that_is_refused_stops_the_run_in_one_line(server: Server, tmp_path: Path) -> None:
+    server.set(key="another")
+    ran = negolab(*command(server.url, tmp_path, 50))
+    assert ran.returncode == 2
+    assert "key" in ran.stderr and ran.stderr.count("\n") == 1
+    assert SECRET not in ran.stderr + ran.stdout
+    assert read(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--a", "llm:", "--b", "time"], "model"),
+        (["--a", "llm:x,tempature=1", "--b", "time"], "did you mean temperature"),
+        (["--a", "time", "--b", "time", "--budget", "5"], "no player is a model"),
+        (["--a", "llm:x", "--b", "time", "--price", "x"], "MODEL=INPUT,OUTPUT"),
+        (["--a", "llm:x", "--b", "time", "--concurrency", "0"], "--concurrency"),
+        (["--a", "llm:x", "--b", "time", "--base-url", "nowhere"], "nowhere"),
+        (["--a", "llm:x", "--b", "time", "--base-url", ""], "a base URL looks like"),
+        (["--a", "llm:x,model=y", "--b", "time"], "model is given twice"),
+        (["--a", "llm:x", "--b", "time", "--budget", "5"], "a budget in money needs the price of x"),
+        (["--a", "time", "--b", "time", "--retry", "lost"], "--retry names failed, timeout or both"),
+        (["--a", "time", "--b", "time", "--game-seconds", "0"], "seconds above 0"),
+        (["--a", "llm:x", "--b", "time", "--on-stop", "wait"], "is not one of"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(tmp_path: Path, more: list[str], said: str) -> None:
+    ran = negolab("batch", "bargaining", *more, "--n", "4", "--out", str(tmp_path / "run"))
+    assert ran.returncode == 2
+    assert said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+
+
+def test_the_command_of_strategies_loads_nothing_of_models() -> None:
+    code = "import sys, negolab.cli; print([m for m in ('openai', 'aiohttp') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -1,0 +1,611 @@
+"""Many games at once: what is kept, what is stopped and why, and how a run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import negolab as nl
+from negolab._internal import manifest
+from negolab.analysis import summary, tables
+from negolab.events import Replied
+from negolab.llm.cache import Cache
+from negolab.llm.configuration import ModelConfiguration
+from negolab.llm.endpoint.call import Answer, Call, Usage
+from negolab.llm.endpoint.endpoint import timer_paused
+from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, RunFailed
+from negolab.llm.models import Models
+from negolab.match import replay_differences
+from negolab.record import Record
+from negolab.runs import run as collector
+from negolab.runs.batch import open_run
+from negolab.runs.driver import aplay
+from negolab.runs.plan import make_plan
+from negolab.runs.progress import MAX_SAME_FAILURES
+from negolab.runs.run import Run
+from negolab.store import Store
+from tests.support.endpoint_server import said
+
+GAME = nl.load("bargaining")
+LLM = "llm:fake"
+
+
+class Fake:
+    """An endpoint without a network: says legal prices, or does as it is told. `peak`: most calls at the same time."""
+
+    url = "http://fake/v1"
+
+    def __init__(self, does: Callable[[Call], Awaitable[None]] | None = None) -> None:
+        self.does = does
+        self.calls = self.now = self.peak = 0
+
+    def endpoint(self, base_url: str | None = None, key: str | None = None) -> Fake:
+        return self
+
+    async def answer(self, call: Call) -> Answer:
+        self.calls += 1
+        self.now += 1
+        self.peak = max(self.peak, self.now)
+        try:
+            await (self.does(call) if self.does else asyncio.sleep(0))
+        finally:
+            self.now -= 1
+        return said_to(call)
+
+
+def said_to(call: Call) -> Answer:
+    text = said("price", {"messages": msgspec.to_builtins(call.messages)}, b"")
+    return Answer(text=text, finish="stop", usage=Usage(10, 2), cost=0.5, model="fake-1")
+
+
+def game_of(call: Call) -> int:
+    """Which game of the plan asks."""
+    return int(str(call.repetition[0]).partition("/")[0].rpartition("-")[2])
+
+
+def only(numbers: set[int], does: Callable[[Call], Awaitable[None]]) -> Callable[[Call], Awaitable[None]]:
+    """Do so in these games; the others are answered."""
+
+    async def act(call: Call) -> None:
+        await (does(call) if game_of(call) in numbers else asyncio.sleep(0))
+
+    return act
+
+
+def raising(error: Exception) -> Callable[[Call], Awaitable[None]]:
+    async def act(call: Call) -> None:
+        raise error
+
+    return act
+
+
+def run(folder: Path, fake: Any, a: str = LLM, b: str = LLM, n: int = 8, **more: Any) -> Run:
+    swap = more.pop("swap", False)
+    return open_run(GAME, make_plan(GAME, a, b, n=n, swap=swap), folder, fake, **more)
+
+
+def played(folder: Path, fake: Any, *args: Any, **more: Any) -> list[Record]:
+    asyncio.run(run(folder, fake, *args, **more).play())
+    return nl.read(folder)
+
+
+def words(records: list[Record]) -> dict[str, list[str]]:
+    """What was said in each game, times apart."""
+    return {r.id: [e.reply.text for e in r.events if hasattr(e, "reply")] for r in records}
+
+
+# Playing.
+
+
+def test_every_game_is_played_once_and_replays(tmp_path: Path) -> None:
+    records = played(tmp_path, Fake(), n=30)
+    assert len({record.id for record in records}) == 30
+    assert [text for record in records for text in replay_differences(record)] == []
+    notes = records[0].header.notes["models"]["A"]
+    assert (notes["model"], notes["url"]) == ("fake", "http://fake/v1")
+
+
+def test_games_are_played_at_the_same_time_up_to_the_limit(tmp_path: Path) -> None:
+    fake = Fake(lambda call: asyncio.sleep(0.002))
+    played(tmp_path, fake, n=30, at_once=7)
+    assert fake.peak == 7
+
+
+def test_models_and_strategies_sit_at_one_table_and_swap_seats(tmp_path: Path) -> None:
+    records = played(tmp_path, Fake(), LLM, "time:beta=0.2", n=6, swap=True)
+    seats = {(r.header.players["A"], r.header.players["B"]) for r in records}
+    assert seats == {(LLM, "time:beta=0.2"), ("time:beta=0.2", LLM)}
+    deals = [r.header.seed for r in sorted(records, key=lambda r: r.id)]
+    assert deals[0::2] == deals[1::2] and len(set(deals)) == 3
+
+
+def test_scripted_games_of_a_run_are_those_of_a_batch(tmp_path: Path) -> None:
+    records = played(tmp_path, ModelConfiguration(), "time", "boulware", n=20)
+    assert {r.id: r.events[1:] for r in records} == {
+        r.id: r.events[1:] for r in nl.batch(GAME, "time", "boulware", n=20)
+    }
+
+
+def test_a_run_keeps_no_game_in_memory(tmp_path: Path) -> None:
+    peaks = []
+    for part in (150, 300):
+        tracemalloc.start()
+        played_run = run(tmp_path, Fake(), n=part, at_once=20)
+        asyncio.run(played_run.play())
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] <= 1.1 * peaks[0], "the second half took no more than the first"
+
+
+# What goes wrong with a game.
+
+
+@pytest.mark.parametrize(
+    ("error", "stopped", "reason"),
+    [
+        (GameFailed("the chat is longer than the model reads"), "failed", "the chat is longer than the model reads"),
+        (GameTimedOut("too slow"), "timed out", "too slow"),
+        (KeyError("price"), "failed", "KeyError: 'price'"),
+        (RuntimeError(""), "failed", "RuntimeError: "),
+    ],
+)
+def test_a_game_that_fails_is_a_record_with_the_reason(
+    tmp_path: Path, error: Exception, stopped: str, reason: str
+) -> None:
+    records = played(tmp_path, Fake(only({2, 5}, raising(error))))
+    bad = {
+        r.id[-1]: (r.end, r.header.notes["stopped"], r.events[-1].reason)
+        for r in records
+        if "stopped" in r.header.notes
+    }  # type: ignore[union-attr]
+    assert bad == dict.fromkeys("25", ("ABORTED", stopped, reason))
+    assert [text for record in records for text in replay_differences(record)] == []
+    assert list(tables.matches(records)["stopped"].dropna()) == [stopped] * 2
+
+
+def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
+    async def act(call: Call) -> None:
+        number = game_of(call)
+        if number in (1, 2):
+            raise GameFailed("no answer in 6 attempts")
+        if number == 3:
+            raise GameTimedOut("the game was not over after 9 s")
+
+    shown = "\n".join(summary.tally_lines(summary.tally_records(played(tmp_path, Fake(act))), "cents"))
+    assert "8 games" in shown and "5 finished, 2 failed, 1 timed out" in shown
+    assert "2 x no answer in 6 attempts" in shown
+    assert "100.0 %" in shown and "n = 5" in shown, "shares are of the games that the rules ended"
+
+
+def test_a_game_has_a_time_limit(tmp_path: Path) -> None:
+    fake = Fake(only({1}, lambda call: asyncio.sleep(60)))
+    records = played(tmp_path, fake, n=4, game_seconds=3)
+    assert [r.id[-1] for r in records if r.header.notes.get("stopped") == "timed out"] == ["1"]
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.5])
+def test_time_in_line_is_no_time_of_the_game(tmp_path: Path, seconds: float) -> None:
+    async def in_line(call: Call) -> None:
+        with timer_paused():
+            await asyncio.sleep(seconds if fake.calls <= 8 else 0)
+
+    fake = Fake(in_line)
+    records = played(tmp_path, fake, n=1, game_seconds=1)
+    assert all(len(r.events) > 10 and "stopped" not in r.header.notes for r in records)
+
+
+def test_a_game_that_waited_in_line_can_still_run_out_of_time(tmp_path: Path) -> None:
+    async def slow(call: Call) -> None:
+        with timer_paused():
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.2)
+
+    (record,) = played(tmp_path, Fake(slow), n=1, game_seconds=0.5)
+    assert record.header.notes["stopped"] == "timed out"
+    assert sum(isinstance(event, Replied) for event in record.events) == 2
+
+
+def test_a_smaller_plan_counts_its_own_games_only(tmp_path: Path) -> None:
+    played(tmp_path, Fake(), n=8)
+    again = run(tmp_path, Fake(), n=4)
+    asyncio.run(again.play())
+    assert (again.progress.over, again.progress.games, again.progress.phase) == (4, 4, "done")
+    assert len(nl.read(tmp_path)) == 8
+
+
+def test_what_cannot_be_closed_stops_neither_the_rest_nor_the_news(tmp_path: Path) -> None:
+    closed = []
+
+    def fails() -> None:
+        raise RunFailed("the disk is full")
+
+    closing = AsyncExitStack()
+    closing.callback(closed.append, "last")
+    closing.callback(fails)
+    store = Store(tmp_path)
+    going = Run(GAME, make_plan(GAME, LLM, LLM, n=2), store, models=Fake(), closing=closing)
+    with pytest.raises(RunFailed, match="the disk is full"):
+        asyncio.run(going.play())
+    store.close()
+    assert closed == ["last"] and going.progress.phase == "done" and going.progress.failure == "the disk is full"
+
+
+def test_what_is_retried_is_named_as_records_name_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="failed and timed out, not timeout"):
+        run(tmp_path, Fake(), retry={"timeout"})
+
+
+def test_a_run_does_not_burn_through_its_games_when_all_fail_alike(tmp_path: Path) -> None:
+    async def act(call: Call) -> None:
+        raise ValueError(f"no template for chat {game_of(call)}")
+
+    with pytest.raises(RunFailed, match=f"{MAX_SAME_FAILURES} games in a row failed, .*ValueError: no template"):
+        played(tmp_path, Fake(act), n=500, at_once=5)
+    assert MAX_SAME_FAILURES <= len(nl.read(tmp_path)) < MAX_SAME_FAILURES + 5
+
+
+def test_what_was_stopped_is_played_again_on_demand_only(tmp_path: Path) -> None:
+    async def act(call: Call) -> None:
+        if game_of(call) == 1:
+            raise GameFailed("broken")
+        if game_of(call) == 2:
+            raise GameTimedOut("slow")
+
+    before = played(tmp_path, Fake(act))
+    assert len(played(tmp_path, Fake())) == 8, "they are over"
+    assert summary.tally_records(nl.read(tmp_path)).ends["failed"] == 1
+    after = played(tmp_path, Fake(), retry={"failed"})
+    assert summary.tally_records(after).ends["failed"] == 0 and summary.tally_records(after).ends["timed out"] == 1
+    after = played(tmp_path, Fake(), retry={"failed", "timed out"})
+    assert (
+        summary.tally_records(after).stopped == 0
+        and {r.id for r in after} == {r.id for r in before}
+        and len(after) == 8
+    )
+    aside = (tmp_path / "retried.ndjson").read_bytes().splitlines()
+    assert [msgspec.json.decode(line)["header"]["notes"]["stopped"] for line in aside] == ["failed", "timed out"]
+
+
+def test_a_game_that_failed_by_its_answers_is_asked_for_others_when_it_is_played_again(tmp_path: Path) -> None:
+    asked: list[tuple[int, str]] = []
+
+    class Stubborn(Fake):
+        silly = True
+
+        async def answer(self, call: Call) -> Answer:
+            asked.append((game_of(call), str(call.repetition[0])))
+            found = await super().answer(call)
+            return msgspec.structs.replace(found, text="well") if self.silly and game_of(call) == 1 else found
+
+    fake = Stubborn()
+    (failed,) = (r for r in played(tmp_path, fake, n=3) if "stopped" in r.header.notes)
+    assert failed.header.notes["redraw"] and failed.id.endswith("1")
+    fake.silly, asked[:] = False, []
+    after = played(tmp_path, fake, n=3, retry={"failed"})
+    assert summary.tally_records(after).stopped == 0
+    assert {match for _, match in asked} == {f"{failed.id}/1"}, "the second draw, and that game only"
+
+
+def test_prices_and_limits_are_said_in_python_too(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a budget in money needs the price of fake"):
+        nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0)
+    with pytest.raises(ValueError, match=r"are said to Models\(\.\.\.\)"):
+        nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "b", models=Fake(), prices={"fake": "1,2"})
+    with pytest.raises(ValueError, match="a price is INPUT,OUTPUT"):
+        nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "c", prices={"fake": "cheap"})
+    with pytest.raises(ValueError, match="retry names failed and timed out, not timeout"):
+        nl.run(GAME, "time", "linear", n=2, out=tmp_path / "d", retry="timeout")
+
+
+def test_who_a_model_was_stands_in_the_record_of_a_single_match_too(tmp_path: Path) -> None:
+    persona = tmp_path / "persona.txt"
+    persona.write_text("You are brief.")
+    fake = Fake()
+    seats = {seat: nl.player(f"{LLM},persona={persona}", GAME, models=fake) for seat in ("A", "B")}
+    match = nl.Match(GAME, seed=1)
+    asyncio.run(aplay(match, seats))
+    notes = match.record().header.notes["models"]
+    assert set(notes) == {"A", "B"} and len(notes["A"]["persona"]["sha256"]) == 64
+
+
+# What goes wrong with a run.
+
+
+def test_a_run_that_cannot_go_on_says_why_and_goes_on_later(tmp_path: Path) -> None:
+    async def act(call: Call) -> None:
+        await asyncio.sleep(0.001 * game_of(call))
+        if game_of(call) == 4:
+            raise RunFailed("http://fake/v1: the key is not accepted (401)")
+
+    broken = run(tmp_path, Fake(act), n=8, at_once=2)
+    with pytest.raises(RunFailed, match="the key is not accepted"):
+        asyncio.run(broken.play())
+    assert broken.progress.phase == "stopped" and "not accepted" in str(broken.progress.failure)
+    finished = {r.id for r in nl.read(tmp_path)}
+    assert 3 <= len(finished) < 8
+    fake = Fake()
+    assert len(played(tmp_path, fake, n=8)) == 8
+    assert fake.calls == 7 * (8 - len(finished)) or fake.calls % (8 - len(finished)) == 0
+
+
+def test_at_the_end_of_the_budget_what_is_in_flight_comes_in(tmp_path: Path) -> None:
+    paid = 0
+
+    async def act(call: Call) -> None:
+        nonlocal paid
+        paid += 1
+        if paid > 30:
+            raise BudgetReached("the budget is reached")
+        await asyncio.sleep(0.005)
+
+    fake = Fake(act)
+    with Cache(tmp_path / "x.db") as cache:
+        kept = []
+
+        class Keeping(Fake):
+            async def answer(self, call: Call) -> Answer:
+                found = await fake.answer(call)
+                await cache.store(self.url, call, found)
+                kept.append(found)
+                return found
+
+        with pytest.raises(BudgetReached):
+            played(tmp_path / "run", Keeping(), n=20, at_once=12)
+    assert len(kept) == 30, "no answer that was paid is dropped"
+
+
+def test_a_bug_of_ours_is_not_taken_for_a_game_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = run(tmp_path, Fake())
+
+    def full(_: Record) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(broken._store, "append", full)
+    with pytest.raises(OSError, match="No space left"):
+        asyncio.run(broken.play())
+
+
+# Steering.
+
+
+def test_a_paused_run_asks_nothing_and_its_clocks_stand_still(tmp_path: Path) -> None:
+    fake = Fake(lambda call: asyncio.sleep(0.01))
+
+    async def steered() -> None:
+        going = run(tmp_path, fake, n=10, at_once=5, game_seconds=3)
+        going.start()
+        await asyncio.sleep(0.05)
+        going.pause()
+        await asyncio.sleep(0.02)
+        asked = fake.calls
+        assert going.progress.phase == "paused"
+        await asyncio.sleep(3.2)
+        assert fake.calls == asked
+        going.resume()
+        assert (await going).phase == "done"
+
+    asyncio.run(steered())
+    assert summary.tally_records(nl.read(tmp_path)).stopped == 0 and len(nl.read(tmp_path)) == 10
+
+
+def test_a_run_that_finishes_begins_no_more_games(tmp_path: Path) -> None:
+    async def steered() -> None:
+        going = run(tmp_path, Fake(lambda call: asyncio.sleep(0.01)), n=40, at_once=4)
+        going.start()
+        while going.progress.playing < 4:
+            await asyncio.sleep(0)
+        going.finish()
+        end = await going
+        assert (end.over, end.playing, end.phase) == (4, 0, "stopped")
+
+    asyncio.run(steered())
+    assert len(nl.read(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_cancelled_run_keeps_what_was_over_and_drops_the_rest(tmp_path: Path, paused: bool) -> None:
+    async def steered() -> None:
+        going = run(tmp_path, Fake(only({0, 1}, lambda call: asyncio.sleep(5))), n=10, at_once=3)
+        task = going.start()
+        while not going.progress.over:
+            await asyncio.sleep(0)
+        if paused:
+            going.pause()
+        going.cancel()
+        end = await task
+        assert 0 < end.over < 10 and end.playing == 0 and end.phase == "stopped"
+
+    asyncio.run(steered())
+    assert len(played(tmp_path, Fake(), n=10)) == 10
+
+
+def test_scripted_games_can_be_stopped_too(tmp_path: Path) -> None:
+    async def steered() -> None:
+        going = run(tmp_path, ModelConfiguration(), "time", "time", n=100_000)
+        going.start()
+        while not going.progress.over:
+            await asyncio.sleep(0)
+        going.cancel()
+        assert 0 < (await going).over < 100_000
+
+    asyncio.run(steered())
+
+
+def test_a_run_is_watched_game_by_game(tmp_path: Path) -> None:
+    seen = []
+    going = run(tmp_path, Fake())
+    going.watch(lambda now: seen.append((now.over, now.phase)))
+    asyncio.run(going.play())
+    assert [over for over, _ in seen] == [*range(1, 9), 8] and seen[-1] == (8, "done")
+    assert going.progress.rate > 0 and going.progress.seconds < 60
+
+
+# In a notebook.
+
+
+def test_in_a_notebook_a_run_goes_on_behind_the_cell(tmp_path: Path) -> None:
+    async def cell() -> Run:
+        going = nl.run("bargaining", LLM, "time", n=6, out=tmp_path, models=Fake())
+        assert going.progress.over == 0
+        assert (await going).over == 6
+        return going
+
+    going = asyncio.run(cell())
+    assert len(list(going.records())) == 6
+
+
+def test_in_a_script_a_run_is_over_when_it_returns(tmp_path: Path) -> None:
+    assert nl.run("trading", "greedy-honest", "chat", n=6, out=tmp_path).progress.phase == "done"
+    assert nl.run("trading", "greedy-honest", "chat", n=8, out=tmp_path).progress.new == 2
+
+
+# The folder.
+
+
+def test_the_manifest_says_before_the_first_call_what_is_played(tmp_path: Path) -> None:
+    (tmp_path / "firm.txt").write_text("You never give in.")
+    models = Models(keys={"OPENAI_API_KEY": "sk-secret-0123456789", "NEGOLAB_BASE_URL": "http://127.0.0.1:1/v1"})
+    name = f"llm:gpt-4o-mini,persona={tmp_path / 'firm.txt'},temperature=0.3"
+    going = run(tmp_path / "run", models, name, "time", n=4)
+    told = manifest.read(tmp_path / "run")
+    assert told["plan"]["n"] == 4 and told["run"]
+    facts = told["players"][name]
+    assert facts["persona"]["text"] == "You never give in." and len(facts["persona"]["sha256"]) == 64
+    assert facts["parameters"]["temperature"] == 0.3 and facts["url"] == "http://127.0.0.1:1/v1"
+    assert told["prices"]["gpt-4o-mini"]["input"] == 0.15
+    assert set(told["versions"]) == {"negolab", "python", "openai"}
+    assert "sk-secret" not in (tmp_path / "run" / manifest.FILE).read_text()
+    going.cancel()
+    asyncio.run(going.play())
+
+
+def test_a_run_with_another_prompt_is_another_run(tmp_path: Path) -> None:
+    file = tmp_path / "persona.txt"
+    file.write_text("You never give in.")
+    name = f"llm:fake,persona={file}"
+    played(tmp_path / "run", Fake(), name, "time", n=2)
+    file.write_text("You give in.")
+    changed = r"another run, which differs in persona text of llm:fake.*never give in.*You give in. now"
+    with pytest.raises(ValueError, match=changed):
+        played(tmp_path / "run", Fake(), name, "time", n=2)
+    with pytest.raises(ValueError, match="another run, which differs in seed"):
+        open_run(GAME, make_plan(GAME, name, "time", n=2, seed=7), tmp_path / "run", Fake())
+    file.write_text("You never give in.")
+    assert len(played(tmp_path / "run", Fake(), name, "time", n=3)) == 3, "a run can grow"
+
+
+def test_a_folder_that_could_not_be_used_is_free_again(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="persona"):
+        run(tmp_path, Fake(), "llm:fake,persona=nowhere.txt")
+    played(tmp_path, Fake(), "time", "time", n=2)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="another run"):
+            run(tmp_path, Fake(), n=2)
+
+
+def test_a_run_goes_on_through_the_answers_it_has(tmp_path: Path) -> None:
+    """Half-played games are played again without a call, and come to the same words."""
+    whole = words(played(tmp_path / "whole", Fake()))
+
+    class Kept(Fake):
+        """Keeps each answer first, as an endpoint does."""
+
+        def __init__(self, cache: Cache, most: float) -> None:
+            super().__init__()
+            self.cache, self.most = cache, most
+
+        async def answer(self, call: Call) -> Answer:
+            if found := self.cache.find(self.url, call):
+                return found
+            if self.calls >= self.most:
+                raise RunFailed("stopped here")
+            answer = await super().answer(call)
+            await self.cache.store(self.url, call, answer)
+            return answer
+
+    asked = 0
+    for most in (20, 15, float("inf")):
+        with Cache(tmp_path / "x.db", run="this") as cache:
+            fake = Kept(cache, most)
+            try:
+                records = played(tmp_path / "run", fake)
+            except RunFailed:
+                continue
+            finally:
+                asked += fake.calls
+    assert words(records) == whole
+    assert asked == sum(len(said) for said in whole.values())
+
+
+# Tables.
+
+
+def test_every_answer_of_a_model_has_its_row_also_where_it_became_no_words(tmp_path: Path) -> None:
+    class Cut(Fake):
+        async def answer(self, call: Call) -> Answer:
+            found = await super().answer(call)
+            if call.repetition[2:] == (0, 0):
+                return msgspec.structs.replace(found, finish="length", text="I think that", cost=None)
+            return msgspec.structs.replace(found, replayed=game_of(call) == 0, latency=0.25, attempts=2)
+
+    records = played(tmp_path, Cut(), LLM, "time", n=2)
+    rows = tables.replies(records)
+    answers = [reply for r in records for _, reply, _ in tables.iter_replies(r) if reply is not None]
+    assert len(rows) == sum(reply.via == "model" for reply in answers) < len(answers)
+    first = rows.iloc[0]
+    assert list(first[["text", "finish", "kind", "accepted"]]) == ["I think that", "length", "format", False]
+    assert rows["tokens_input"].eq(10).all() and rows["model"].eq("fake-1").all()
+    assert set(rows["attempts"]) == {1, 2} and set(rows["replayed"]) == {True, False}
+    assert len(tables.turns(records)) > len(rows)
+    told = summary.tally_records(records)
+    assert told.taken.unpriced == 2 and told.taken.saved > 0 and told.faults["format", "cut"] == 2
+    shown = "\n".join(summary.tally_lines(told, "cents"))
+    assert "2 of unknown price" in shown and "came from the cache" in shown and "cut 2" in shown
+
+
+def test_forfeits_for_form_are_counted_apart_from_strategy(tmp_path: Path) -> None:
+    class Mumbles(Fake):
+        async def answer(self, call: Call) -> Answer:
+            return msgspec.structs.replace(await super().answer(call), text="hm", finish="stop")
+
+    game = nl.load("trading")
+    going = open_run(game, make_plan(game, LLM, "chat", n=3), tmp_path, Mumbles())
+    asyncio.run(going.play())
+    told = summary.tally_records(nl.read(tmp_path))
+    assert told.forfeits.total() == told.ends["FORFEIT"] and told.n == 3
+
+
+def test_what_cannot_be_is_said(tmp_path: Path) -> None:
+    make = partial(run, tmp_path, Fake())
+    with pytest.raises(ValueError, match="at_once must be"):
+        make(at_once=0)
+    with pytest.raises(ValueError, match="time limit of a game"):
+        make(game_seconds=-1)
+    with pytest.raises(ValueError, match="said to Models"):
+        nl.run("trading", LLM, LLM, out=tmp_path, models=Models(), budget=1.0)
+
+
+def test_a_run_leaves_the_collector_as_it_was(tmp_path: Path) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(800, 9, 8)
+    try:
+        played(tmp_path / "run", Fake())
+        assert gc.get_threshold() == (800, 9, 8) and gc.get_freeze_count() == 0
+        first, second = collector.relaxed_gc(), collector.relaxed_gc()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert gc.get_threshold() == (collector.GC_THRESHOLD, 9, 8) and gc.get_freeze_count()
+        second.__exit__(None, None, None)
+        assert gc.get_threshold() == (800, 9, 8) and gc.get_freeze_count() == 0
+    finally:
+        gc.set_threshold(*before)

@@ -1,0 +1,110 @@
+"""The researcher's side of the host: free play that resumes, and orders that say what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab.catalog import game_names
+from negolab.match import replay_differences
+from negolab.store import Store, read
+from negolab.studies.admin import AdminService
+from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.database import Database
+from negolab.studies.session_manager import SessionManager
+
+
+class Own:
+    """A desk over a database and a folder of records."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.open()
+
+    def open(self) -> None:
+        self.database = Database(self.folder / "people.db")
+        self.desk = AdminService(
+            self.database, SessionManager(self.database, lambda: Store(self.folder / "out", wait=1)), None
+        )
+
+    def restart(self) -> None:
+        self.database.close()
+        self.open()
+
+    def play(self, game: str = "trading", **more: Any) -> str:
+        wanted = {"game": game, "preset": None, "seat": "A", "opponent": "random-legal", "seed": 7, **more}
+        return str(self.desk.play(wanted)["lease"])
+
+    def say(self, lease: str, text: str) -> Any:
+        scene: Any = self.desk.now(lease).scene
+        return self.desk.act(lease, {"kind": "say", "text": text, "turn": scene.table["turn"]})
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_a_running_match_is_found_again_after_a_restart(tmp_path: Path, game: str) -> None:
+    own = Own(tmp_path)
+    lease = own.play(game, seat="B")
+    before = own.desk.now(lease).scene
+    own.restart()
+    assert own.desk.now(lease).scene == before, "the page that was open goes on"
+    newer = own.desk.playing({})["lease"]
+    assert own.desk.now(newer).scene == before
+    with pytest.raises(LeaseTaken):
+        own.desk.now(lease)
+
+
+def test_a_match_that_is_left_is_kept_and_not_found_again(tmp_path: Path) -> None:
+    own = Own(tmp_path)
+    lease = own.play()
+    own.say(lease, "pass")
+    own.desk.act(lease, {"kind": "leave"})
+    assert own.desk.playing({}) == {}
+    (record,) = read(tmp_path / "out")
+    assert (record.end, record.header.seed, replay_differences(record)) == ("ABORTED", 7, [])
+
+
+def test_a_record_that_the_folder_lacks_is_written_at_the_next_start(tmp_path: Path) -> None:
+    own = Own(tmp_path)
+    lease = own.play()
+    (tmp_path / "out" / "records.jsonl").unlink()
+    (tmp_path / "out" / ".lock").unlink()
+    (tmp_path / "out").rmdir()
+    (tmp_path / "out").write_text("a file where the folder should be")
+    own.desk.act(lease, {"kind": "leave"})
+    (tmp_path / "out").unlink()
+    own.restart()
+    own.restart()
+    assert len(read(tmp_path / "out")) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"game": "tradign"}, "did you mean trading"),
+        ({"opponent": "nobody"}, "unknown player"),
+        ({"game": "bargaining", "seat": "A", "opponent": "anchored"}, "sits at A only"),
+        ({"preset": "none"}, "unknown preset"),
+        ({"seed": "1"}, "whole number"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_with_a_reason(tmp_path: Path, more: dict[str, Any], why: str) -> None:
+    own = Own(tmp_path)
+    with pytest.raises(AccessDenied, match=why):
+        own.play(**more)
+    assert own.desk.playing({}) == {}
+
+
+@pytest.mark.parametrize("lease", ["", "x", "x.y"])
+def test_an_unknown_lease_opens_nothing(tmp_path: Path, lease: str) -> None:
+    own = Own(tmp_path)
+    with pytest.raises(AccessDenied, match="no such match"):
+        own.desk.now(lease)
+
+
+def test_without_a_study_there_is_nobody_to_watch_or_to_end(tmp_path: Path) -> None:
+    own = Own(tmp_path)
+    assert own.desk.monitor({}) == {}
+    with pytest.raises(AccessDenied, match="No study"):
+        own.desk.end({"participant": 1, "reason": "x"})

@@ -1,0 +1,367 @@
+"""Language models at the host: only those it was told of, with keys that nothing shows, and told when they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import pytest
+from negolab_widgets import Lobby, Replay
+from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice
+from negolab_widgets.replay.branching import PERSON_CHOICE
+
+import negolab as nl
+from negolab.events import Ended, Rejected, Replied
+from negolab.llm.models import Models
+from negolab.match import replay_differences
+from negolab.store import read as records
+from negolab.studies.client import HostClient
+from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoints, briefed, read_host_config
+from negolab.studies.session import NotDelivered
+from tests.support.endpoints import Server, hostile
+from tests.support.hosting import Hosted, alone, hosting, press, study, text, visible
+
+CANARY = "sk-canary-7Yq2hV0nKx"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Server]:
+    with hostile(key=CANARY) as server:
+        yield server
+
+
+@pytest.fixture
+def server(endpoint: Server) -> Server:
+    endpoint.reset(key=CANARY)
+    return endpoint
+
+
+@pytest.fixture
+def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
+    with hosting(tmp_path, briefing=told(server)) as hosted:
+        monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
+        yield hosted
+
+
+def told(server: Server, key: str = CANARY, **more: Any) -> HostConfig:
+    return briefed("", (server.url,), more.pop("budget", None), {"OPENAI_API_KEY": key})
+
+
+def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> Lobby:
+    """A lobby whose person sits across from a model."""
+    lobby = Lobby(game)
+    lobby._on_drawn()
+    lobby._seat.value = seat
+    lobby._opponent.value = MODEL_CHOICE
+    for name, value in fields.items():
+        getattr(lobby._models, name).value = value
+    lobby._seed.value = "7"
+    return lobby
+
+
+def until(done: Any, seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "what was waited for did not come"
+        time.sleep(0.02)
+
+
+def asked(desk: Hosted, lease: str) -> Any:
+    """What stands before the person."""
+    return HostClient(desk.desk).ask("/now", lease=lease)["scene"]
+
+
+def begun(desk: Hosted, opponent: str = "llm:fake", game: str = "bargaining", seat: str = "B") -> str:
+    wanted = {"game": game, "preset": None, "seat": seat, "opponent": opponent, "seed": 7}
+    return str(HostClient(desk.desk).ask("/play", **wanted)["lease"])
+
+
+def say(desk: Hosted, lease: str, words: str) -> Any:
+    until(lambda: asked(desk, lease)["table"]["asked"])
+    turn = asked(desk, lease)["table"]["turn"]
+    return HostClient(desk.desk).ask("/act", lease=lease, act={"kind": "say", "text": words, "turn": turn})
+
+
+def test_the_lobby_lists_the_models_of_the_endpoint_and_names_the_player(desk: Hosted) -> None:
+    lobby = beside_a_model()
+    assert lobby._models._model.options == ("fake", "fake-2")
+    assert lobby._models.name() == "llm:fake"
+    lobby._models._output_mode.value = "schema"
+    lobby._models._settings.value = "temperature=0.5,"
+    assert lobby._models.name() == "llm:fake,form=schema,temperature=0.5"
+
+
+def choice(*each: list[dict[str, Any]]) -> ModelChoice:
+    """The fields of a model, before endpoints that list these things one time after the other."""
+    lists = iter(each)
+    return ModelChoice(lambda: next(lists))
+
+
+def listing(url: str, *names: str) -> dict[str, Any]:
+    return {"url": url, "names": list(names), "why": "" if names else "connection refused"}
+
+
+def test_an_endpoint_that_did_not_answer_is_asked_again_when_the_fields_appear_again() -> None:
+    found = choice(
+        [listing("a", "m"), listing("b")], [listing("a", "m"), listing("b")], [listing("a", "m"), listing("b", "n")]
+    )
+    found.show(True)
+    found._url.value = "b"
+    assert "connection refused" in found._notice.value
+    found.show(True)  # they are there already: nobody is asked
+    found.show(False)
+    found.show(True)
+    assert "connection refused" in found._notice.value
+    found.show(False)
+    found.show(True)
+    assert "connection refused" not in found._notice.value
+    assert found.name() == "llm:n,base_url=b"
+    found.show(False)
+    found.show(True)  # all have names: nobody is asked
+    assert found.name() == "llm:n,base_url=b"
+
+
+def test_a_name_that_was_typed_stays_when_the_endpoint_is_asked_again() -> None:
+    found = choice([listing("a")], [listing("a", "m")])
+    found.show(True)
+    found._model.value = "my-own"
+    found.show(False)
+    found.show(True)
+    assert found._model.options == ("m",)
+    assert found.name() == "llm:my-own"
+
+
+def test_a_models_name_does_not_stay_at_an_endpoint_that_does_not_list_it() -> None:
+    found = choice([listing("a", "m"), listing("b"), listing("c", "n", "o"), listing("d", "p", "o")])
+    found.show(True)
+    assert found.name() == "llm:m"
+    found._url.value = "b"
+    with pytest.raises(ValueError, match="Choose a model"):
+        found.name()
+    found._url.value = "c"
+    assert found.name() == "llm:n,base_url=c"
+    found._model.value = "o"
+    found._url.value = "d"
+    assert found.name() == "llm:o,base_url=d"
+
+
+def test_a_key_that_is_not_known_here_is_named() -> None:
+    models = Models(keys={"A_KEY": "a", "B_KEY": "b"})
+    known = KnownEndpoints([EndpointAddress("http://a/v1", "A_KEY"), EndpointAddress("http://a/v1", "B_KEY")], models)
+    assert known.endpoint("http://a/v1", "B_KEY") is models.endpoint("http://a/v1", "B_KEY")
+    assert known.endpoint() is models.endpoint("http://a/v1", "A_KEY")
+    with pytest.raises(ValueError, match=r"^the key C_KEY is not known here for the models at http://a/v1: add --base"):
+        known.endpoint(key="C_KEY")
+    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are not known here, those at "):
+        known.endpoint("http://b/v1", "A_KEY")
+
+
+def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: Hosted) -> None:
+    lease = begun(desk)
+    assert "left" not in say(desk, lease, "10.00")["unheard"]
+    say(desk, lease, "accept")
+    until(lambda: records(desk.out) if desk.out.exists() else None)
+    (record,) = records(desk.out)
+    assert record.header.players == {"A": "llm:fake", "B": "person"}
+    assert record.header.notes["models"]["A"]["url"].startswith("http://127.0.0.1")
+    replies = [e.reply for e in record.events if isinstance(e, Replied) and e.seat == "A"]
+    assert replies and all(reply.via == "model" and reply.asked and reply.usage for reply in replies)
+    assert replay_differences(record) == []
+
+
+def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: Hosted, server: Server) -> None:
+    server.set(latency=30)
+    lobby = beside_a_model()
+    press(lobby, "Start the match")
+    assert "fake is thinking." in text(lobby)
+    press(lobby, "Leave this match")
+    until(lambda: desk.matches()[0].ended is not None)
+    (match,) = desk.matches()
+    with desk.database() as database:
+        last = database.record(match.id).events[-1]
+    assert isinstance(last, Ended) and last.reason == "left by the person"
+    until(lambda: server.counts()["running"] == 0)
+
+
+def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: Hosted, server: Server) -> None:
+    server.set(latency=0.05)
+    lease = begun(desk)
+    say(desk, lease, "10.00")
+    desk.kill()
+    desk.start()
+    say(desk, lease, "11.00")
+    say(desk, lease, "accept")
+    (match,) = desk.matches()
+    with desk.database() as database:
+        record = database.record(match.id)
+    prompts = [e.reply.asked for e in record.events if isinstance(e, Replied) and e.seat == "A"]
+    assert len(prompts) == 3 and all("$1" in str(prompt) for prompt in prompts[1:])
+
+
+def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: Hosted) -> None:
+    for name in ("llm:fake,base_url=http://127.0.0.1:9/v1", "llm:fake,key=OTHER_KEY"):
+        with pytest.raises(NotDelivered, match="not known here"):
+            begun(desk, name)
+    assert desk.matches() == []
+
+
+def test_without_an_endpoint_the_lobby_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hosting(tmp_path) as hosted:
+        monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
+        lobby = beside_a_model()
+        press(lobby, "Start the match")
+        assert "negolab serve --base-url URL" in text(lobby)
+        with pytest.raises(NotDelivered, match="no language model is known here"):
+            begun(hosted)
+
+
+def test_an_address_that_is_none_keeps_nobody_from_playing_without_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8080")
+    Replay(nl.batch("bargaining", "time", "time", n=1))
+    lobby = beside_a_model()
+    press(lobby, "Start the match")
+    assert "a base URL looks like" in text(lobby) and "localhost:8080" in text(lobby)
+    lobby._opponent.value = "linear"
+    press(lobby, "Start the match")
+    assert "a base URL" not in text(lobby)
+
+
+def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Path, server: Server) -> None:
+    with hosting(tmp_path, briefing=told(server, "sk-wrong-1234567890")) as desk:
+        lease = begun(desk)
+        until(lambda: asked(desk, lease)["table"]["closing"])
+        fault = asked(desk, lease)["fault"]
+        assert "the other seat's player failed" in fault and "401" in fault
+        assert "sk-wrong" not in fault + "".join(desk.said)
+
+
+def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: Server) -> None:
+    text_of = study("bargaining", alone("llm:fake", seat="B"))
+    with hosting(tmp_path, text_of, told(server, "sk-wrong-1234567890")) as desk:
+        _, token = desk.invite()
+        page = desk.page(token)
+        page.act("start")
+        until(lambda: page._host.ask("/now", lease=page._lease)["scene"]["kind"] == "closed")
+        shown = str(page._host.ask("/now", lease=page._lease))
+        assert not re.search(r"\b401\b|model|llm", shown)
+        until(lambda: desk.matches()[0].ended)
+        with desk.database() as database:
+            last = database.record(desk.matches()[0].id).events[-1]
+        assert isinstance(last, Ended) and "401" in str(last.reason)
+
+
+def test_a_study_with_a_model_that_is_not_known_here_is_not_served(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="no language model is known here"):
+        Hosted(tmp_path, study("bargaining", alone("llm:fake", seat="B")))
+
+
+def test_the_key_is_in_nothing_but_the_request(desk: Hosted, server: Server) -> None:
+    lobby = beside_a_model()
+    lease = begun(desk)
+    say(desk, lease, "10.00")
+    shown = str(asked(desk, lease)) + str(HostClient(desk.desk).ask("/models"))
+    process = Path(f"/proc/{desk.process.pid}")
+    shown += (process / "cmdline").read_text() + (process / "environ").read_text()
+    for widget in visible(lobby):
+        shown += str({name: getattr(widget, name) for name in widget.keys if name != "layout"})
+    say(desk, lease, "accept")
+    desk.kill()
+    kept = b"".join(file.read_bytes() for file in desk.folder.rglob("*") if file.is_file())
+    assert server.counts()["answered"] >= 2, "the key was used"
+    assert CANARY not in shown + "".join(desk.said)
+    assert CANARY.encode() not in kept
+    assert CANARY not in repr(told(server))
+
+
+def test_a_briefing_is_what_was_sent_and_a_bad_one_is_not_quoted() -> None:
+    sent = HostConfig("people.db", keys={"K": "secret"}, budget=1.5)
+    assert read_host_config(sent.line()) == sent
+    with pytest.raises(ValueError, match="first line") as error:
+        read_host_config(b'{"db": 5, "keys": "secret"}\n')
+    assert "secret" not in str(error.value)
+
+
+# Branches.
+
+
+def branching(record: nl.Record, folder: Path, at: int, **chosen: str) -> Replay:
+    replay = Replay(record, out=folder)
+    replay._scrubber.slider.value = at
+    for seat, name in chosen.items():
+        replay._branching._seats[seat].value = name  # type: ignore[index]
+    return replay
+
+
+def widgets(root: w.Widget) -> list[w.Widget]:
+    return [root, *(inner for part in getattr(root, "children", ()) for inner in widgets(part))]
+
+
+@pytest.mark.parametrize(
+    ("address", "budget", "said"),
+    [
+        ("http://127.0.0.1:9/v1,key=NO_SUCH_KEY", None, "NO_SUCH_KEY is not set"),
+        ("http://127.0.0.1:9/v1,k=A", None, "key=NAME"),
+        ("", None, "a base URL looks like"),
+        (",key=A_KEY", None, "a base URL looks like"),
+        ("http://127.0.0.1:9/v1", -1.0, "--budget"),
+        ("http://127.0.0.1:9/v1", float("inf"), "--budget"),
+    ],
+)
+def test_what_no_model_could_be_asked_with_is_said_before_a_host_starts(
+    address: str, budget: float | None, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        briefed("", (address,), budget, {})
+
+
+def test_a_branch_goes_on_with_a_model_at_the_host(desk: Hosted, tmp_path: Path, server: Server) -> None:
+    record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
+    replay = branching(record, tmp_path / "branches", 4, A="linear", B=MODEL_CHOICE)
+
+    async def go() -> None:
+        replay._branching._branch_button.click()
+        while "Kept as record" not in replay._branching._where.value:
+            await asyncio.sleep(0.05)
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+    kept = {found.id: found for found in records(tmp_path / "branches")}
+    (branch,) = (found for id, found in kept.items() if id != record.id)
+    assert branch.events[1:3] == record.events[1:3], "what was said before goes before"
+    assert branch.header.notes["forked_from"] == record.id
+    assert any(isinstance(e, Replied | Rejected) and e.seat == "B" for e in branch.events[4:])
+    assert "fake" in str(branch.header.notes["models"]["B"])
+
+
+def test_a_branch_with_a_model_can_be_stopped(desk: Hosted, tmp_path: Path, server: Server) -> None:
+    server.set(latency=30)
+    record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
+    replay = branching(record, tmp_path / "branches", 4, A=MODEL_CHOICE, B=MODEL_CHOICE)
+
+    async def go() -> None:
+        replay._branching._branch_button.click()
+        await asyncio.sleep(0.3)
+        replay._branching._stop_button.click()
+        while "stopped by the person" not in replay._branching._where.value:
+            await asyncio.sleep(0.05)
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+    assert len(records(tmp_path / "branches")) == 2
+    until(lambda: server.counts()["running"] == 0)
+
+
+def test_a_person_goes_on_against_a_model_in_a_branch(desk: Hosted, tmp_path: Path) -> None:
+    record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
+    at = next(i for i, e in enumerate(record.events) if isinstance(e, Replied) and e.seat == "A") + 2
+    replay = branching(record, tmp_path / "branches", at, A=MODEL_CHOICE, B=PERSON_CHOICE)
+    replay._branching._branch_button.click()
+    (match,) = desk.matches()
+    assert match.people == {"B": None}
+    replay._branching.leave()
+    until(lambda: desk.matches()[0].ended is not None)

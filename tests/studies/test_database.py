@@ -1,0 +1,575 @@
+"""The database of people, on SQLite and on PostgreSQL: nothing is lost or kept twice, and places are shared out."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from negolab import catalog
+from negolab.events import Ended, Rejected, Replied
+from negolab.match import Match
+from negolab.runs.driver import make_player, play
+from negolab.studies.database import CONSENT, PURGED, Database
+from negolab.studies.database.base import DatabaseInUse
+from negolab.studies.database.connection import database_url as location
+from negolab.studies.database.connection import describe_error
+
+pytest_plugins = ("tests.support.databases",)
+pytestmark = pytest.mark.database
+
+CELLS = [("easy", 1.0), ("hard", 1.0), ("pairs", 1.0)]
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    opened = Database(database_url)
+    opened.study("s", "title = 'T'")
+    yield opened
+    opened.close()
+
+
+def start(database: Database, id: str, cells: list[tuple[str, float]] = CELLS, seed: int | None = 7) -> str:
+    return database.start(id, cells, seed=seed)
+
+
+def counts(database: Database, *status: str) -> Counter[str]:
+    found = database.participants("s")
+    return Counter(p.treatment for p in found if p.treatment is not None and (not status or p.status in status))
+
+
+def spread(counted: Counter[str], cells: list[tuple[str, float]] = CELLS) -> float:
+    loads = [counted[name] / weight for name, weight in cells]
+    return max(loads) - min(loads)
+
+
+def played(seed: int = 1, **names: str) -> Match:
+    game = catalog.load("trading")
+    names = {"A": "fair-split", "B": "greedy-honest", **names}
+    match = Match(game, seed=seed, players=names)  # type: ignore[arg-type]
+    return play(match, {seat: make_player(name, game, seed, seat) for seat, name in names.items()})  # type: ignore[arg-type, misc]
+
+
+# Places in treatments.
+
+
+def test_fifty_parallel_starts_differ_by_at_most_one(database: Database) -> None:
+    people = database.invite("s", 50)
+    with ThreadPoolExecutor(50) as pool:
+        chosen = list(pool.map(lambda p: start(database, p.id), people))
+    assert sum(counts(database, "waiting").values()) == 50
+    assert counts(database) == Counter(chosen)
+    assert spread(counts(database)) <= 1
+
+
+def test_starts_from_several_processes_differ_by_at_most_one(database: Database, database_url: str) -> None:
+    people = [p.id for p in database.invite("s", 24)]
+    code = (
+        "import sys; from negolab.studies.database import Database; d = Database(sys.argv[1]);"
+        "[d.start(id, [('a', 1), ('b', 1), ('c', 1), ('d', 1)], seed=None) for id in sys.argv[2:]]"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, database_url, *people[i::4]]) for i in range(4)]
+    assert [process.wait(60) for process in running] == [0] * 4
+    assert set(counts(database).values()) == {6}
+
+
+def test_weights_share_the_places_out(database: Database) -> None:
+    cells = [("one", 1.0), ("two", 2.0), ("three", 3.0)]
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda p: start(database, p.id, cells), database.invite("s", 36)))
+    assert counts(database) == {"one": 6, "two": 12, "three": 18}
+
+
+def test_a_second_start_gives_the_same_treatment(database: Database) -> None:
+    one, *others = database.invite("s", 8)
+    first = start(database, one.id)
+    for other in others:
+        start(database, other.id)
+    assert start(database, one.id) == first
+    assert [note.kind for note in database.notes("s")].count("started") == 8
+
+
+def test_ten_clicks_at_once_take_one_place(database: Database) -> None:
+    for _ in range(5):
+        (one,) = database.invite("s")
+        with ThreadPoolExecutor(10) as pool:
+            chosen = set(pool.map(lambda _, id=one.id: start(database, id), range(10)))
+        assert len(chosen) == 1
+    assert sum(counts(database).values()) == 5
+    assert spread(counts(database)) <= 1
+
+
+@pytest.mark.parametrize("how", ["timeout", "partner", "unpaired", "withdrawn", "ended", "error"])
+def test_a_drop_out_gives_the_place_back(database: Database, how: str) -> None:
+    first, *_ = people = database.invite("s", 3)
+    for person in people:
+        start(database, person.id)
+    dropped = database.participant(first.id)
+    assert dropped is not None
+    database.change(first.id, status=how)
+    (next_one,) = database.invite("s")
+    assert start(database, next_one.id) == dropped.treatment
+
+
+def test_who_completed_keeps_the_place(database: Database) -> None:
+    for person in database.invite("s", 3):
+        database.change(person.id, status="complete", treatment="easy")
+    chosen = [start(database, p.id) for p in database.invite("s", 6)]
+    assert Counter(chosen) == {"hard": 3, "pairs": 3}
+
+
+def test_a_restart_between_starts_changes_nothing(database_url: str) -> None:
+    chosen = []
+    for opening in range(12):
+        database = Database(database_url)
+        database.study("s", "")
+        (person,) = database.invite("s")
+        assert person.number == opening + 1
+        chosen.append(start(database, person.id))
+        database.close()
+    assert Counter(chosen) == {"easy": 4, "hard": 4, "pairs": 4}
+    at_once = Database(database_url + "2" if "://" not in database_url else database_url)
+    at_once.study("t", "")
+    assert [at_once.start(p.id, CELLS, seed=7) for p in at_once.invite("t", 12)] == chosen
+    at_once.close()
+
+
+def test_looking_takes_no_place(database: Database) -> None:
+    (person,) = database.invite("s")
+    for _ in range(100):
+        database.participant(person.id)
+        database.participants("s")
+        database.matches("s")
+        database.notes("s")
+    assert database.participant(person.id) == person
+    assert not counts(database)
+
+
+def test_random_starts_and_drops_never_unbalance_the_rest(database: Database) -> None:
+    rng = random.Random(3)
+    active: list[str] = []
+    for _ in range(60):
+        if active and rng.random() < 0.4:
+            database.change(active.pop(rng.randrange(len(active))), status=rng.choice(["timeout", "withdrawn"]))
+        else:
+            (person,) = database.invite("s")
+            before = counts(database, "waiting", "complete")
+            chosen = start(database, person.id)
+            assert before[chosen] == min(before[name] for name, _ in CELLS)
+            active.append(person.id)
+
+
+VECTORS = Path(__file__).parents[1] / "conformance" / "vectors" / "bargaining" / "assignment.jsonl"
+
+
+@pytest.mark.parametrize(
+    "vector", list(map(json.loads, VECTORS.read_text().splitlines())), ids=lambda vector: vector["id"]
+)
+def test_the_persisted_counter_gives_what_the_vectors_say(database: Database, vector: dict[str, Any]) -> None:
+    cells = [(str(cell), 1.0) for cell in range(vector["cells"])]
+    people: dict[str, str] = {}
+    chosen = []
+    for op, session in vector["ops"]:
+        if op == "start":
+            people[session] = database.invite("s")[0].id
+            chosen.append(int(start(database, people[session], cells, seed=None)))
+        else:
+            database.change(people[session], status={"complete": "complete", "drop": "timeout"}[op])
+    assert chosen == vector["expect"]
+
+
+def test_numbers_run_on_however_many_come_at_once(database: Database) -> None:
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(lambda _: database.invite("s", 2), range(20)))
+    assert [p.number for p in database.participants("s")] == list(range(1, 41))
+
+
+# Matches.
+
+
+def test_a_match_comes_back_as_it_was_played(database: Database) -> None:
+    match = played()
+    record = match.record()
+    a, b = database.invite("s", 2)
+    database.add(record.header, record.events[:1], {"A": a.id, "B": b.id}, study="s", treatment="easy")
+    for seq in range(1, len(record.events)):
+        database.append(match.id, seq, record.events[seq : seq + 1])
+    assert database.record(match.id).to_line() == record.to_line()
+    assert len(database.times(match.id)) == len(record.events)
+    assert database.moved("s")[match.id] == database.times(match.id)[-1]
+    (kept,) = database.matches("s")
+    assert kept.people == {"A": a.id, "B": b.id}
+    assert kept.ended is not None
+    assert database.matches("s", running=True) == []
+    assert [m.id for m in database.matches("s", participant=b.id)] == [match.id]
+    assert database.ends("s")[match.id] == record.events[-1]
+    assert {p.status for p in database.participants("s")} == {"playing"}
+
+
+def test_no_event_is_kept_twice_and_a_refused_append_keeps_nothing(database: Database) -> None:
+    record = played().record()
+    database.add(record.header, record.events[:3], {"A": None, "B": None}, study="s")
+    with pytest.raises(sa.exc.IntegrityError):
+        database.append(record.id, 2, record.events[2:5])
+    assert database.record(record.id).events == database.record(record.id).events[:3]
+    database.append(record.id, 3, record.events[3:])
+    assert database.record(record.id).to_line() == record.to_line()
+
+
+def test_two_writers_of_one_event_leave_one(database: Database) -> None:
+    record = played().record()
+    database.add(record.header, record.events[:1], {"A": None, "B": None}, study="s")
+
+    def append(_: int) -> bool:
+        try:
+            database.append(record.id, 1, record.events[1:2])
+        except sa.exc.IntegrityError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(append, range(8))) == 1
+    assert len(database.times(record.id)) == 2
+
+
+def test_words_of_any_kind_come_back(database: Database) -> None:
+    match = Match(catalog.load("trading", preset="tolerant"), seed=1)
+    match.submit("A", "Grüße 🍋 \\u0000 \x1b[31m'; DROP TABLE events; -- \r\n\t=1+1 \ud800")
+    database.add(match.record().header, match.events, {"A": None, "B": None}, study="s")
+    assert database.record(match.id).to_line() == match.record().to_line()
+
+
+_KILLED = """
+import sys
+from negolab.studies.database import Database
+from negolab.store import read
+d = Database(sys.argv[1]); d.study("s", "")
+(record,) = read(sys.argv[2])
+d.add(record.header, record.events[:1], {"A": None, "B": None}, study="s")
+for seq in range(1, len(record.events)):
+    d.append(record.id, seq, record.events[seq:seq + 1])
+    print(seq, flush=True)
+"""
+
+
+def test_a_killed_process_loses_nothing_that_it_said_was_kept(database_url: str, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    for kill in range(4):
+        record = played(seed=kill).record()
+        file = tmp_path / f"{kill}.jsonl"
+        file.write_bytes(record.to_line())
+        process = subprocess.Popen(
+            [sys.executable, "-c", _KILLED, database_url, str(file)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        stop = rng.randrange(1, len(record.events))
+        said = 0
+        for line in process.stdout:
+            said = int(line)
+            if said >= stop:
+                process.kill()
+                break
+        process.wait()
+        database = Database(database_url)
+        kept = database.record(record.id)
+        assert len(kept.events) > said
+        assert kept.to_line() == type(record)(record.header, record.events[: len(kept.events)]).to_line()
+        database.append(record.id, len(kept.events), record.events[len(kept.events) :])
+        assert database.record(record.id).to_line() == record.to_line()
+        database.close()
+
+
+# Those who leave.
+
+
+def test_a_withdrawn_participants_words_are_gone_everywhere(database: Database, database_url: str) -> None:
+    match = Match(catalog.load("trading", preset="tolerant"), seed=1)
+    match.submit("A", "my secret words")
+    match.submit("B", "their words")
+    match.submit("A", "[Offer: 999 Wheat -> 1 Ore] more secret words")
+    assert isinstance(match.events[-1], Rejected)
+    match.abort("left the study")
+    a, b = database.invite("s", 2)
+    database.answer(a.id, {"name": "a secret answer"})
+    database.add(match.record().header, match.events, {"A": a.id, "B": b.id}, study="s")
+    database.withdraw(a.id)
+    kept = database.record(match.id)
+    assert len(kept.events) == len(match.events)
+    assert [e.reply.text for e in kept.events if isinstance(e, Replied)] == [PURGED, "their words", PURGED]
+    assert [e.invalid.reason for e in kept.events if isinstance(e, Rejected)] == [PURGED]
+    assert isinstance(kept.events[-1], Ended)
+    assert database.answers(a.id) == {}
+    assert "secret" not in everything(database)
+    database.close()
+    if "://" not in database_url:
+        for file in Path(database_url).parent.glob("people.db*"):
+            assert b"secret w" not in file.read_bytes() and b"secret a" not in file.read_bytes()
+
+
+def everything(database: Database) -> str:
+    """All cells of all tables."""
+    tables = sa.inspect(database._engine).get_table_names()
+    with database._engine.connect() as connection:
+        return repr([connection.execute(sa.text(f'SELECT * FROM "{name}"')).all() for name in tables])
+
+
+def test_a_later_answer_counts(database: Database) -> None:
+    (person,) = database.invite("s")
+    database.answer(person.id, {"age": "20", "town": "Rome"})
+    database.answer(person.id, {"age": "21"})
+    database.answer(person.id, {})
+    database.answer(person.id, {"town": "Rome\0\ud800"})
+    assert database.answers(person.id) == {"age": "21", "town": "Rome\ufffd"}
+
+
+# The study itself, and the file.
+
+
+def test_a_study_keeps_its_secret_and_its_latest_text(database: Database) -> None:
+    kept = database.study("s", "title = 'T'")
+    later = database.study("s", "title = 'U'")
+    assert (later.secret, later.salt, later.created) == (kept.secret, kept.salt, kept.created)
+    assert later.text == "title = 'U'"
+    assert database.kept("s") == later
+    assert database.kept("unknown") is None
+    assert [note.kind for note in database.notes("s")] == ["changed"]
+    assert database.study("t", "").secret != kept.secret
+
+
+def test_a_new_database_can_be_opened_by_many_at_once(database_url: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(lambda _: Database(database_url), range(8)))
+    kept = {database.study("s", "x").secret for database in opened}
+    assert len(kept) == 1
+    for database in opened:
+        database.close()
+
+
+def test_a_study_is_made_once_by_many_at_once(database_url: str) -> None:
+    opened = Database(database_url)
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: opened.study("s", "x").secret, range(8)))) == 1
+    opened.close()
+
+
+def test_one_host_at_a_time(database_url: str) -> None:
+    first, second = Database(database_url), Database(database_url)
+    first.claim()
+    with pytest.raises(ValueError, match="another negolab host is at work on it"):
+        second.claim()
+    first.close()
+    second.close()
+    third = Database(database_url)
+    third.claim()
+    third.close()
+
+
+_CLAIMED = """
+import sys, time
+from negolab.studies.database import Database
+d = Database(sys.argv[1]); d.claim(); print(1, flush=True); time.sleep(60)
+"""
+
+
+def test_a_killed_host_leaves_no_claim(database_url: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", _CLAIMED, database_url], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline()
+    process.kill()
+    process.wait()
+    database = Database(database_url)
+    eventually(database.claim)
+    database.close()
+
+
+def eventually(claim: Callable[[], Any]) -> None:
+    """PostgreSQL lets go of a lock when it notices that the other side is gone."""
+    for _ in range(100):
+        try:
+            claim()
+            return
+        except ValueError:
+            time.sleep(0.1)
+    claim()
+
+
+def test_a_database_of_another_version_is_refused(database_url: str) -> None:
+    database = Database(database_url)
+    with database._engine.begin() as connection:
+        connection.execute(sa.text("UPDATE meta SET value = '99'"))
+    database.close()
+    with pytest.raises(ValueError, match="made by another version"):
+        Database(database_url)
+
+
+def test_a_file_is_private_and_written_through(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    database = Database(tmp_path / "deep" / "people.db")
+    database.study("s", "")
+    with database._engine.connect() as connection:
+        assert connection.scalar(sa.text("PRAGMA journal_mode")) == "wal"
+        assert connection.scalar(sa.text("PRAGMA synchronous")) == 2
+        assert connection.scalar(sa.text("PRAGMA foreign_keys")) == 1
+        assert connection.scalar(sa.text("PRAGMA secure_delete")) == 1
+    for path in (tmp_path / "deep").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://host/name", "mysql is not supported"),
+        ("sqlite://", "SQLite needs a file"),
+        ("://", "no path and no database URL"),
+        ("postgresql://nobody@/x?host=/nowhere", "no database there"),
+    ],
+)
+def test_a_database_that_is_none_is_named(url: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Database(url)
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("my notes, which are long enough to be read")
+    with pytest.raises(ValueError, match="is no SQLite database"):
+        Database(file)
+    assert file.read_text() == "my notes, which are long enough to be read"
+
+
+def test_a_password_is_never_shown() -> None:
+    with pytest.raises(ValueError, match="no database there") as caught:
+        Database("postgresql://me:hunter2@127.0.0.1:9/x")
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" in location("postgresql://me:hunter2@h/x").render_as_string(hide_password=False)
+
+
+def test_a_path_needs_no_scheme(tmp_path: Path) -> None:
+    os.chdir(tmp_path)
+    assert location("people.db").database == str(tmp_path / "people.db")
+
+
+# What goes wrong.
+
+
+def test_no_error_of_the_database_quotes_what_was_written(database: Database) -> None:
+    with pytest.raises(sa.exc.DBAPIError) as caught, database._write() as c:
+        c.execute(sa.text("SELECT :words FROM nowhere"), {"words": "secret words"})
+    assert "secret words" not in f"{caught.value} {describe_error(caught.value)}"
+    assert "nowhere" in describe_error(caught.value)
+
+
+def test_nobody_is_waited_for_longer_than_a_few_seconds(database: Database) -> None:
+    with database._read() as c:
+        if c.dialect.name == "sqlite":
+            assert c.scalar(sa.text("PRAGMA busy_timeout")) == 5000
+        else:
+            shown = [c.scalar(sa.text(f"SHOW {name}")) for name in ("lock_timeout", "statement_timeout")]
+            assert shown == ["5s", "5s"]
+
+
+def test_a_locked_database_is_not_ready_and_an_open_one_is(database: Database) -> None:
+    assert database.ready()
+    if database._engine.dialect.name == "sqlite":
+        with database._write():
+            assert not database.ready()
+        assert database.ready()
+
+
+def test_what_is_read_together_is_of_one_moment(database: Database) -> None:
+    with ThreadPoolExecutor(1) as pool, database.reading():
+        assert database.participants("s") == []
+        moment, database._moment = database._moment, None
+        pool.submit(database.invite, "s").result()
+        database._moment = moment
+        assert database.participants("s") == []
+    assert len(database.participants("s")) == 1
+
+
+def test_a_claim_that_was_lost_is_taken_again_unless_another_host_has_it(database: Database, database_url: str) -> None:
+    database.claim()
+    database.hold()
+    if database._session is None:
+        return
+    ended = sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'")
+    with database._write() as c:
+        c.execute(ended)
+    database.hold()
+    other = Database(database_url)
+    with pytest.raises(DatabaseInUse):
+        other.claim()
+    with other._write() as c:
+        c.execute(ended)
+    other.claim()
+    with pytest.raises(DatabaseInUse, match="another negolab host"):
+        database.hold()
+    other.close()
+
+
+def test_a_claim_is_taken_again_after_any_number_of_looks_at_a_database_that_is_away(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.claim()
+    if database._session is None:
+        return
+    with database._write() as c:
+        c.execute(sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"))
+
+    def away() -> Any:
+        raise sa.exc.OperationalError("connect", {}, Exception("connection refused"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database._engine, "connect", away)
+        for _ in range(3):
+            with pytest.raises(sa.exc.OperationalError):
+                database.hold()
+    database.hold()
+    with pytest.raises(DatabaseInUse):
+        Database(database_url).claim()
+
+
+def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no folder"):
+        Database(tmp_path / "nowhere" / "people.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE meta (key TEXT)")
+    with pytest.raises(ValueError, match=r"other\.db: holds tables of something else \(meta\)"):
+        Database(tmp_path / "other.db")
+
+
+def test_a_damaged_file_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "people.db"
+    Database(file).close()
+    file.write_bytes(file.read_bytes()[:100] + b"x" * 4000)
+    with pytest.raises(ValueError, match=r"people\.db: cannot be used: .*with --db") as caught:
+        Database(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_database_is_called_by_its_path(tmp_path: Path) -> None:
+    database = Database(tmp_path / "people.db")
+    assert str(database) == str(tmp_path / "people.db")
+    database.close()
+
+
+def test_each_text_of_consent_is_kept_once(database: Database) -> None:
+    for text in ("old", "new", "old", ""):
+        database.keep_consent("s", text)
+    assert [note.detail for note in database.notes("s") if note.kind == CONSENT] == ["old", "new"]

@@ -1,0 +1,568 @@
+"""What is exported of a study is what happened: every event, no secret, and no formula."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+
+from negolab.events import Ended, Event, Replied
+from negolab.game import SEATS, Reply, Seat, other
+from negolab.match import Match, replay_differences
+from negolab.record import encode_event
+from negolab.runs.driver import make_player, submit_reply
+from negolab.store import read as records
+from negolab.studies.database import PURGED, Database, Participant
+from negolab.studies.export import KINDS, export, replace_folder
+from negolab.studies.study_file import Practice, Study, Treatment, read_study
+from tests.cli.test_cli import negolab
+from tests.studies.test_service import ALONE, Site, run
+from tests.studies.test_service import study as house_study
+
+pytest_plugins = ("tests.support.databases",)
+
+STUDIES = Path(__file__).parents[2] / "data" / "studies"
+GAMES = ("balloon", "bargaining", "split", "trading")
+FORMULA = '=HYPERLINK("http://evil.example","x")'
+TABLES = ("events", "matches", "participants")
+
+
+def begin(
+    database: Database, study: Study, of: Treatment | Practice, people: dict[Seat, Participant], practice: int = 0
+) -> Match:
+    """Deal a match and keep it, as the host does."""
+    names: dict[Seat, str] = {s: "person" if s in people else of.opponent or "random-legal" for s in SEATS}
+    match = Match(study.loaded(of), seed=5 + practice, players=names)
+    header = match.record().header
+    at = {seat: people[seat].id if seat in people else None for seat in SEATS}
+    treatment = next(iter(people.values())).treatment
+    database.add(header, match.events, at, study=study.name, treatment=treatment, practice=practice)
+    return match
+
+
+def moves(database: Database, match: Match, n: int | None = None) -> None:
+    """Play on for `n` moves (None: to the end), keeping what each caused."""
+    players = {seat: make_player("random-legal", match.game, 3, seat) for seat in SEATS}
+    while match.pending() and n != 0:
+        kept = len(match.events)
+        seat, ask = next(iter(match.pending().items()))
+        submit_reply(match, seat, players[seat].reply(match.told(seat), ask))
+        database.append(match.id, kept, match.events[kept:])
+        n = None if n is None else n - 1
+
+
+def stop(database: Database, match: Match, reason: str) -> None:
+    kept = len(match.events)
+    match.abort(reason)
+    database.append(match.id, kept, match.events[kept:])
+
+
+def words(database: Database, match: Match, text: str, seat: Seat | None = None) -> None:
+    """Let `seat`, or whoever is asked, say `text`, which may be refused."""
+    while seat is not None and not match.asks(seat):
+        moves(database, match, 1)
+    kept = len(match.events)
+    match.submit(seat or next(iter(match.pending())), Reply(text, via="table"))
+    database.append(match.id, kept, match.events[kept:])
+
+
+def play_study(database: Database, study: Study, n: int = 8) -> list[Participant]:
+    """Eight participants: two complete, one withdraws, one is too late, one plays, one waits, two are only invited."""
+    kept = database.study(study.name, study.text)
+    people = database.invite(study.name, n)
+    database.change(people[1].id, external=kept.salt[:4] + "hash", opened=1.0, consented=2.0, consent="v1")
+    database.change(people[6].id, opened=3.0)
+    for i, person in enumerate(people[:6]):
+        database.start(person.id, study.cells, seed=study.seed)
+        treatment = study.treatment(database.participant(person.id).treatment)  # type: ignore[union-attr, arg-type]
+        if i == 5:
+            break
+        who = {treatment.seats()[0]: database.participant(person.id)}
+        if study.practice.matches:
+            moves(database, begin(database, study, study.practice, who, practice=1))  # type: ignore[arg-type]
+        match = begin(database, study, treatment, who)  # type: ignore[arg-type]
+        if i < 2:
+            moves(database, match)
+            database.change(person.id, status="complete", ended=9.0)
+        elif i == 2:
+            words(database, match, f"private words {person.id}", treatment.seats()[0])
+            stop(database, match, "a participant left the study")
+            database.withdraw(person.id)
+        elif i == 3:
+            words(database, match, FORMULA)
+            stop(database, match, "seat A did not answer in time")
+            database.change(person.id, status="timeout", ended=9.0)
+        else:
+            moves(database, match, 2)
+    return database.participants(study.name)
+
+
+def csv(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv", keep_default_na=False, dtype=str)
+
+
+def parquet(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(folder / f"{name}.parquet")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Any:
+    opened = Database(tmp_path / "people.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=GAMES)
+def study(request: pytest.FixtureRequest) -> Study:
+    return read_study(STUDIES / f"{request.param}.toml")
+
+
+# The tables are the log.
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("game", GAMES)
+def test_the_events_table_is_the_event_log(tmp_path: Path, database_url: str, game: str) -> None:
+    database, study = Database(database_url), read_study(STUDIES / f"{game}.toml")
+    play_study(database, study)
+    rows = export(database, study, tmp_path / "out")
+    table = parquet(tmp_path / "out", "events")
+    matches = database.matches(study.name)
+    assert rows["events"] == len(table) == sum(len(database.record(match.id).events) for match in matches)
+    for match in matches:
+        kept, mine = database.record(match.id), table[table["match"] == match.id]
+        assert list(mine["seq"]) == list(range(len(kept.events)))
+        assert [row.encode() for row in mine["body"]] == [encode_event(event) for event in kept.events]
+        assert list(mine["time"].astype("int64")) == [round(at * 1e6) for at in database.times(match.id)]
+        assert set(mine["practice"]) == {match.practice}
+        times = database.times(match.id)
+        waits = [later - before for before, later in itertools.pairwise(times)]
+        assert list(mine["seconds"][1:]) == pytest.approx(waits, abs=1e-5) and _cell(mine["seconds"].iloc[0]) is None
+        _tells(mine, kept.events, match.people, {p.id: p.number for p in database.participants(study.name)})
+    database.close()
+
+
+def _tells(
+    table: pd.DataFrame, events: tuple[Event, ...], people: dict[Seat, str | None], numbers: dict[str, int]
+) -> None:
+    """The readable cells of each row say what its body says."""
+    for row, event in zip(table.to_dict("records"), events, strict=True):
+        assert row["kind"] == json.loads(row["body"])["type"]
+        if isinstance(event, Replied):
+            assert (row["seat"], row["text"]) == (event.seat, event.reply.text)
+            assert _cell(row["participant"]) == numbers.get(people[event.seat] or "")
+        if isinstance(event, Ended):
+            assert row["end"] == event.end
+            for seat, paid in event.payoffs.items():
+                assert _cell(row[f"{seat.lower()}_payoff"]) == paid
+
+
+def _cell(value: Any) -> Any:
+    """A cell of Parquet; None: it is empty."""
+    return None if value is pd.NA or value is None else value
+
+
+def test_the_matches_table_tells_each_match(tmp_path: Path, database: Database, study: Study) -> None:
+    play_study(database, study)
+    export(database, study, tmp_path / "out")
+    table = parquet(tmp_path / "out", "matches").set_index("match")
+    sats = database.matches(study.name)
+    assert list(table.index) == [sat.id for sat in sats]
+    numbers = {p.id: p.number for p in database.participants(study.name)}
+    for sat in sats:
+        record, row = database.record(sat.id), table.loc[sat.id]
+        assert row["treatment"] == sat.treatment
+        assert row["events"] == len(record.events)
+        assert (row["end"] is pd.NA) == (record.end is None)
+        for seat in SEATS:
+            mine, who = seat.lower(), sat.people[seat]
+            assert _cell(row[f"{mine}_participant"]) == (None if who is None else numbers[who])
+            assert row[f"{mine}_player"] == record.header.players[seat]
+            replies = sum(isinstance(event, Replied) and event.seat == seat for event in record.events)
+            assert row[f"{mine}_replies"] == replies
+            assert _cell(row[f"{mine}_payoff"]) == record.payoffs[seat]
+        if record.end and not row["withdrawn"]:
+            assert json.loads(row["details"]) is not None
+    assert list(table["withdrawn"]).count(True) == 1 + (1 if study.practice.matches else 0)
+
+
+def test_the_participants_table_marks_who_is_no_data(tmp_path: Path, database: Database, study: Study) -> None:
+    play_study(database, study)
+    export(database, study, tmp_path / "out")
+    table = parquet(tmp_path / "out", "participants")
+    assert list(table["participant"]) == list(range(1, 9))
+    assert list(table["begun"]) == [True] * 6 + [False] * 2
+    assert not table["acted"][5:].any()
+    assert table["acted"][:2].all()
+    assert list(table["practice"][:5]) == [study.practice.matches] * 5
+    assert table["status"][2] == "withdrawn"
+    expected = [study.codes.get("complete")] * 2 + [study.codes.get("withdrawn"), study.codes.get("timeout")]
+    assert [None if code is pd.NA else code for code in table["code"][:4]] == expected
+    real = parquet(tmp_path / "out", "matches").query("practice == 0").set_index("match")
+    for row in table[:5].to_dict("records"):
+        seat = row["seat"].lower()
+        assert real.loc[row["match"], f"{seat}_participant"] == row["participant"]
+        assert real.loc[row["match"], f"{seat}_replies"] == row["replies"]
+
+
+def test_who_only_practised_is_no_data(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "trading.toml")
+    database.study(study.name, study.text)
+    (person,) = database.invite(study.name)
+    database.start(person.id, study.cells, seed=1)
+    who = database.participant(person.id)
+    assert who is not None
+    moves(database, begin(database, study, study.practice, {"B": who}, practice=1))
+    export(database, study, tmp_path / "out")
+    (row,) = parquet(tmp_path / "out", "participants").to_dict("records")
+    assert (row["begun"], row["acted"], row["practice"], row["replies"]) == (True, False, 1, 0)
+    assert _cell(row["match"]) is None and _cell(row["payoff"]) is None
+
+
+@pytest.mark.parametrize("to", list(KINDS))
+def test_the_dictionary_names_exactly_the_columns(tmp_path: Path, database: Database, study: Study, to: str) -> None:
+    play_study(database, study)
+    out = tmp_path / "out"
+    export(database, study, out, to)
+    dictionary = csv(out, "dictionary")
+    named = {name: list(rows["column"]) for name, rows in dictionary.groupby("table")}
+    details = set(named.pop("details"))
+    ended = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    assert bool(details) == bool(ended)
+    if "csv" in KINDS[to]:
+        assert details == {name for cell in csv(out, "matches")["details"] if cell for name in json.loads(cell)}
+    assert list(named) == sorted((*TABLES, *(["answers"] if study.questions else [])))
+    for name, columns in named.items():
+        for ending in KINDS[to]:
+            table = csv(out, name) if ending == "csv" else parquet(out, name)
+            assert list(table.columns) == columns
+    assert (dictionary[["type", "meaning"]] != "").all(axis=None)
+    expected = study.loaded(study.treatments[0]).unit
+    assert set(dictionary[dictionary["column"].str.endswith("payoff")]["unit"]) == {expected}
+    kinds = {"csv", "parquet", "json", "jsonl", "toml"} - ({"csv", "parquet"} - {"csv", *KINDS[to]})
+    assert {path.suffix[1:] for path in out.iterdir()} == kinds
+
+
+def test_csv_and_parquet_tell_the_same(tmp_path: Path, database: Database, study: Study) -> None:
+    play_study(database, study)
+    out = tmp_path / "out"
+    export(database, study, out)
+    for name in TABLES:
+        plain, typed = csv(out, name), parquet(out, name)
+        for column in typed:
+            if pd.api.types.is_numeric_dtype(typed[column]) and not pd.api.types.is_bool_dtype(typed[column]):
+                assert list(pd.to_numeric(plain[column]).dropna()) == list(typed[column].dropna())
+            elif pd.api.types.is_datetime64_any_dtype(typed[column]):
+                moments = pd.to_datetime(plain[column], utc=True, format="ISO8601")
+                assert list(moments.dropna()) == list(typed[column].dropna())
+            else:
+                assert [cell.removeprefix("'") for cell in plain[column]] == [
+                    "" if _cell(cell) is None else str(cell) for cell in typed[column]
+                ]
+
+
+# Cells that would act.
+
+
+def test_formulas_are_defused_in_csv_and_raw_in_parquet(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "trading.toml")
+    play_study(database, study)
+    export(database, study, tmp_path / "out")
+    said = csv(tmp_path / "out", "events")["text"]
+    assert f"'{FORMULA}" in list(said)
+    assert FORMULA not in list(said)
+    assert FORMULA in list(parquet(tmp_path / "out", "events")["text"].dropna())
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_every_start_of_a_formula_is_defused_in_answers(tmp_path: Path, database: Database, start: str) -> None:
+    study = read_study(STUDIES / "split.toml")
+    people = play_study(database, study)
+    database.answer(people[0].id, {"trust": f"{start}1+1", "age": "-5"})
+    export(database, study, tmp_path / "out")
+    table = csv(tmp_path / "out", "answers")
+    assert set(table["value"].str[0]) == {"'"}
+    assert list(table[table["question"] == "age"]["number"]) == ["-5.0"]
+    assert f"{start}1+1" in list(parquet(tmp_path / "out", "answers")["value"])
+
+
+def test_negative_payoffs_stay_numbers(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "trading.toml")
+    play_study(database, study)
+    for seed in range(6):
+        person = database.invite(study.name)[0]
+        database.start(person.id, study.cells, seed=1)
+        match = begin(database, study, study.treatments[0], {"A": database.participant(person.id)})  # type: ignore[dict-item]
+        moves(database, match)
+        assert seed or match.ended
+    export(database, study, tmp_path / "out")
+    typed = parquet(tmp_path / "out", "matches")["a_payoff"].dropna()
+    plain = [cell for cell in csv(tmp_path / "out", "matches")["a_payoff"] if cell]
+    assert [float(cell) for cell in plain] == list(typed)
+
+
+def test_words_of_any_kind_survive_a_csv(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "trading.toml")
+    database.study(study.name, study.text)
+    person = database.invite(study.name)[0]
+    database.start(person.id, study.cells, seed=1)
+    match = begin(database, study, study.treatments[0], {"A": database.participant(person.id)})  # type: ignore[dict-item]
+    text = 'Grüße 🍋, "quoted"; a\nnew line, NA, null, 1e5 \\ <b>'
+    words(database, match, text)
+    export(database, study, tmp_path / "out")
+    assert text in list(csv(tmp_path / "out", "events")["text"])
+    assert text in list(parquet(tmp_path / "out", "events")["text"].dropna())
+
+
+# Answers.
+
+
+def test_answers_have_a_row_each(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "split.toml")
+    people = play_study(database, study)
+    database.answer(people[0].id, {"age": "41", "trust": "neither"})
+    database.answer(people[1].id, {"age": "old"})
+    assert export(database, study, tmp_path / "out")["answers"] == 3
+    table = parquet(tmp_path / "out", "answers")
+    assert list(table["participant"]) == [1, 1, 2]
+    assert list(table["question"]) == ["age", "trust", "age"]
+    assert list(table["value"]) == ["41", "neither", "old"]
+    assert [None if n is pd.NA else n for n in table["number"]] == [41.0, None, None]
+
+
+def test_a_study_without_questions_has_no_answers(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "balloon.toml")
+    play_study(database, study)
+    assert set(export(database, study, tmp_path / "out")) == set(TABLES)
+    assert not (tmp_path / "out" / "answers.csv").exists()
+
+
+# Records.
+
+
+def test_the_records_are_the_finished_matches_and_check_out(tmp_path: Path, database: Database, study: Study) -> None:
+    play_study(database, study)
+    export(database, study, tmp_path / "out")
+    found = {record.id: record for record in records(tmp_path / "out")}
+    ended = [sat for sat in database.matches(study.name) if sat.ended is not None]
+    left = [sat for sat in ended if PURGED in str(database.record(sat.id).events)]
+    assert set(found) == {sat.id for sat in ended} - {sat.id for sat in left}
+    assert not [text for record in found.values() for text in replay_differences(record)]
+    for sat in ended:
+        if sat.id in found:
+            assert found[sat.id].header.notes["treatment"] == sat.treatment
+            assert found[sat.id].header.notes["practice"] == sat.practice
+            assert found[sat.id].events == tuple(records(tmp_path / "out")[list(found).index(sat.id)].events)
+    ran = negolab("check", str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.startswith(f"{len(found)} records, all replay")
+
+
+# What is never in an export.
+
+
+def everything(folder: Path) -> str:
+    """All that the files hold, Parquet's columns unpacked."""
+    text = "".join(path.read_text("utf-8") for path in folder.iterdir() if path.suffix != ".parquet")
+    return text + "".join(repr(pd.read_parquet(path).to_dict()) for path in folder.glob("*.parquet"))
+
+
+def test_no_secret_is_exported(tmp_path: Path, database: Database, study: Study) -> None:
+    people = play_study(database, study)
+    database.change(people[0].id, lease="kernel.the-lease")
+    kept = database.kept(study.name)
+    assert kept is not None
+    export(database, study, tmp_path / "out")
+    told = everything(tmp_path / "out")
+    for secret in (kept.secret, kept.salt, "the-lease", *(person.id for person in people)):
+        assert secret not in told
+
+
+def test_a_withdrawn_participants_words_are_in_no_file(tmp_path: Path, database: Database, study: Study) -> None:
+    play_study(database, study)
+    export(database, study, tmp_path / "out")
+    assert "private words" not in everything(tmp_path / "out")
+    table = parquet(tmp_path / "out", "events")
+    assert (table["text"] == PURGED).any()
+    assert set(table[table["text"] == PURGED]["participant"]) == {3}
+
+
+def test_who_only_writes_that_word_has_not_withdrawn(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "trading.toml")
+    database.study(study.name, study.text)
+    person = database.invite(study.name)[0]
+    database.start(person.id, study.cells, seed=1)
+    match = begin(database, study, study.treatments[0], {"A": database.participant(person.id)})  # type: ignore[dict-item]
+    words(database, match, PURGED, "A")
+    moves(database, match)
+    export(database, study, tmp_path / "out")
+    assert not parquet(tmp_path / "out", "matches")["withdrawn"].any()
+    assert [record.id for record in records(tmp_path / "out")] == [match.id]
+
+
+# The folder.
+
+
+def test_an_export_takes_the_place_of_an_earlier_one(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "split.toml")
+    play_study(database, study)
+    out = tmp_path / "deep" / "out"
+    export(database, study, out)
+    database.invite(study.name, 3)
+    export(database, study, out, "csv")
+    assert len(csv(out, "participants")) == 11
+    assert not list(out.glob("*.parquet"))
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+    about = msgspec.json.decode((out / "export.json").read_bytes())
+    assert about["study"] == "split" and about["rows"]["participants"] == 11
+    assert abs(about["exported"] - time.time()) < 3600
+    assert (out / "study.toml").read_text("utf-8") == study.text
+
+
+def test_a_folder_that_is_no_export_is_left_alone(tmp_path: Path, database: Database) -> None:
+    study, later = read_study(STUDIES / "split.toml"), read_study(STUDIES / "balloon.toml")
+    play_study(database, study)
+    play_study(database, later)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    export(database, study, mine)
+    with pytest.raises(ValueError, match="no export of the study 'balloon'"):
+        export(database, later, mine)
+    (mine / "analysis.R").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds 'analysis.R', which is no part of an export"):
+        export(database, study, mine)
+    assert (mine / "analysis.R").read_text() == "mine"
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match="is a file"):
+        export(database, study, tmp_path / "file")
+
+
+def test_an_export_that_fails_leaves_the_earlier_one(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "split.toml")
+    play_study(database, study)
+    export(database, study, tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with pytest.raises(ValueError, match="full"), replace_folder(tmp_path / "out", study.name) as new:
+        (new / "events.csv").write_text("half")
+        raise OSError("the disk is full")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert not list(tmp_path.glob(".out-*"))
+
+
+def test_the_command_exports_beside_the_study(tmp_path: Path) -> None:
+    file = tmp_path / "split.toml"
+    file.write_text((STUDIES / "split.toml").read_text())
+    with_people = Database(tmp_path / "split.db")
+    play_study(with_people, read_study(file))
+    with_people.close()
+    ran = negolab("study", "export", "split.toml", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "8 participants" in ran.stdout
+    assert (tmp_path / "split-export" / "events.csv").is_file()
+    assert negolab("study", "export", "split.toml", "--out", ".", cwd=tmp_path).returncode == 2
+    ran = negolab("study", "status", "split.toml", cwd=tmp_path)
+    assert "2 complete, 1 timeout, 1 withdrawn" in ran.stdout
+
+
+# Pairs.
+
+
+def test_two_participants_of_a_match_have_their_own_seats(tmp_path: Path, database: Database) -> None:
+    study = read_study(STUDIES / "trading.toml")
+    database.study(study.name, study.text)
+    people = database.invite(study.name, 2)
+    treatment = database.start(people[0].id, study.cells, seed=1)
+    database.start(people[1].id, study.cells, seed=1, fixed=treatment)
+    first: Seat = random.Random(2).choice(SEATS)
+    people = database.participants(study.name)
+    both: dict[Seat, Participant] = {first: people[0], other(first): people[1]}
+    match = begin(database, study, study.treatment(treatment), both)
+    moves(database, match)
+    export(database, study, tmp_path / "out")
+    table = parquet(tmp_path / "out", "participants")
+    assert list(table["match"]) == [match.id] * 2
+    assert list(table["seat"]) == [first, other(first)]
+    assert list(table["treatment"]) == [treatment] * 2
+    row = parquet(tmp_path / "out", "matches").iloc[0]
+    assert row[f"{first.lower()}_participant"] == 1 and row[f"{other(first).lower()}_participant"] == 2
+    said = parquet(tmp_path / "out", "events").query("kind == 'replied'")
+    assert set(said["participant"]) == {1, 2}
+
+
+# What the host keeps.
+
+PLAYED = """
+[practice]
+matches = 1
+opponent = "greedy-honest"
+[[questions]]
+name = "age"
+label = "Your age"
+kind = "number"
+"""
+
+
+def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
+    of = house_study(ALONE + PLAYED, 'consent = "I agree."')
+
+    async def scene() -> None:
+        site = Site(tmp_path, of)
+        for i, id in enumerate(site.come(4)):
+            site.act(id, "consent", agreed=True)
+            site.act(id, "answer", given={"age": "30"})
+            site.act(id, "start")
+            if i == 0:
+                continue
+            site.finish(id)
+            site.act(id, "next", match=site.scene(id).match)
+            if i == 1:
+                site.say(id, "my own words")
+                site.act(id, "leave")
+            else:
+                site.finish(id)
+        site.restart()
+        export(site.database, of, tmp_path / "out")
+        site.database.close()
+
+    run(scene())
+    table = parquet(tmp_path / "out", "participants")
+    assert list(table["status"]) == ["playing", "withdrawn", "complete", "complete"]
+    assert list(table["practice"]) == [0, 1, 1, 1]
+    assert list(table["code"].fillna("")) == ["", "GONE", "DONE", "DONE"]
+    assert list(table["consent"]) == [of.consent_version] * 4
+    assert list(parquet(tmp_path / "out", "answers")["participant"]) == [1, 3, 4]
+    assert "my own words" not in everything(tmp_path / "out")
+    assert len(records(tmp_path / "out")) == 4
+    assert not [text for record in records(tmp_path / "out") for text in replay_differences(record)]
+
+
+def test_a_practice_match_that_was_stopped_is_not_counted(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"'
+
+    async def scene() -> None:
+        site = Site(tmp_path, house_study(f"{ALONE}\n{practice}", 'consent = "Do you agree?"'))
+        one, two = site.come(2)
+        for id in (one, two):
+            site.act(id, "consent", agreed=True)
+            site.act(id, "start")
+        site.finish(one)
+        site.service.end(2, "enough")
+        export(site.database, site.study, tmp_path / "out", "csv")
+        assert list(csv(tmp_path / "out", "participants")["practice"]) == ["1", "0"]
+        (text,) = csv(tmp_path / "out", "consents").to_dict("records")
+        assert (text["text"], text["consent"]) == ("Do you agree?", site.study.consent_version)
+
+    run(scene())
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="cannot be written"), replace_folder(tmp_path / "file" / "out", "s"):
+        pass

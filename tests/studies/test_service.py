@@ -1,0 +1,713 @@
+"""A study at work, without a screen: links, scenes, clicks, pairs, limits, and what a restart brings back."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from negolab.events import Ended
+from negolab.match import replay_differences
+from negolab.studies import links
+from negolab.studies.admin import AdminService
+from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.database import Database
+from negolab.studies.page_state import Answer, Asked, Closed, Consent, Instructions, Playing, Waiting
+from negolab.studies.server import Timers
+from negolab.studies.service import StudyService
+from negolab.studies.session_manager import SessionManager
+from negolab.studies.study_file import Study, parse_study
+
+STUDY = """
+title = "Trade"
+game = "trading"
+instructions = "Trade well."
+closing = "Bye."
+seed = 1
+{more}
+[codes]
+complete = "DONE"
+timeout = "LATE"
+partner = "LEFT"
+unpaired = "ALONE"
+withdrawn = "GONE"
+declined = "NO"
+ended = "STOP"
+{tables}
+"""
+ALONE = '[[treatments]]\nname = "one"\nopponent = "greedy-honest"\nseat = "A"'
+PAIRS = '[[treatments]]\nname = "pairs"'
+
+
+def study(tables: str = ALONE, more: str = "") -> Study:
+    return parse_study(STUDY.format(tables=tables, more=more), Path("trade.toml"))
+
+
+class Site:
+    """A house over a database file, with a page for each participant."""
+
+    def __init__(self, folder: Path, of: Study) -> None:
+        self.folder, self.study = folder, of
+        self.leases: dict[str, str] = {}
+        self.open()
+
+    def open(self) -> None:
+        self.database = Database(self.folder / "people.db")
+        self.service = StudyService(self.database, self.study, SessionManager(self.database))
+
+    def restart(self) -> None:
+        self.database.close()
+        self.open()
+
+    def come(self, n: int = 1) -> list[str]:
+        """Invite participants and open their pages."""
+        kept = self.database.study(self.study.name, self.study.text)
+        ids = []
+        for who in self.database.invite(self.study.name, n):
+            self.visit(links.make_token(kept.secret, self.study.name, who.id, created=who.created), who.id)
+            ids.append(who.id)
+        return ids
+
+    def visit(self, token: str, id: str, kernel: str = "k") -> str | None:
+        replaced = self.service.authenticator.bind(token, f"{kernel}-{id}")
+        self.leases[id] = self.database.participant(id).lease or ""  # type: ignore[union-attr]
+        self.service.visits.of(id)._left = float("inf")  # its page is open
+        return replaced
+
+    def act(self, id: str, kind: str, **more: Any) -> Answer:
+        return self.service.act(self.leases[id], {"kind": kind, **more})
+
+    def scene(self, id: str) -> Any:
+        return self.service.now(self.leases[id]).scene
+
+    def say(self, id: str, text: str) -> Answer:
+        scene = self.scene(id)
+        return self.act(id, "say", text=text, turn=scene.table["turn"], match=scene.match)
+
+    def finish(self, id: str) -> None:
+        """Say Deny until the match is over."""
+        for _ in range(100):
+            if not self.scene(id).table["asked"]:
+                return
+            self.say(id, "[Deny]" if "stands" in str(self.scene(id).table["seen"]) else "pass")
+
+    def status(self, id: str) -> str:
+        return self.database.participant(id).status  # type: ignore[union-attr]
+
+
+def run(scene: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(scene)
+
+
+def test_a_participant_goes_from_consent_to_the_code(tmp_path: Path) -> None:
+    questions = """
+[[questions]]
+name = "age"
+label = "Your age"
+kind = "number"
+required = true
+[[questions]]
+name = "how"
+label = "How was it?"
+when = "after"
+"""
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(ALONE + questions + practice, 'consent = "Do you agree?"'))
+        (id,) = site.come()
+        assert isinstance(site.scene(id), Consent)
+        site.act(id, "consent", agreed=True)
+        assert isinstance(site.scene(id), Asked)
+        assert "write a number" in site.act(id, "answer", given={"age": "old"}).unheard
+        site.act(id, "answer", given={"age": "33"})
+        assert isinstance(site.scene(id), Instructions)
+        assert site.database.participant(id).treatment is None  # type: ignore[union-attr]
+        site.act(id, "start")
+        assert site.scene(id).label == "Practice 1 of 1"
+        site.finish(id)
+        assert site.scene(id).onward == "Continue"
+        assert site.status(id) == "playing"
+        site.act(id, "next")
+        assert site.scene(id).label == ""
+        site.finish(id)
+        assert site.status(id) == "complete"
+        site.act(id, "next")
+        assert site.scene(id).questions[0].name == "how"
+        site.act(id, "answer", given={"how": "fine"})
+        closed = site.scene(id)
+        assert isinstance(closed, Closed)
+        assert (closed.code, "Bye." in closed.text) == ("DONE", True)
+        assert site.database.answers(id) == {"age": "33", "how": "fine"}
+        for sat in site.database.matches("trade"):
+            assert replay_differences(site.database.record(sat.id)) == []
+
+    run(scene())
+
+
+def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(tmp_path: Path) -> None:
+    two = ALONE + "\n" + ALONE.replace('"one"', '"two"')
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(two))
+        (id,) = site.come()
+        kept = site.database.study("trade", site.study.text)
+        token = links.make_token(kept.secret, "trade", id)
+        for _ in range(100):
+            assert site.service.authenticator.admit(token) == (id, "Trade")
+        assert site.status(id) == "invited"
+        site.act(id, "start")
+        first = site.database.participant(id).treatment  # type: ignore[union-attr]
+        assert "moved on" in site.act(id, "start").unheard
+        site.restart()
+        assert site.database.participant(id).treatment == first  # type: ignore[union-attr]
+        assert len(site.database.matches("trade")) == 1
+
+    run(scene())
+
+
+def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        old = site.leases[id]
+        kept = site.database.study("trade", site.study.text)
+        token = links.make_token(kept.secret, "trade", id)
+        assert site.visit(token, id, "new") == f"k-{id}"
+        assert isinstance(site.scene(id), Playing)
+        with pytest.raises(LeaseTaken):
+            site.service.act(old, {"kind": "leave"})
+        with pytest.raises(LeaseTaken):
+            await site.service.scene(old, 0, 1)
+
+    run(scene())
+
+
+def test_a_waiting_kernel_gets_its_lease_when_someone_comes_and_again_after_a_restart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        kept = site.database.study("trade", site.study.text)
+        (who,) = site.database.invite("trade")
+        waiting = asyncio.ensure_future(site.service.authenticator.arrive("kernel", 5))
+        await asyncio.sleep(0.01)
+        site.service.authenticator.bind(links.make_token(kept.secret, "trade", who.id), "kernel")
+        lease = await waiting
+        site.restart()
+        assert await site.service.authenticator.arrive("kernel", 5) == lease
+        assert await site.service.authenticator.arrive("other", 0.01) is None
+
+    run(scene())
+
+
+def test_a_restart_in_the_middle_of_a_match_changes_nothing_that_is_seen(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        for _ in range(3):
+            site.say(id, "[Offer: 1 Wheat -> 1 Ore]")
+            before = site.scene(id)
+            site.restart()
+            assert site.scene(id) == before
+
+    run(scene())
+
+
+def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
+        one, two, three, four = site.come(4)
+        for id in (one, two, three):
+            site.act(id, "start")
+        assert site.scene(one).match == site.scene(two).match
+        assert {site.scene(one).seat, site.scene(two).seat} == {"A", "B"}
+        assert isinstance(site.scene(three), Waiting)
+        site.restart()
+        site.service.visits.of(three)._left = site.service.visits.of(four)._left = float("inf")
+        assert isinstance(site.scene(three), Waiting)
+        site.act(four, "start")
+        assert site.scene(three).match == site.scene(four).match
+        treatments = [p.treatment for p in site.database.participants("trade")]
+        assert sorted(str(t) for t in treatments) == ["more", "more", "pairs", "pairs"]
+
+    run(scene())
+
+
+def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two, three = site.come(3)
+        site.act(one, "start")
+        site.service.visits.of(one)._left = 0.0
+        site.act(two, "start")
+        assert isinstance(site.scene(two), Waiting)
+        site.act(three, "start")
+        assert site.scene(two).match == site.scene(three).match
+        assert site.status(one) == "waiting"
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("then", "status"), [("end", "unpaired"), ("greedy-honest", "playing")])
+def test_when_nobody_comes_it_goes_as_the_study_says(tmp_path: Path, then: str, status: str) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 0.05\nthen = "{then}"'))
+        (id,) = site.come()
+        site.act(id, "start")
+        assert isinstance(site.scene(id), Waiting)
+        await asyncio.sleep(0.06)
+        site.service.scheduler.tick()
+        assert site.status(id) == status
+        if then == "end":
+            assert site.scene(id).code == "ALONE"
+        else:
+            assert isinstance(site.scene(id), Playing)
+
+    run(scene())
+
+
+def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 0.05"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        (sat,) = site.database.matches("trade")
+        asked, other = (one, two) if site.scene(one).table["asked"] else (two, one)
+        events = len(site.database.record(sat.id).events)
+        assert 0 < site.scene(asked).left <= 0.05
+        assert site.scene(other).left is None
+        await asyncio.sleep(0.06)
+        site.service.scheduler.tick()
+        assert (site.status(asked), site.status(other)) == ("timeout", "partner")
+        assert (site.scene(asked).code, site.scene(other).code) == ("LATE", "LEFT")
+        record = site.database.record(sat.id)
+        assert len(record.events) == events + 1
+        assert isinstance(record.events[-1], Ended)
+        assert record.end == "ABORTED"
+        assert replay_differences(record) == []
+
+    run(scene())
+
+
+def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
+        (id,) = site.come()
+        site.act(id, "start")
+        before = site.scene(id).left
+        await asyncio.sleep(0.02)
+        assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
+        assert site.scene(id).left < before
+
+    run(scene())
+
+
+def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        asked, other = (one, two) if site.scene(one).table["asked"] else (two, one)
+        site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
+        site.act(asked, "leave")
+        assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
+        (sat,) = site.database.matches("trade")
+        assert "my words" not in site.database.record(sat.id).to_line().decode()
+        assert site.scene(asked).code == "GONE"
+        assert "over for you" in site.act(asked, "leave").unheard
+
+    run(scene())
+
+
+def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        with pytest.raises(AccessDenied, match="reason"):
+            site.service.end(1, " ")
+        site.service.end(1, "fire alarm")
+        assert site.status(id) == "ended"
+        assert site.scene(id).code == "STOP"
+        (note,) = [n for n in site.database.notes("trade") if n.actor == "experimenter"]
+        assert note.detail == "fire alarm"
+        with pytest.raises(AccessDenied, match="ended already"):
+            site.service.end(1, "again")
+
+    run(scene())
+
+
+def test_who_declines_has_taken_no_place(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(more='consent = "Do you agree?"'))
+        (id,) = site.come()
+        assert "moved on" in site.act(id, "start").unheard
+        site.act(id, "consent", agreed="yes")
+        assert site.status(id) == "declined"
+        assert site.scene(id).code == "NO"
+        assert site.database.participant(id).treatment is None  # type: ignore[union-attr]
+
+    run(scene())
+
+
+def test_a_drop_out_gives_its_place_back(tmp_path: Path) -> None:
+    two = ALONE + "\n" + ALONE.replace('"one"', '"two"')
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(two))
+        ids = site.come(4)
+        site.act(ids[0], "start")
+        first = site.database.participant(ids[0]).treatment  # type: ignore[union-attr]
+        site.act(ids[0], "leave")
+        for id in ids[1:]:
+            site.act(id, "start")
+        counts = [p.treatment for p in site.database.participants("trade") if p.status == "playing"]
+        assert abs(counts.count("one") - counts.count("two")) == 1
+        assert first in counts
+
+    run(scene())
+
+
+def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(more='external = "PID"'))
+        kept = site.database.study("trade", site.study.text)
+        token = links.make_token(kept.secret, "trade", links.OPEN)
+        assert site.service.authenticator.admit(token) == (None, "Trade")
+        assert site.database.participants("trade") == []
+        with pytest.raises(AccessDenied, match="PID"):
+            site.service.authenticator.join(token, {})
+        _, one = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
+        _, again = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
+        _, two = site.service.authenticator.join(token, {"PID": "xyz"})
+        assert (one == again, one == two) == (True, False)
+        # What is kept in its place is of hexadecimal digits.
+        assert "Nobody" not in str(site.database.participants("trade"))
+
+    run(scene())
+
+
+@pytest.mark.parametrize("act", [{}, {"kind": "fly"}, {"kind": ["say"]}])
+def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        with pytest.raises(AccessDenied, match="nothing of that kind"):
+            site.service.act(site.leases[id], act)
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"text": 5, "turn": 0},
+        {"text": "[Deny]", "turn": "0"},
+        {"text": "[Deny]", "turn": True},
+        {"text": "[Deny]", "turn": 7},
+        {"text": "[Deny]", "turn": 0, "match": "another"},
+        {"text": "", "turn": 0},
+    ],
+)
+def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[str, Any]) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        before = site.scene(id)
+        assert site.act(id, "say", **{"match": before.match, **more}).unheard
+        assert site.scene(id) == before
+
+    run(scene())
+
+
+def test_deleted_words_are_in_no_file_while_the_host_runs(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
+        assert any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+        site.act(id, "leave")
+        assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+
+    run(scene())
+
+
+def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.service.fault(site.leases[id], OSError(28, "the disk is full"))
+        assert site.service.monitor()["people"][0]["errors"] == 1
+        assert "the disk is full" in site.service.monitor()["errors"][0]
+
+    run(scene())
+
+
+def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 0.5'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        site.service.scheduler._looked = 0.0
+        site.service.scheduler.tick()
+        assert site.status(id) == "playing"
+        await asyncio.sleep(0.55)
+        site.service.scheduler._looked = 0.0
+        site.service.scheduler.tick()
+        assert (site.status(id), site.scene(id).code) == ("timeout", "LATE")
+
+    run(scene())
+
+
+@pytest.mark.parametrize("kernel", ["%", "_", "k", ""])
+def test_no_kernel_gets_a_lease_by_a_name_like_anothers(tmp_path: Path, kernel: str) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        site.come(2)
+        assert await site.service.authenticator.arrive(kernel, 0.01) is None
+
+    run(scene())
+
+
+# What goes wrong, and what goes on all the same.
+
+
+def broken(*_: Any) -> None:
+    raise RuntimeError("very-own-words")
+
+
+def test_a_fault_is_noted_without_the_words_that_it_may_quote(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        try:
+            broken()
+        except RuntimeError as error:
+            site.service.fault(site.leases[id], error)
+        noted = site.service.monitor()["errors"][0]
+        assert "RuntimeError in test_service.py" in noted
+        assert "very-own-words" not in noted
+        site.act(id, "leave")
+        assert [n.detail for n in site.database.notes("trade") if n.kind == "error"] == ["[withdrawn]"]
+
+    run(scene())
+
+
+def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 0.05"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        first, _ = site.service.scheduler._sessions.running()
+        first[1].stop = broken  # type: ignore[method-assign, assignment]
+        await asyncio.sleep(0.06)
+        site.service.scheduler.tick()
+        site.service.scheduler.tick()
+        assert sorted([site.status(one), site.status(two)]) == ["playing", "timeout"]
+        assert len([n for n in site.database.notes("trade") if n.kind == "error"]) == 1
+
+    run(scene())
+
+
+def test_who_waited_and_left_is_released_after_a_restart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 0.05"))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.restart()
+        await asyncio.sleep(0.06)
+        site.service.scheduler.tick()
+        assert site.status(id) == "unpaired"
+
+    run(scene())
+
+
+def test_the_next_one_joins_nobody_whose_page_is_closed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
+        one, two, three = site.come(3)
+        site.act(one, "start")
+        site.service.visits.of(one)._left = 0.0
+        site.act(two, "start")
+        site.act(three, "start")
+        assert site.scene(two).match == site.scene(three).match
+
+    run(scene())
+
+
+def test_a_page_whose_browser_is_silent_is_paired_with_nobody(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.service.away("%", True)
+        assert site.service.visits.present(one)
+        site.service.away(f"k-{one}", True)
+        site.act(two, "start")
+        assert isinstance(site.scene(two), Waiting)
+        site.service.away(f"k-{one}", False)
+        site.service.scheduler.tick()
+        assert isinstance(site.scene(two), Playing)
+
+    run(scene())
+
+
+def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.study = study(PAIRS.replace("pairs", "other"))
+        with pytest.raises(ValueError, match=r"participant 1 is at work in treatment 'pairs'.*put it back"):
+            site.restart()
+        site.study = study(PAIRS)
+        site.restart()
+        site.service.end(1, "enough")
+        site.study = study(PAIRS.replace("pairs", "other"))
+        site.restart()
+        (other,) = site.come()
+        site.act(other, "start")
+        assert isinstance(site.scene(other), Waiting)
+
+    run(scene())
+
+
+def test_who_reads_a_practice_result_sees_how_long_they_may(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 60'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        assert site.scene(id).limit == "onward"
+        assert 0 < site.scene(id).left <= 60
+        site.act(id, "next")
+        site.finish(id)
+        assert (site.status(id), site.scene(id).left) == ("complete", None)
+
+    run(scene())
+
+
+def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\ndelay = { median = 30 }'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n{practice}"))
+        ids = site.come(4)
+        for id in ids:
+            site.act(id, "start")
+        sessions = [at.room for at in site.service.scheduler._sessions.running()]
+        for id in ids:
+            if site.scene(id).table["asked"]:
+                site.say(id, "pass")
+        assert all(room.thinking is not None for room in sessions)
+
+    run(scene())
+
+
+def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        scheduler = site.service.scheduler
+        scheduler._looked = 0.0
+        scheduler.tick()
+        assert len(scheduler._sessions._open) == 1, "its page shows it"
+        site.service.visits.of(id)._left = -100.0
+        scheduler._looked = 0.0
+        scheduler.tick()
+        assert (scheduler._sessions._open, site.service.visits._visits) == ({}, {})
+        assert site.scene(id).onward == "Continue"
+
+    run(scene())
+
+
+def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        assert "finished already" in site.act(id, "leave").unheard
+        site.act(id, "next")
+        assert (site.status(id), site.scene(id).code) == ("complete", "DONE")
+
+    run(scene())
+
+
+def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(more='external = "PID"'))
+    kept = site.database.study("trade", site.study.text)
+    token = links.make_token(kept.secret, "trade", links.OPEN)
+    with pytest.raises(AccessDenied, match="must carry your id"):
+        site.service.authenticator.admit(token, {})
+    assert site.service.authenticator.admit(token, {"PID": "abc"}) == (None, "Trade")
+
+
+def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        (id,) = site.come()
+        site.act(id, "start")
+        site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
+        reader = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM events").fetchall()
+        site.act(id, "leave")
+        assert site.database.owed
+        reader.close()
+        site.database.forget()
+        assert not site.database.owed
+        assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+
+    run(scene())
+
+
+def test_a_database_that_is_away_is_told_once_and_once_that_it_is_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("negolab.studies.server.AGAIN", 0)
+
+    async def scene() -> None:
+        site = Site(tmp_path, study())
+        clocks = Timers(
+            site.database,
+            site.service,
+            AdminService(site.database, SessionManager(site.database), None),
+            asyncio.Event(),
+        )
+        gone = sa.exc.OperationalError("SELECT", {}, Exception("database is locked"))
+        lock = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(site.service.scheduler, "pair", lambda: (_ for _ in ()).throw(gone))
+        for _ in range(5):
+            clocks.tick()
+        lock.close()
+        monkeypatch.undo()
+        clocks._tried = -100.0
+        clocks.tick()
+        clocks.outage.close()
+
+    run(scene())
+    assert [r.getMessage().split(" (")[0] for r in caplog.records] == [
+        "the database takes nothing just now",
+        "the database is back",
+    ]
+    assert not any(r.exc_info for r in caplog.records)

@@ -1,0 +1,273 @@
+"""Attacks with names. Each says whether it succeeded, so that it can be tried with a defence on and with it off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from html.parser import HTMLParser
+from typing import Any
+
+import websockets
+from typing_extensions import override
+
+from tests.support.gates import KERNEL_ID
+from tests.support.visiting import V1, Site, Visitor, Wire, soon
+
+REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    (
+        "execute_request",
+        {"code": "print('pwn' + 'ed')", "silent": False, "user_expressions": {"a": "__import__('os')"}},
+    ),
+    ("inspect_request", {"code": "opened", "cursor_pos": 3, "detail_level": 1}),
+    ("complete_request", {"code": "ope", "cursor_pos": 3}),
+    ("history_request", {"hist_access_type": "tail", "n": 10, "output": True, "raw": True}),
+    ("is_complete_request", {"code": "1 +"}),
+    ("connect_request", {}),
+    ("debug_request", {"type": "request", "command": "debugInfo", "seq": 1, "arguments": {}}),
+    ("input_reply", {"value": "x", "status": "ok"}),
+    ("usage_request", {}),
+    ("create_subshell_request", {}),
+    ("delete_subshell_request", {"subshell_id": "x"}),
+    ("list_subshell_request", {}),
+    ("interrupt_request", {}),
+    ("shutdown_request", {"restart": False}),
+    ("shutdown_request", {"restart": True}),
+    ("abort_request", {}),
+    ("clear_request", {}),
+    ("apply_request", {"bound": True}),
+    ("comm_close", {"comm_id": "x", "data": {}}),
+    ("stream", {"name": "stdout", "text": "pwned"}),
+    ("display_data", {"data": {"text/html": "pwned"}, "metadata": {}}),
+    ("no_such_request", {}),
+    ("", {}),
+)
+CHANNELS = ("shell", "control", "stdin", "iopub", "hb", "nowhere")
+
+
+# At the kernel's websocket: what the guard is for.
+
+
+async def end_a_kernel_by_a_message(visitor: Visitor, wire: Wire) -> bool:
+    """Ask a kernel to shut down, on every channel that it may listen on."""
+    for channel in ("shell", "control"):
+        await wire.send("shutdown_request", {"restart": False}, channel)
+    return not await wire.answered(4)
+
+
+async def provoke_a_traceback(visitor: Visitor, wire: Wire) -> bool:
+    """Send widgets what they cannot take, until one of them says where its source stands."""
+    for id in list(visitor.models)[:20]:
+        await overwrite(wire, id, layout="IPY_MODEL_nowhere", children=["IPY_MODEL_nowhere"], value={"a": [1]})
+    await overwrite(wire, "nowhere", value=1)
+    await wire.answered()
+    return bool(visitor.holds("Traceback", "site-packages"))
+
+
+async def make_a_widget(visitor: Visitor, wire: Wire) -> bool:
+    """Have the kernel make a widget that is on no page of ours."""
+    state = {"_model_module": "@jupyter-widgets/controls", "_model_name": "TextModel", "value": "pwned"}
+    state |= {"_view_module": "@jupyter-widgets/controls", "_view_name": "TextView"}
+    data = {"state": {**state, "_model_module_version": "2.0.0", "_view_module_version": "2.0.0"}}
+    await wire.send("comm_open", {"comm_id": "f00d", "target_name": "jupyter.widget", "data": data})
+    await wire.send("comm_info_request", {})
+    await wire.answered()
+    return any("f00d" in m["content"].get("comms", {}) for m in wire.messages if m["msg_type"] == "comm_info_reply")
+
+
+async def take_a_widget_away(visitor: Visitor, wire: Wire) -> bool:
+    """Close a widget of the page from outside."""
+    (victim, *_) = visitor.ids("Button")
+    await wire.send("comm_close", {"comm_id": victim, "data": {}})
+    await wire.send("comm_info_request", {})
+    await wire.answered()
+    *_, last = (m["content"]["comms"] for m in wire.messages if m["msg_type"] == "comm_info_reply")
+    return victim not in last
+
+
+async def overwrite(wire: Wire, id: str, **state: Any) -> None:
+    """Write traits of a widget, whatever they are."""
+    await wire.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
+
+
+async def press(wire: Wire, id: str) -> None:
+    """Press a button, whatever its state."""
+    await wire.send("comm_msg", {"comm_id": id, "data": {"method": "custom", "content": {"event": "click"}}})
+
+
+GARBAGE: tuple[Any, ...] = (
+    *(
+        None,
+        True,
+        -1,
+        10**400,
+        1e308,
+        "x" * 5000,
+        "<img src=x onerror=alert(1)>",
+        [],
+        {},
+        [[]],
+        {"a": {"b": [1, None]}},
+    ),
+    *("IPY_MODEL_nowhere", ["IPY_MODEL_nowhere"], "https://evil.example/x.js"),
+)
+
+
+async def rewrite_everything(visitor: Visitor, wire: Wire) -> None:
+    """Write garbage into every trait of a widget of each kind, and into all widgets what would load a foreign module or
+    lift a limit: a few hundred writes, so that the websocket is not closed for their number."""
+    kinds = {str(model.get("_model_name")): id for id, model in visitor.models.items()}
+    for n, id in enumerate(kinds.values()):
+        for at, name in enumerate(visitor.models[id]):
+            if at % 3 == n % 3:
+                await overwrite(wire, id, **{name: GARBAGE[(n + at) % len(GARBAGE)]})
+    for id in list(visitor.models):
+        foreign = {"_view_module": FOREIGN, "_view_name": "Evil", "_esm": FOREIGN, "_model_module": FOREIGN}
+        await overwrite(wire, id, **foreign, disabled=False, max=10**9, min=-(10**9))
+        await asyncio.sleep(0.02)
+
+
+FOREIGN = "https://evil.example/x.js"
+
+
+async def malform(visitor: Visitor) -> None:
+    """Frames that are no messages: each on a websocket of its own where it may be closed for it."""
+    header = {"msg_id": "1", "msg_type": "comm_msg", "session": "x", "username": "", "version": "5.3"}
+    whole = {"header": header, "parent_header": {}, "metadata": {}, "content": {}, "channel": "shell"}
+    frames: list[Any] = ["", "{", "null", "[]", "5", '"x"', "{}", b"", b"\0" * 7, b"\0" * 4096, "x" * 10]
+    frames += ["[" * 5000, '{"header":' * 2000, "x" * (1 << 21), b"x" * (1 << 21)]
+    frames += [json.dumps({**whole, **change}) for change in _CHANGES]
+    for protocol in (None, V1):
+        for frame in frames:
+            socket = await visitor.opened(protocol)
+            with suppress(websockets.ConnectionClosed, TimeoutError):
+                await socket.send(frame)
+                await asyncio.wait_for(socket.recv(), 0.02)
+            await socket.close()
+
+
+BOMBS = {
+    "parts without end": b"\xff" * 64,
+    "a million million parts": (1 << 40).to_bytes(8, "little") + b"x" * 64,
+    "two thousand million buffers": b"\x7f\xff\xff\xff" + b"\0" * 16,
+    "letters": b"x" * 64,
+}
+"""Small frames that claim to have very many parts. They are read in a process of its own, with limits: a server that
+believes them takes all memory of its machine."""
+
+READ_A_BOMB = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (4, 4))
+from jupyter_client.session import Session
+from negolab_widgets.server.guard import GuardedConnection
+class Lone(GuardedConnection):
+    subprotocol = sys.argv[1] or None
+connection = Lone.__new__(Lone)
+connection.session = Session()
+print("passed" if connection._passes(bytes.fromhex(sys.argv[2])) else "dropped")
+"""
+
+
+def survive(protocol: str, frame: bytes) -> str:
+    """What a guard in a process of its own says after one frame; it may take 2 GiB and 4 seconds of work."""
+    command = [sys.executable, "-c", READ_A_BOMB, protocol, frame.hex()]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return ran.stdout.strip() or f"ended with code {ran.returncode}: {ran.stderr[-300:]}"
+
+
+_CHANGES: tuple[dict[str, Any], ...] = (
+    {"header": None},
+    {"header": []},
+    {"header": {"msg_type": ["comm_msg"]}},
+    {"header": {"msg_type": {"a": 1}}},
+    {"header": {"msg_type": "comm_msg"}},
+    {"content": None},
+    {"content": []},
+    {"content": {"comm_id": [], "data": 5}},
+    {"content": {"comm_id": {}, "data": {}}},
+    {"content": {"data": {"method": "update"}}},
+    {"channel": None},
+    {"channel": ["shell"]},
+    {"channel": {"a": 1}},
+    {"channel": 5},
+    {"parent_header": [], "metadata": 5},
+    {"buffers": "x"},
+)
+
+
+# At the front door.
+
+
+async def come_as_a_stranger(visitor: Visitor) -> bool:
+    """Ask for the page without any link."""
+    answer = await visitor.client.get(visitor.base)
+    visitor.received.append(answer.text)
+    return KERNEL_ID.search(answer.text) is not None
+
+
+async def listen_at_anothers_kernel(visitor: Visitor, other: Visitor) -> str:
+    """Open a websocket to somebody else's kernel and ask for all that it shows; "" if the door stays shut."""
+    came: list[str] = []
+    try:
+        wire = Wire(await visitor.opened(kernel=other.kernel), came)
+    except websockets.InvalidStatus as refused:
+        assert refused.response.status_code == 403
+        return ""
+    comm = {"comm_id": "ear", "target_name": "jupyter.widget.control", "data": {}}
+    await wire.send("comm_open", comm)
+    await wire.send("comm_msg", {"comm_id": "ear", "data": {"method": "request_states"}})
+    await soon(lambda: any("update_states" in text for text in came), 10)
+    await wire.close()
+    return "\n".join(came)
+
+
+async def end_anothers_page(visitor: Visitor, site: Site, other: Visitor) -> bool:
+    """Say goodbye in somebody else's name."""
+    await visitor.client.post(f"{visitor.base}voila/api/shutdown/{other.kernel}")
+    await asyncio.sleep(0.5)
+    return await other.alive() != "here"
+
+
+# In what others are shown.
+
+
+class _Live(HTMLParser):
+    """Finds what a browser would run or fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in (
+            "script",
+            "iframe",
+            "object",
+            "embed",
+            "img",
+            "svg",
+            "math",
+            "video",
+            "input",
+            "link",
+            "base",
+            "form",
+        ):
+            self.found.append(tag)
+        runs = [
+            n
+            for n, v in attrs
+            if n.startswith("on") or (n in ("srcdoc", "style", "src", "href") and "width" not in str(v))
+        ]
+        self.found += [f"{tag} {name}" for name in runs]
+
+
+def live(html: str) -> list[str]:
+    """Elements and attributes of markup that a browser would run or fetch."""
+    parser = _Live()
+    parser.feed(html)
+    return parser.found

@@ -1,0 +1,342 @@
+"""A sweep from its plan to its cells: what is finished stays, what goes wrong is called what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import nbformat
+import pytest
+
+from negolab.sweeps import kernels, status
+from negolab.sweeps.folder import SweepFolder
+from negolab.sweeps.plan import notebook_path, read_plan
+from negolab.sweeps.run import Progress, Sweep
+from tests.cli.test_cli import NEGOLAB
+from tests.support import sweeping
+from tests.support.processes import below, kill
+from tests.support.processes import command as command_of
+from tests.support.sweeping import plan, played
+
+GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 6]\n"
+COMMAND = [*NEGOLAB, "sweep"]
+
+
+def swept(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> Progress:
+    found = read_plan(file)
+    return Sweep(found, notebook_path(found, file), out, retry=retry).run(workers=2)
+
+
+def negolab(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=timeout)
+
+
+def until(true: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for it."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A plan, and the folder of its sweep."""
+    folder = tmp_path_factory.mktemp("sweep")
+    file, out = plan(folder, GRID), folder / "out"
+    os.environ["A_PROVIDERS_KEY"] = "sk-canary-sweep"
+    try:
+        end = swept(file, out)
+    finally:
+        del os.environ["A_PROVIDERS_KEY"]
+    assert end.states == {"done": 12} and end.new == 12
+    return file, out
+
+
+def test_each_cell_leaves_its_notebook_its_records_and_its_status(undisturbed: tuple[Path, Path]) -> None:
+    file, out = undisturbed
+    done = SweepFolder(out).done()
+    assert set(done) == {cell.id for cell in read_plan(file).cells()}
+    for id, found in done.items():
+        nb = nbformat.read(out / "cells" / id / "notebook.ipynb", 4)
+        injected = next(cell.source for cell in nb.cells if "injected-parameters" in cell.metadata.get("tags", []))
+        assert f"beta = {found.params['beta']}" in injected and f"seed = {found.seed}" in injected
+        assert all(cell.get("execution_count") for cell in nb.cells if cell.cell_type == "code")
+        assert found.state == "done" and found.attempts == 1 and found.seconds > 0
+    assert all(len(records) == 3 for records in played(out).values())
+
+
+def test_cells_of_one_repeat_have_the_same_deals(undisturbed: tuple[Path, Path]) -> None:
+    _, out = undisturbed
+    deals: dict[int, set[tuple[int, ...]]] = {}
+    for id, records in played(out).items():
+        seeds = tuple(record["header"]["seed"] for record in records)
+        deals.setdefault(SweepFolder(out).done()[id].repeat, set()).add(tuple(sorted(seeds)))
+    assert all(len(found) == 1 for found in deals.values()) and deals[0] != deals[1]
+
+
+def test_no_key_is_in_a_kernel_or_in_anything_that_is_kept(undisturbed: tuple[Path, Path]) -> None:
+    _, out = undisturbed
+    for file in out.rglob("*"):
+        assert not file.is_file() or b"sk-canary-sweep" not in file.read_bytes(), file
+    for notebook in out.glob("cells/*/notebook.ipynb"):
+        printed = [o.text for c in nbformat.read(notebook, 4).cells for o in c.get("outputs", []) if "text" in o]
+        assert printed[0] == "[]\n", "names of keys in the environment"
+
+
+def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    file, out = undisturbed
+    before = {id: found.ended for id, found in SweepFolder(out).done().items()}
+    assert swept(file, out).new == 0
+    grown = plan(tmp_path, GRID.replace("5.0]", "5.0, 2.0]"))
+    end = swept(grown, out)
+    assert (end.new, end.states) == (4, {"done": 16})
+    after = SweepFolder(out).done()
+    assert {id: after[id].ended for id in before} == before
+    with pytest.raises(ValueError, match="holds 4 cells that this plan does not have"):
+        swept(file, out)
+    for id in set(after) - set(before):
+        (out / "cells" / id).rename(tmp_path / id)
+
+
+def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
+    file = plan(tmp_path, "")
+    sweeping.notebook(tmp_path, body="import own\nassert own.VALUE == 1")
+    (tmp_path / "own.py").write_text("from other import VALUE\n")
+    (tmp_path / "other.py").write_text("VALUE = 1\n")
+    (tmp_path / "unused.py").write_text("")
+    out = tmp_path / "out"
+    assert swept(file, out).states == {"done": 1}
+    assert {path.name for path in out.glob("*.py")} == {"own.py", "other.py"}
+    (tmp_path / "unused.py").write_text("changed = True\n")
+    assert swept(file, out).new == 0
+    (tmp_path / "other.py").write_text("VALUE = 2\n")
+    with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
+        swept(file, out)
+
+
+def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    _, out = undisturbed
+    other = plan(tmp_path, GRID)
+    notebook = tmp_path / "game.ipynb"
+    notebook.write_text(notebook.read_text("utf-8").replace("import nego", "import math\\nimport nego"), "utf-8")
+    with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
+        swept(other, out)
+
+
+def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -> None:
+    file = plan(tmp_path, "[limits]\ncell_seconds = 5\n[grid]\nhow = ['well', 'raises', 'loops', 'dies']\n")
+    out = tmp_path / "out"
+    ran = negolab("run", str(file), "--out", str(out))
+    assert ran.returncode == 2 and "1 of 4 cells are done" in ran.stdout
+    assert "1 failed, 1 timed out, 1 died" in ran.stderr and "--retry failed,timeout,died" in ran.stderr
+    found = {one.params["how"]: one for one in SweepFolder(out).unsuccessful().values()}
+    assert {how: one.state for how, one in found.items()} == {"raises": "failed", "loops": "timeout", "dies": "died"}
+    said = {how: one.error for how, one in found.items()}
+    assert said["raises"] == status.CellError(kind="KeyError", text="'no such thing'", cell=3)
+    assert said["loops"] and said["loops"].text == "not over after 5 s"
+    assert [one.params["how"] for one in SweepFolder(out).done().values()] == ["well"]
+    assert negolab("run", str(file), "--out", str(out)).returncode == 2, "they are not run again by themselves"
+    assert len(list((out / "attempts").iterdir())) == 3
+    again = negolab("run", str(file), "--out", str(out), "--retry", "failed")
+    assert again.returncode == 2 and len(list((out / "attempts").iterdir())) == 4
+
+
+def test_a_cell_whose_time_is_over_before_it_began_is_late_as_well(tmp_path: Path) -> None:
+    file = plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
+    assert swept(file, tmp_path / "out").states == {"timeout": 2}
+
+
+def test_a_kernel_that_ends_at_its_start_is_started_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    start, tries = kernels._start_kernel, iter(range(10))
+
+    async def late(*args: Any) -> Any:
+        if next(tries) < 2:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+        return await start(*args)
+
+    monkeypatch.setattr(kernels, "_start_kernel", late)
+    kernel = kernels.start_kernel(dict(os.environ), str(tmp_path))
+    try:
+        assert asyncio.run(kernel.is_alive()) and next(tries) == 3
+    finally:
+        kernels.end_kernel(kernel)
+
+
+def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
+    out.mkdir()
+    (out / "cells").write_text("in the way")
+    assert swept(file, out).states == {"failed": 2}
+    assert [one.error.kind for one in SweepFolder(out).unsuccessful().values() if one.error] == ["ValueError"] * 2
+    (out / "cells").unlink()
+    assert swept(file, out, retry=frozenset({"failed"})).states == {"done": 2}
+
+
+def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "repeats = 2\n"), tmp_path / "out"
+    assert swept(file, out).states == {"done": 2}
+    torn = next(out.glob("cells/*/cell.json"))
+    torn.write_text('{"id": "', "utf-8")
+    for command in ("check", "run"):
+        ran = negolab(command, str(file), "--out", str(out))
+        assert ran.returncode == 2 and f"remove {torn.parent} to have the cell run again" in ran.stderr, ran.stderr
+
+
+def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
+    assert swept(file, out).states == {"done": 2}
+    text = file.read_text("utf-8")
+    for changed, said in (
+        (text.replace(", 2.0", ""), "cells that this plan does not have"),
+        ('report = "nowhere.ipynb"\n' + text, "there is no notebook"),
+        (text + "[tiny]\ngams = 1\n", "has no parameter 'gams': did you mean games?"),
+    ):
+        file.write_text(changed, "utf-8")
+        ran = negolab("check", str(file), "--out", str(out))
+        assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+
+
+def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Path) -> None:
+    file = plan(tmp_path, "[grid]\nbta = [1.0]\n")
+    for command in ("check", "run"):
+        ran = negolab(command, str(file), "--out", str(tmp_path / "out"))
+        assert ran.returncode == 2 and "game.ipynb has no parameter 'bta': did you mean beta?" in ran.stderr
+        assert ran.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
+    undisturbed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Two hundred cells under NEGOLAB_SLOW=1."""
+    file, out = undisturbed
+    cells, pause = 12, (3.0, 6.0)
+    if os.environ.get("NEGOLAB_SLOW"):
+        cells, pause = 200, (5.0, 30.0)
+        file, out = plan(tmp_path, "repeats = 40\n[grid]\nbeta = [0.2, 0.5, 1.0, 2.0, 5.0]\n"), tmp_path / "whole"
+        assert swept(file, out).states == {"done": cells}
+    rng, there = random.Random(4), tmp_path / "out"
+    for _ in range(3):
+        driver = subprocess.Popen(
+            [*COMMAND, "run", str(file), "--out", str(there)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(rng.uniform(*pause))
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        print(f"killed with {len(SweepFolder(there).done())} of {cells} cells done")
+    assert swept(file, there).states == {"done": cells}
+    assert played(there) == played(out)
+    ended = [msgspec.json.decode(line) for line in (there / "attempts.ndjson").read_bytes().splitlines()]
+    published = [line["cell"] for line in ended if line["state"] == "done"]
+    assert set(published) == set(SweepFolder(there).done())
+
+
+def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path) -> None:
+    file, out = plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
+    command = [*COMMAND, "run", str(file), "--out", str(out)]
+    driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(SweepFolder(out).done()) >= 2, seconds=60)
+    children = below(driver.pid)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
+    _, err = driver.communicate(timeout=60)
+    done = len(SweepFolder(out).done())
+    assert driver.returncode == 130 and 2 <= done < 100
+    assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
+    until(lambda: not any(map(command_of, children)), seconds=60)
+
+
+# Elsewhere.
+
+
+@contextmanager
+def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and workers, started as commands of their own: its address, and the processes, itself first."""
+    dask, quiet = [sys.executable, "-m", "dask"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    said = folder / "scheduler.json"
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        where = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(said)]
+        started.append(subprocess.Popen([*dask, "scheduler", *where], **quiet))  # type: ignore[call-overload]
+        until(lambda: said.is_file() and said.read_text("utf-8").strip().endswith("}"))
+        address = json.loads(said.read_text("utf-8"))["address"]
+        for number in range(workers):
+            own = [
+                "--nthreads",
+                "1",
+                "--host",
+                "127.0.0.1",
+                "--no-dashboard",
+                "--local-directory",
+                f"{folder}/{number}",
+            ]
+            started.append(subprocess.Popen([*dask, "worker", address, *own], **quiet))  # type: ignore[call-overload]
+        yield address, started
+    finally:
+        for process in started:
+            for pid in [*below(process.pid), process.pid]:
+                kill(pid)
+            process.wait()
+
+
+def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
+    undisturbed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    file, out = undisturbed
+    there = tmp_path / "out"
+    with scheduler(tmp_path, 2) as (address, processes):
+        driver = subprocess.Popen([*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)])
+        until(lambda: len(SweepFolder(there).done()) >= 3, seconds=60)
+        for pid in [*below(processes[1].pid), processes[1].pid]:
+            kill(pid)
+        assert driver.wait(120) == 0
+        # The other worker still serves; nothing is left to do.
+        assert negolab("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
+    assert played(there) == played(out)
+
+
+def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
+    file, there = plan(tmp_path, "repeats = 50\n[fixed]\nhow = 'slow'\n"), tmp_path / "out"
+    with scheduler(tmp_path, 2) as (address, processes):
+        command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
+        driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        until(lambda: len(SweepFolder(there).done()) >= 2, seconds=60)
+        kill(processes[0].pid)
+        _, err = driver.communicate(timeout=120)
+    assert driver.returncode == 2 and "the scheduler is gone" in err, err
+    assert len(SweepFolder(there).done()) >= 2
+
+
+def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
+    file, _ = undisturbed
+    ran = negolab("run", str(file), "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "out"))
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "no scheduler answers at tcp://127.0.0.1:9: start one with dask scheduler" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["check", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
+        (["run", "PLAN", "--workers", "0"], "--workers"),
+        (["run", "PLAN", "--retry", "lost"], "what is tried again is of failed, timeout, died, refused, not lost"),
+        (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "begins with tcp:// or tls://"),
+        (["run", "PLAN", "--out", "PLAN"], "is a file"),
+        (["run"], "Missing argument"),
+        (["rn"], "no such command 'rn'"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
+    file = plan(tmp_path, GRID)
+    ran = negolab(*(str(file) if arg == "PLAN" else arg for arg in args))
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr

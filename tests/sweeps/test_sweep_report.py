@@ -1,0 +1,144 @@
+"""A sweep's report: one file that needs nothing else, and studies that run as their plans say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.sweeping import plan
+from tests.sweeps.test_sweep import negolab, swept
+
+PLANS = sorted((ROOT / "notebooks" / "experiments").glob("*/plan.toml"))
+SHOWS = """
+import os
+import plotly.graph_objects as go
+from IPython.display import Markdown
+from negolab.analysis import tables
+frame = tables.matches(run)
+display(Markdown(f"There are **{len(frame)} games**, and of keys {[n for n in os.environ if 'KEY' in n]}."))
+go.Figure(go.Bar(y=list(frame.payoff_a)))
+"""
+
+
+def reporting(file: Path, source: str = SHOWS, parameters: str | None = "run = ''") -> Path:
+    """A report notebook."""
+    cells = [nbformat.v4.new_markdown_cell("# What came out", id="t"), nbformat.v4.new_code_cell(source, id="b")]
+    if parameters is not None:
+        cells.insert(1, nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}, id="a"))
+    kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep whose plan names a report."""
+    folder = tmp_path_factory.mktemp("reported")
+    reporting(folder / "found.ipynb")
+    file = plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
+    ran = negolab("run", str(file), "--out", str(folder / "out"))
+    assert ran.returncode == 0, ran.stderr
+    return folder / "out"
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    found = chromium.new_page(viewport={"width": 1000, "height": 900})
+    yield found
+    found.close()
+
+
+@pytest.mark.browser
+def test_a_report_is_one_file_that_shows_words_and_figures_and_asks_nobody(
+    run: Path, page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-report")
+    ran = negolab("report", str(run))
+    assert (ran.returncode, ran.stdout.strip()) == (0, str(run / "report.html")), ran.stderr
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((run / "report.html").as_uri())
+    page.get_by_text("There are 6 games, and of keys [].").wait_for()
+    page.locator(".js-plotly-plot .bars").first.wait_for(state="attached")
+    assert page.title() == "out: report"
+    assert asked == [(run / "report.html").as_uri()]
+    assert page.get_by_text("import plotly").count() == 0, "its code is not shown"
+    negolab("report", str(run), "--code", "--out", str(run / "code.html"))
+    assert "import plotly" in re.sub("<[^>]*>", "", (run / "code.html").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("source", "parameters", "said"),
+    [
+        (SHOWS, None, "has no parameter run: it would not know which sweep to report on"),
+        (
+            "1 / 0",
+            "run = ''",
+            "own.ipynb stopped in the cell that begins with `1 / 0`: ZeroDivisionError: division",
+        ),
+        (
+            "from IPython.display import HTML; HTML('<script src=\"https://elsewhere.example/x.js\"></script>')",
+            "run = ''",
+            'own.ipynb shows what stands at another address, <script src="https://...: leave that out',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_report_notebook_is_one_line(
+    run: Path, tmp_path: Path, source: str, parameters: str | None, said: str
+) -> None:
+    own, out = reporting(tmp_path / "own.ipynb", source, parameters), tmp_path / "x.html"
+    ran = negolab("report", str(run), "--notebook", str(own), "--out", str(out))
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+    assert not out.exists()
+
+
+@pytest.mark.browser
+def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said(tmp_path: Path, page: Any) -> None:
+    hostile = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
+    grid = f"repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\nhow = ['well', '{hostile}', 'raises']\n"
+    file = plan(tmp_path, grid)
+    game = (tmp_path / "game.ipynb").read_text("utf-8")
+    (tmp_path / "game.ipynb").write_text(game.replace("no such thing", hostile), "utf-8")
+    out = tmp_path / "out"
+    assert swept(file, out).states == {"done": 16, "failed": 8}
+    torn = next((out / "cells").glob("*well*/records.jsonl"))
+    torn.write_text("garbage\nmore", "utf-8")
+    ran = negolab("report", str(out))
+    assert ran.returncode == 0, ran.stderr
+    page.goto((out / "report.html").as_uri())
+    page.locator(".js-plotly-plot").first.wait_for()
+    page.get_by_text("1 finished cells could not be read").wait_for()
+    assert page.get_by_text(hostile).count() > 0 and page.evaluate("window.pwned") is None
+    assert page.get_by_text("n = 3 to 6 matches").count() > 0, "parameters that records name as well are kept apart"
+
+
+def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
+    ran = negolab("report", str(tmp_path))
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "holds no sweep: name the folder that negolab sweep run wrote" in ran.stderr
+
+
+def test_any_sweep_has_a_plain_report(tmp_path: Path) -> None:
+    file = plan(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
+    assert swept(file, tmp_path / "out").states == {"done": 8}
+    ran = negolab("report", str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stderr
+    text = re.sub("<[^>]*>", "", (tmp_path / "out" / "report.html").read_text("utf-8"))
+    assert "8 of 8 cells are done" in text and "n = 6 matches each; bars: 95 % interval" in text
+
+
+@pytest.mark.parametrize("file", PLANS, ids=lambda file: file.parent.name)
+def test_a_study_runs_small_and_reports(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = negolab("run", str(file), "--tiny", "--out", str(out), timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    ran = negolab("report", str(out), timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    html = (out / "report.html").read_text("utf-8")
+    assert "Plotly.newPlot" in html or file.parent.name == "published", "it shows a figure"

@@ -1,0 +1,629 @@
+"""The front door: who comes in, who waits, and what a stranger gets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from negolab_widgets.server import addresses
+from negolab_widgets.server.admission import AdmissionQueue
+from negolab_widgets.server.limits import AddressQuota, TokenBuckets
+from negolab_widgets.server.logs import redact
+from negolab_widgets.server.pool import KernelPool, WarmKernel
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import websocket_connect
+
+from tests.support.gates import KERNEL_ID, Gate, gate, kernels, raw, until
+from tests.support.processes import command
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+# The line and the places.
+
+
+def test_who_comes_first_is_served_first() -> None:
+    visitors = AdmissionQueue(most=2)
+    assert not visitors.enter("ann", 0, 0)
+    assert not visitors.enter("bob", 0, 1)
+    assert not visitors.enter("bob", 1, 2), "one kernel is ready, and it is for ann"
+    assert visitors.count_ahead("bob") == 1
+    assert visitors.enter("ann", 1, 3)
+    assert visitors.enter("bob", 1, 4)
+
+
+def test_who_is_not_in_the_line_stands_behind_it() -> None:
+    visitors = AdmissionQueue(most=2)
+    visitors.enter("ann", 0, 0)
+    assert not visitors.enter("bob", 1, 1)
+    assert visitors.enter("bob", 2, 2)
+
+
+def test_who_does_not_ask_loses_the_place_in_the_line() -> None:
+    visitors = AdmissionQueue(most=2, patience=10)
+    visitors.enter("ann", 0, 0)
+    visitors.enter("bob", 0, 8)
+    assert visitors.enter("bob", 1, 11)
+
+
+def test_places_are_limited_and_a_free_one_goes_to_the_first_in_the_line() -> None:
+    visitors = AdmissionQueue(most=1, keep=15)
+    assert visitors.enter("ann", 1, 0)
+    visitors.assign_kernel("ann", "k1", 0)
+    assert not visitors.enter("bob", 1, 1)
+    visitors.release_kernel("k1", 2)
+    assert not visitors.enter("bob", 1, 3), "ann may be reloading"
+    visitors.may_enter("bob", 1, 10)
+    assert visitors.enter("bob", 1, 18)
+
+
+def test_a_reload_keeps_its_place_while_others_wait() -> None:
+    visitors = AdmissionQueue(most=1)
+    visitors.enter("ann", 1, 0)
+    visitors.assign_kernel("ann", "k1", 0)
+    visitors.enter("bob", 1, 1)
+    visitors.release_kernel("k1", 2)
+    assert visitors.enter("ann", 1, 3)
+    assert visitors.assign_kernel("ann", "k2", 3) is None
+
+
+def test_another_tab_replaces_the_kernel_of_the_first() -> None:
+    visitors = AdmissionQueue(most=1)
+    visitors.enter("ann", 1, 0)
+    visitors.assign_kernel("ann", "k1", 0)
+    assert visitors.enter("ann", 1, 1)
+    assert visitors.assign_kernel("ann", "k2", 1) == "k1"
+    assert visitors.state("ann", "k1") == "replaced"
+    assert visitors.state("ann", "k2") == "here"
+    assert visitors.owner("k1") == "ann"
+
+
+def test_somebody_elses_kernel_is_as_unknown_as_none() -> None:
+    visitors = AdmissionQueue(most=2)
+    visitors.assign_kernel("ann", "k1", 0)
+    assert visitors.state("bob", "k1") == visitors.state("bob", "k9") == "gone"
+
+
+def test_those_who_came_by_the_open_link_from_one_address_never_take_all_places() -> None:
+    crowds, places = AddressQuota(most=2), set[str]()
+    for name in ("ann", "bob"):
+        assert not crowds.full(name, "here", places)
+        places.add(name)
+    assert crowds.full("cat", "here", places)
+    assert not crowds.full("ann", "here", places), "a reload"
+    assert not crowds.full("dan", "there", places)
+    places.remove("bob")
+    assert not crowds.full("cat", "here", places)
+
+
+def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
+    now = [0.0]
+    bucket = TokenBuckets(rate=2, burst=3, clock=lambda: now[0])
+    assert [bucket.take("a") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert bucket.take("b") == 0
+    now[0] = 0.5
+    assert bucket.take("a") == 0
+    bucket.give_back("a")
+    assert bucket.take("a") == 0
+
+
+def test_many_addresses_fill_no_memory() -> None:
+    bucket = TokenBuckets(rate=1, burst=1, most=100)
+    for number in range(1000):
+        bucket.take(str(number))
+    assert len(bucket) == 100
+
+
+def test_a_pool_goes_on_after_a_kernel_failed_to_start_and_drops_dead_ones() -> None:
+    async def run() -> None:
+        dead: set[str] = set()
+        numbers = iter(range(100))
+        failures: list[Exception] = []
+
+        async def heat() -> WarmKernel:
+            number = next(numbers)
+            if number == 0:
+                raise OSError("no memory")
+            return WarmKernel(f"k{number}", "page")
+
+        async def alive(kernel: str) -> bool:
+            return kernel not in dead
+
+        pool = KernelPool(heat, alive, failures.append, size=2, at_once=1)
+        pool.fill()
+        await asyncio.sleep(0.01)
+        assert len(failures) == 1 and pool.take() is None
+        pool._again = 0
+        pool.fill()
+        await asyncio.sleep(0.01)
+        assert len(pool) == 2
+        dead.add("k1")
+        await pool.tidy()
+        assert pool.take() == WarmKernel("k2", "page")
+
+    asyncio.run(run())
+
+
+def test_logs_name_no_visitor() -> None:
+    line = redact(f"404 GET /study/join/abc.DEF-1?x=secret api/kernels/{NOBODY}/channels?session_id=5")
+    assert line == "404 GET /study/join/...?... api/kernels/.../channels?..."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("0.0.0.0", 80, None, False, None, None), "--public-url"),
+        (("0.0.0.0", 80, "http://lab.example/", False, None, None), "not encrypted"),
+        (("0.0.0.0", 80, "https://lab.example/", False, None, None), "--behind-proxy"),
+        (("127.0.0.1", 80, None, True, None, None), "--public-url"),
+        (("127.0.0.1", 80, "lab.example", False, None, None), "is not an address"),
+        (("127.0.0.1", 80, "https://me:pw@lab.example/", True, None, None), "is not an address"),
+        (("127.0.0.1", 80, "https://lab.example/?a=1", True, None, None), "is not an address"),
+        (("127.0.0.1", 80, "https://lab.example/a b/", True, None, None), "letters"),
+        (("127.0.0.1", 80, "https://lab.example:x/", True, None, None), "is not an address"),
+        (("0.0.0.0", 80, "https://lab.example/", False, "cert.pem", None), "--keyfile"),
+    ],
+)
+def test_an_unsafe_address_is_refused(arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        addresses.serving_address(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "prefix"),
+    [
+        ("https://lab.example/study/", "lab.example", "/study/"),
+        ("https://Lab.Example:443/a/b", "lab.example", "/a/b/"),
+        ("https://lab.example:8443", "lab.example:8443", "/"),
+        ("http://127.0.0.1:9000/x", "127.0.0.1:9000", "/x/"),
+        ("http://[::1]:9000/", "[::1]:9000", "/"),
+    ],
+)
+def test_a_public_address_is_read(url: str, host: str, prefix: str) -> None:
+    assert addresses.parse_public_url(url)[1:] == (host, prefix)
+
+
+# A running gate.
+
+
+@pytest.fixture(scope="module")
+def door() -> Iterator[Gate]:
+    with gate("pool_size=2", "max_kernels=20") as running:
+        yield running
+
+
+def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any:
+    """A websocket to a kernel, opened as a browser does."""
+    shown = {"Cookie": f"{door.cookie}={token}"} if token else {}
+    named = {"Origin": door.url.rstrip("/"), **{name.replace("_", "-"): value for name, value in headers.items()}}
+    url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
+
+    async def connect() -> Any:
+        connection = await websocket_connect(HTTPRequest(url, headers={**shown, **named}, request_timeout=60))
+        message = {
+            "channel": "shell",
+            "header": {"msg_type": "kernel_info_request", "msg_id": "1", "session": "test", "username": ""},
+            "parent_header": {},
+            "metadata": {},
+            "content": {},
+        }
+        await connection.write_message(json.dumps(message))
+        try:
+            while True:
+                got = json.loads(await asyncio.wait_for(connection.read_message(), 60))
+                if got["header"]["msg_type"] == "kernel_info_reply":
+                    return got
+        finally:
+            connection.close()
+
+    return asyncio.run(connect())
+
+
+def refused(door: Gate, kernel: str, token: str | None, **headers: str) -> int:
+    """The status with which that websocket is refused."""
+    with pytest.raises(HTTPClientError) as caught:
+        socket_of(door, kernel, token, **headers)
+    return int(caught.value.code)
+
+
+def test_looking_at_a_link_does_nothing(door: Gate) -> None:
+    before = [name for name, _ in door.told() if name != "admit"]
+    for method in ("GET", "HEAD"):
+        answer = door.get("join/good-look", method=method)
+        assert answer.status_code == 200 and "set-cookie" not in answer.headers
+    shown = door.get("join/good-look").text
+    assert "A small study" in shown and "You are invited to a study" in shown
+    assert [name for name, _ in door.told() if name != "admit"] == before
+
+
+def test_the_button_turns_the_link_into_a_cookie(door: Gate) -> None:
+    answer = door.get("join/good-ann", method="POST", Origin=door.url.rstrip("/"))
+    assert answer.status_code == 303 and answer.headers["location"] == "/"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{door.cookie}=good-ann;")
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=Lax", "Path=/"))
+    assert door.get("join/good-ann", token="good-ann").status_code == 303, "a browser that has it goes on at once"
+
+
+def test_the_open_link_makes_a_participant_of_everybody(door: Gate) -> None:
+    own = [door.get("join/open", method="POST").headers["set-cookie"].partition(";")[0] for _ in range(2)]
+    assert own[0] != own[1] and all("good-new" in cookie for cookie in own)
+
+
+def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None:
+    assert door.get("join/open?ID=ann&x=1").status_code == 200
+    assert door.get("join/open?ID=ann&x=1", method="POST").status_code == 303
+    told = [(name, body.get("query")) for name, body in door.told() if body["token"] == "open"]
+    assert told[-3:] == [(name, {"ID": "ann", "x": "1"}) for name in ("admit", "admit", "join")]
+    assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
+
+
+def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
+    assert door.get("join/open", token="good-back").text.count("<form") == 2
+    again = door.get("join/open", token="good-back", method="POST")
+    assert again.status_code == 303 and "set-cookie" not in again.headers
+    answer = httpx.post(door.url + "join/open", data={"new": "1"}, headers={"Cookie": f"{door.cookie}=good-back"})
+    assert "good-new" in answer.headers["set-cookie"]
+
+
+def test_a_cookie_of_other_letters_is_a_bad_token_like_any_other(door: Gate) -> None:
+    request = b"GET /%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nCookie: %s=\xc3\xa9\r\nConnection: close\r\n\r\n"
+    for path, status in ((b"join/good-ann", b" 200 "), (b"", b" 403 ")):
+        with socket.create_connection(("127.0.0.1", door.port), timeout=10) as connection:
+            connection.sendall(request % (path, door.port, door.cookie.encode()))
+            assert status in connection.recv(200).partition(b"\r\n")[0]
+
+
+def test_the_page_comes_with_a_kernel_that_the_host_knows(door: Gate) -> None:
+    kernel = door.opened("good-cat")
+    assert ("bind", {"token": "good-cat", "kernel": kernel}) in door.told()
+    assert socket_of(door, kernel, "good-cat")["content"]["status"] == "ok"
+    assert door.get(f"alive/{kernel}", "good-cat").json() == {"state": "here"}
+    assert door.get(f"api/kernels/{kernel}", "good-cat").json()["id"] == kernel
+
+
+def test_a_second_tab_takes_over_and_the_first_is_told(door: Gate) -> None:
+    first = door.opened("good-dan")
+    second = door.opened("good-dan")
+    assert door.get(f"alive/{first}", "good-dan").json() == {"state": "replaced"}
+    assert door.get(f"alive/{second}", "good-dan").json() == {"state": "here"}
+    assert until(lambda: door.get(f"api/kernels/{first}", "good-dan").status_code == 403), "it is ended"
+    assert door.get(f"alive/{first}", "good-dan").json() == {"state": "replaced"}
+
+
+def test_a_closed_page_ends_its_kernel(door: Gate) -> None:
+    kernel = door.opened("good-eve")
+    answer = door.get(f"voila/api/shutdown/{kernel}", "good-eve", "POST", Origin="null", Sec_Fetch_Site="same-origin")
+    assert answer.status_code == 204
+    assert door.get(f"alive/{kernel}", "good-eve").json() == {"state": "gone"}
+
+
+def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:
+    kernel = door.opened("good-fay")
+    (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
+    os.kill(own, signal.SIGKILL)
+    assert until(lambda: door.get(f"alive/{kernel}", "good-fay").json() == {"state": "gone"})
+    assert socket_of(door, door.opened("good-fay"), "good-fay")
+
+
+def test_a_kernel_writes_nothing_to_the_terminal(door: Gate) -> None:
+    def open_files(pid: int) -> set[str]:
+        return {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()}
+
+    kernel, log = door.opened("good-zoe"), str(door.folder / "log")
+    (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert log in open_files(door.pid) and log not in open_files(own)
+
+
+def test_a_kernel_that_died_in_the_pool_is_given_to_nobody(door: Gate) -> None:
+    taken = door.opened("good-gil")
+    assert until(lambda: len(kernels(door.pid)) >= 3)
+    for pid in kernels(door.pid):
+        if taken not in Path(f"/proc/{pid}/cmdline").read_text():
+            os.kill(pid, signal.SIGKILL)
+    assert socket_of(door, door.opened("good-hal"), "good-hal")
+
+
+def test_a_prefetch_takes_no_kernel(door: Gate) -> None:
+    assert door.get("", "good-ida", Sec_Purpose="prefetch;prerender").status_code == 503
+    assert not KERNEL_ID.search(door.get("", "good-ida", "HEAD").text)
+
+
+def test_every_answer_carries_the_headers_and_no_server(door: Gate) -> None:
+    for path in ("", "join/good-a", "join/bad", "nowhere", "voila/static/voila.js", "voila/templates/x"):
+        headers = door.get(path).headers
+        assert "default-src" in headers["content-security-policy"], path
+        assert "frame-ancestors 'none'" in headers["content-security-policy"], path
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"], path
+        assert "server" not in headers and "set-cookie" not in headers, path
+    page = door.get("", "good-jan")
+    assert page.headers["cache-control"] == "no-store"
+    assert "ws:" not in page.headers["content-security-policy"]
+
+
+# A stranger at it.
+
+
+@pytest.mark.visitor
+@pytest.mark.parametrize("token", [None, "bad", "good", "../open", "open", "a" * 5000])
+def test_without_a_good_token_there_is_no_kernel(door: Gate, token: str | None) -> None:
+    door.opened("good-kay")
+    before = [name for name, _ in door.told()].count("bind")
+    answer = door.get("", token)
+    assert answer.status_code in (403, 429)
+    assert not KERNEL_ID.search(answer.text)
+    assert [name for name, _ in door.told()].count("bind") == before
+
+
+@pytest.mark.visitor
+def test_another_visitors_kernel_is_refused(door: Gate) -> None:
+    kernel = door.opened("good-leo")
+    door.opened("good-mia")
+    for token in ("good-mia", None):
+        assert refused(door, kernel, token) == 403
+        assert refused(door, NOBODY, token) == 403
+        for path, method in ((f"api/kernels/{kernel}", "GET"), (f"voila/api/shutdown/{kernel}", "POST")):
+            assert door.get(path, token, method).status_code == 403
+    assert door.get(f"alive/{kernel}", "good-mia").json() == door.get(f"alive/{NOBODY}", "good-mia").json()
+    assert door.get(f"alive/{kernel}").status_code == 403
+    assert socket_of(door, kernel, "good-leo"), "it still runs, and for its owner"
+
+
+@pytest.mark.visitor
+def test_a_warm_kernel_in_the_pool_is_nobodys(door: Gate) -> None:
+    door.opened("good-ned")
+    assert until(lambda: len(kernels(door.pid)) >= 3)
+    for pid in kernels(door.pid):
+        kernel = command(pid).partition("kernel-")[2][:36]
+        if not kernel:
+            continue  # it has ended since
+        if door.get(f"alive/{kernel}", "good-ned").json()["state"] == "gone":
+            assert refused(door, kernel, "good-ned") == 403
+
+
+@pytest.mark.visitor
+def test_other_hosts_and_origins_are_refused(door: Gate) -> None:
+    kernel = door.opened("good-oda")
+    assert door.get("", "good-oda", Host="evil.example").status_code == 403
+    assert door.get("join/good-oda", method="POST", Origin="https://evil.example").status_code == 403
+    assert door.get("join/good-oda", method="POST", Origin="null").status_code == 403
+    assert door.get("join/good-oda", method="POST", Sec_Fetch_Site="cross-site").status_code == 403
+    assert refused(door, kernel, "good-oda", Origin="https://evil.example") == 403
+    assert refused(door, kernel, "good-oda", Origin="null") == 403
+    assert raw(door.port, "GET / HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 4")
+    assert raw(door.port, "GET / HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 403")
+
+
+@pytest.mark.visitor
+@pytest.mark.parametrize(
+    "path",
+    [
+        "voila/files/study.ipynb",
+        "voila/render/study.ipynb",
+        "voila/tree",
+        "voila/query/" + NOBODY,
+        "voila/execution/" + NOBODY,
+        "study.ipynb",
+        "api/kernels",
+        "api/contents",
+        "api/sessions",
+        "api/terminals",
+        "api/kernelspecs",
+        "api/status",
+        "login",
+        "logout",
+        "lab",
+        "tree",
+        "metrics",
+        "static/../../etc/passwd",
+        "voila/static/..%2f..%2f..%2fetc/passwd",
+        "voila/templates/negolab/static/../../../../../../etc/passwd",
+        "voila/templates/../static/x",
+        "voila/labextensions/%2e%2e/%2e%2e/etc/passwd",
+    ],
+)
+def test_other_paths_answer_nothing(door: Gate, path: str) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
+        answer = door.get(path, "good-pat", method)
+        assert answer.status_code in (403, 404, 405), (method, path)
+        assert "root:" not in answer.text and "Traceback" not in answer.text and str(door.folder) not in answer.text
+
+
+@pytest.mark.visitor
+def test_a_kernel_cannot_be_changed_by_other_methods(door: Gate) -> None:
+    kernel = door.opened("good-pia")
+    for method in ("DELETE", "POST", "PUT", "PATCH"):
+        assert door.get(f"api/kernels/{kernel}", "good-pia", method).status_code == 405
+    assert socket_of(door, kernel, "good-pia")
+
+
+@pytest.mark.visitor
+def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
+    kernel = door.opened("good-quin")
+    target = door.folder / "pwned"
+    url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
+    headers = {"Cookie": f"{door.cookie}=good-quin", "Origin": door.url.rstrip("/")}
+
+    async def send() -> None:
+        connection = await websocket_connect(HTTPRequest(url, headers=headers))
+        header = {"msg_type": "execute_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
+        content = {"code": f"open({str(target)!r}, 'w')", "silent": False}
+        parts = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+        await connection.write_message(json.dumps({"channel": "shell", **parts}))
+        await asyncio.sleep(2)
+        connection.close()
+
+    asyncio.run(send())
+    assert not target.exists()
+
+
+@pytest.mark.visitor
+def test_hundreds_of_bad_tokens_start_nothing_and_are_soon_told_to_wait() -> None:
+    with gate("pool_size=1") as own:
+        assert until(lambda: len(kernels(own.pid)) == 2)
+        answers = [own.get("", f"bad-{number}") for number in range(250)]
+        answers += [own.get(f"join/bad-{number}", method="POST") for number in range(250)]
+        codes = [answer.status_code for answer in answers]
+        assert set(codes) == {403, 429} and codes.count(403) < 60
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status_code == 429)
+        assert len(kernels(own.pid)) == 2
+        asked = [body["token"] for name, body in own.told() if body.get("token", "").startswith("bad")]
+        assert len(asked) < 60, "the host is not troubled with the rest"
+        assert own.get("waiting", "good-first").status_code == 200, "who is known already is not held up"
+
+
+@pytest.mark.visitor
+def test_a_program_with_the_open_link_makes_few_people_and_leaves_places_for_others() -> None:
+    with gate("pool_size=1", "max_kernels=2", "keep_place=1") as own:
+        taken = own.opened("good-first")
+        own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
+        answers = [own.get("join/open", method="POST") for _ in range(60)]
+        made = [answer for answer in answers if answer.status_code == 303]
+        assert len(made) <= 45 and "Many people have just come" in answers[-1].text
+        assert int(answers[-1].headers["retry-after"]) > 1
+        tokens = [answer.headers["set-cookie"].partition("=")[2].partition(";")[0] for answer in made]
+        own.opened(tokens[0])
+        assert not KERNEL_ID.search(own.get("", tokens[1]).text)
+        assert own.get("waiting", tokens[1]).json()["ready"] is False
+        assert own.opened("good-second"), "a personal link has a place"
+
+
+@pytest.mark.visitor
+def test_logs_hold_no_token_and_no_kernel() -> None:
+    with gate("pool_size=1") as own:
+        kernel = own.opened("good-rex")
+        own.get("join/bad-SECRET")
+        refused(own, kernel, "bad-SECRET")
+        own.host.kill()
+        own.host.wait()
+        assert own.get("", "good-other").status_code == 503
+        log = (own.folder / "log").read_text()
+        assert "SECRET" not in log and kernel not in log and "good-" not in log
+
+
+# The line at a running gate.
+
+
+def test_when_all_places_are_taken_one_waits_and_then_moves_on() -> None:
+    with gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
+        taken = own.opened("good-first")
+        page = own.get("", "good-second")
+        assert page.status_code == 200 and "You are next." in page.text and not KERNEL_ID.search(page.text)
+        assert "One person is before you." in own.get("", "good-third").text
+        assert own.get("waiting", "good-second").json() == {"ready": False, "ahead": 0}
+        assert own.get("waiting", "good-third").json() == {"ready": False, "ahead": 1}
+        own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
+        assert until(lambda: own.get("waiting", "good-second").json()["ready"], 30)
+        assert own.get("waiting", "good-third").json()["ready"] is False
+        assert KERNEL_ID.search(own.get("", "good-second").text)
+
+
+def test_a_page_of_which_nothing_is_heard_gives_its_place_back() -> None:
+    with gate("pool_size=1", "max_kernels=1", "keep_place=1", "absent_after=3") as own:
+        own.opened("good-first")
+        assert own.opened("good-second", within=30)
+
+
+def test_the_host_is_told_when_nothing_is_heard_of_a_page_and_when_it_is_back() -> None:
+    with gate("pool_size=1") as own:
+        kernel = own.opened("good-ann")
+
+        def told() -> list[bool]:
+            return [body["away"] for name, body in own.told() if name == "away" and body["kernel"] == kernel]
+
+        for _ in range(3):
+            assert own.get(f"alive/{kernel}", "good-ann").json() == {"state": "here"}
+            time.sleep(1)
+        assert told() == []
+        assert until(lambda: True in told(), 25)
+        own.get(f"alive/{kernel}", "good-ann")
+        assert until(lambda: told()[-1] is False)
+
+
+def test_a_host_that_is_away_is_said_in_plain_words_and_found_again() -> None:
+    with gate("pool_size=2") as own:
+        own.host.kill()
+        own.host.wait()
+        answer = own.get("", "good-late")
+        assert answer.status_code == 503 and "Nothing that you did is lost" in answer.text
+        from tests.support.gates import host
+
+        with host(own.folder):
+            assert own.opened("good-late")
+
+
+# What each defence is for: with it switched off, the attack works.
+
+OFF = "self_test=False"
+
+
+@pytest.mark.visitor
+def test_with_the_owner_check_off_another_visitors_kernel_is_open() -> None:
+    with gate(OFF, "check_owner=False") as own:
+        kernel = own.opened("good-first")
+        assert socket_of(own, kernel, "good-second")
+
+
+@pytest.mark.visitor
+def test_with_the_token_check_off_a_stranger_gets_a_kernel() -> None:
+    with gate(OFF, "check_token=False") as own:
+        assert own.opened("bad")
+
+
+@pytest.mark.visitor
+def test_with_the_host_and_origin_checks_off_another_site_gets_in() -> None:
+    with gate(OFF, "check_host=False", "check_origin=False") as own:
+        kernel = own.opened("good-first")
+        assert own.get("", "good-first", Host="evil.example").status_code == 200
+        assert socket_of(own, kernel, "good-first", Origin="https://evil.example")
+
+
+@pytest.mark.visitor
+def test_with_the_rate_limit_off_the_host_is_asked_about_every_bad_token() -> None:
+    with gate(OFF, "limit_rates=False", warm=False) as own:
+        codes = {own.get("", f"bad-{number}").status_code for number in range(60)}
+        assert codes == {403}
+        assert len([name for name, body in own.told() if body["token"].startswith("bad")]) == 60
+
+
+@pytest.mark.visitor
+@pytest.mark.parametrize("guarded", [True, False])
+def test_only_without_the_guard_can_a_page_end_its_kernel_itself(guarded: bool) -> None:
+    plain = "jupyter_server.services.kernels.connection.channels.ZMQChannelsWebsocketConnection"
+    options = [] if guarded else [OFF, f"--Voila.kernel_websocket_connection_class={plain}"]
+    with gate("pool_size=1", *options) as own:
+        kernel = own.opened("good-first")
+        url = own.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
+        headers = {"Cookie": f"{own.cookie}=good-first", "Origin": own.url.rstrip("/")}
+
+        async def send() -> None:
+            connection = await websocket_connect(HTTPRequest(url, headers=headers))
+            header = {
+                "msg_type": "shutdown_request",
+                "msg_id": "1",
+                "session": "test",
+                "username": "",
+                "version": "5.3",
+            }
+            parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
+            await connection.write_message(json.dumps({"channel": "control", **parts}))
+            await asyncio.sleep(3)
+            connection.close()
+
+        asyncio.run(send())
+        assert own.get(f"alive/{kernel}", "good-first").json() == {"state": "here" if guarded else "gone"}
+
+
+@pytest.mark.visitor
+def test_a_gate_with_a_defence_off_does_not_serve() -> None:
+    with pytest.raises(AssertionError, match="not serving: the check of tokens"), gate("check_owner=False", warm=False):
+        pass

@@ -1,0 +1,211 @@
+"""The researcher's monitor: who needs a look, what it counts, and how it ends the study for somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import pytest
+from negolab_widgets import Monitor
+from negolab_widgets.study import StudyPage
+from negolab_widgets.study.monitor_view import NO_STUDY, MonitorState, format_duration, render_monitor, sort_people
+
+from negolab.studies.client import AWAY
+from negolab.studies.status import ERROR, Cell, Person
+from tests.studies.test_tables_at_host import code
+from tests.support.hosting import Hosted, alone, below, buttons, hosting, press, study, text, until
+from tests.widgets.test_study_page import seated
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def hosted(tmp_path: Path) -> Iterator[Hosted]:
+    with ExitStack() as stack:
+        yield stack.enter_context(hosting(tmp_path, study("trading", alone("greedy-honest"))))
+
+
+def started(hosted: Hosted) -> StudyPage:
+    page, _, _ = hosted.come()
+    press(page, "Start")
+    return page
+
+
+def field(monitor: Monitor, label: str) -> Any:
+    (found,) = [p for p in below(monitor) if str(getattr(p, "description", "")).startswith(label)]
+    return found
+
+
+def end(monitor: Monitor, number: int, why: str) -> None:
+    field(monitor, "Participant").value = number
+    field(monitor, "Reason").value = why
+    press(monitor, "End for this participant")
+
+
+# What it shows.
+
+
+@pytest.mark.parametrize("has_host", [True, False])
+def test_without_a_study_it_says_what_starts_one(has_host: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.delenv("NEGOLAB_DESK", raising=False)
+    with ExitStack() as stack:
+        socket = stack.enter_context(hosting(tmp_path)).desk if has_host else None
+        monitor = Monitor(socket)
+    assert "No study is served: start `negolab serve STUDY.toml`." in NO_STUDY
+    assert NO_STUDY in text(monitor)
+    assert buttons(monitor) == []
+
+
+def test_it_counts_people_treatments_and_matches(hosted: Hosted) -> None:
+    hosted.invite()
+    leaves = started(hosted)
+    press(leaves, "Leave the study")
+    press(leaves, "Yes, leave the study")
+    page = started(hosted)
+    hosted.come()
+    until(lambda: True, page)
+    shown = text(Monitor(hosted.desk))
+    assert "Monitor: A small study" in shown
+    assert "n = 4 invited, 3 have opened the link" in shown
+    row = '<th scope="row">alone</th>' + "".join(f"<td>{cell}</td>" for cell in (1, 1, 0, 1, "1.00"))
+    assert row in shown
+    assert "1 running now, practice included. n = 1 ended, practice left out." in shown
+    assert "<td>1</td><td>100%</td>" in shown
+
+
+def test_errors_are_told_in_full_and_as_text(hosted: Hosted) -> None:
+    _, who, _ = hosted.come()
+    with hosted.database() as database:
+        database.note(ERROR, "host", study="small", participant=who.id, detail=f"the page failed {EVIL}")
+    shown = text(Monitor(hosted.desk))
+    assert "the page failed &lt;img" in shown
+    assert "<img" not in shown
+
+
+def test_a_host_that_is_away_is_said_and_what_was_shown_stays(hosted: Hosted) -> None:
+    monitor = Monitor(hosted.desk)
+    hosted.kill()
+    monitor.refresh()
+    assert AWAY in text(monitor)
+    assert "Monitor: A small study" in text(monitor)
+    hosted.start()
+    monitor.refresh()
+    assert AWAY not in text(monitor)
+
+
+def person(number: int, status: str, **more: Any) -> Person:
+    return Person(number=number, link="one", treatment="t", status=status, opened=True, **{"since": 900.0, **more})
+
+
+def watched(*people: Person, present: tuple[int, ...] = ()) -> MonitorState:
+    cells = (Cell(name=EVIL, weight=2, active=3, complete=1, dropped=0),)
+    about: dict[str, Any] = {"study": "s", "title": EVIL, "at": 1000.0, "running": 1, "errors": (), "ended": {}}
+    return MonitorState(people=people, cells=cells, present=present, **about)
+
+
+def test_who_needs_a_look_stands_first() -> None:
+    seen = watched(
+        person(1, "complete"),
+        person(2, "playing", idle=5.0),
+        person(3, "invited"),
+        person(4, "playing", idle=80.0),
+        person(5, "waiting"),
+        person(6, "playing", idle=200.0),
+        person(7, "playing", idle=300.0),
+        person(8, "playing", idle=1.0),
+        person(9, "playing", idle=1.0, errors=1),
+        person(10, "withdrawn", since=990.0),
+        present=(2, 3, 4, 5, 6, 7, 9),
+    )
+    assert [p.number for p in sort_people(seen)] == [9, 7, 6, 8, 4, 2, 5, 3, 10, 1]
+
+
+def test_who_has_opened_the_link_is_called_reading_and_one_is_no_plural() -> None:
+    shown = render_monitor(watched(person(1, "invited"), present=(1,)))
+    assert "n = 1 invited, 1 has opened the link, 1 page open." in shown
+    assert "<td>reading</td>" in shown
+
+
+def test_what_people_write_is_text_on_the_monitor() -> None:
+    assert "<img" not in render_monitor(watched(person(1, EVIL, match=EVIL), present=(1,)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.4, "0 s"), (59.9, "59 s"), (61, "1 min 01 s"), (3600, "1 h 00 min"), (90000, "1 d 1 h"), (-3, "0 s")],
+)
+def test_a_duration_has_its_units(seconds: float, said: str) -> None:
+    assert format_duration(seconds) == said
+
+
+# What it does.
+
+
+def test_the_study_is_ended_for_somebody_in_two_steps(hosted: Hosted) -> None:
+    page = started(hosted)
+    monitor = Monitor(hosted.desk)
+    end(monitor, 1, f"left the room {EVIL}")
+    assert not hosted.matches()[0].ended
+    assert "End the study for participant 1?" in text(monitor)
+    assert "<img" not in "".join(p.value for p in below(monitor) if isinstance(p, w.HTML))
+    press(monitor, "Yes, end it")
+    assert "Ended for participant 1." in text(monitor)
+    until(lambda: code(page), page)
+    assert code(page) == "STOP4242"
+    assert "The experimenter has ended the study for you." in text(page)
+    assert "left the room" not in text(page), "the reason is not for them"
+    (match,) = hosted.matches()
+    assert match.ended is not None
+    with hosted.database() as database:
+        assert f"left the room {EVIL}" in [note.detail for note in database.notes("small")]
+
+
+def test_it_ends_nothing_without_a_participant_a_reason_and_a_second_press(hosted: Hosted) -> None:
+    started(hosted)
+    monitor = Monitor(hosted.desk)
+    end(monitor, 0, "why")
+    assert "Choose a participant." in text(monitor)
+    end(monitor, 1, "  ")
+    assert "Give a reason" in text(monitor)
+    (yes,) = [p for p in below(monitor) if isinstance(p, w.Button) and p.description == "Yes, end it"]
+    yes.click()
+    end(monitor, 1, "why")
+    press(monitor, "No, go on")
+    yes.click()
+    assert hosted.matches()[0].ended is None
+
+
+def test_a_look_loses_nothing_of_what_is_being_typed(hosted: Hosted) -> None:
+    started(hosted)
+    page = started(hosted)
+    monitor = Monitor(hosted.desk)
+    end(monitor, 2, "half a reas")
+    seated(page)._submit("Pass.")
+    hosted.come()
+    monitor.refresh()
+    assert (field(monitor, "Participant").value, field(monitor, "Reason").value) == (2, "half a reas")
+    assert "End the study for participant 2?" in text(monitor)
+    press(monitor, "Yes, end it")
+    assert 2 not in [number for _, number in field(monitor, "Participant").options]
+
+
+def test_who_has_ended_meanwhile_is_said(hosted: Hosted) -> None:
+    page = started(hosted)
+    monitor = Monitor(hosted.desk)
+    end(monitor, 1, "why")
+    press(page, "Leave the study")
+    press(page, "Yes, leave the study")
+    press(monitor, "Yes, end it")
+    assert "Participant 1 has ended already (withdrawn)." in text(monitor)
+
+
+def test_nothing_is_drawn_again_if_nothing_is_new(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monitor = Monitor(hosted.desk)
+    monitor.refresh()
+    sent: list[Any] = []
+    monitor._shown.observe(sent.append)
+    monitor.refresh()
+    assert sent == []

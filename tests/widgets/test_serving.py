@@ -1,0 +1,460 @@
+"""`negolab serve`: what it refuses, what it starts, what it starts again, and what is left when it is gone."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from negolab_widgets.server import addresses
+from negolab_widgets.server.launcher import ServeOptions
+from negolab_widgets.server.supervisor import MAX_QUICK_DEATHS, Child, CrashLoop
+
+from tests.cli.test_cli import BASE
+from tests.conftest import CI, Served, free_port, needs, running, serving
+from tests.support.gates import ENVIRONMENT, KERNEL_ID, answers, gate, notebook, until
+
+LAUNCH = [sys.executable, "-P", "-m", "negolab_widgets.server"]
+OTHER_HOST = "--host-module=tests.support.fake_host"
+POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are looked at in /proc")
+
+
+def study(folder: Path) -> list[str]:
+    """The options of a study with a small page. The real host would read the file; the one of the tests does not."""
+    (folder / "small.toml").write_text("")
+    return [str(folder / "small.toml"), f"--study-page={notebook(folder)}", f"--desk-port={free_port()}"]
+
+
+def refusal(*options: str) -> str:
+    """The one line with which the command refuses."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "negolab", "serve", *options], capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 2 and not ran.stdout
+    (line,) = ran.stderr.strip().splitlines()
+    return line
+
+
+def family(pid: int) -> dict[int, str]:
+    """The processes that a launcher started, and theirs."""
+    listed = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    found, before = {pid: ""}, -1
+    while len(found) != before:
+        before = len(found)
+        found |= {int(row[0]): row[2] for row in rows if int(row[1]) in found}
+    del found[pid]
+    return found
+
+
+def child(pid: int, words: str) -> int:
+    """The launcher's child whose command has these words."""
+    return next((number for number, command in family(pid).items() if words in command), 0)
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", "0.0.0.0"], "--host is for a study"),
+        (["--public-url", "https://lab.example/"], "--public-url is for a study"),
+        (["--max-kernels", "5"], "--max-kernels is for a study"),
+        (["--pool", "3"], "--pool is for a study"),
+        (["--desk-port", "8899"], "--desk-port is for a study"),
+        (["nowhere.toml"], "there is no study nowhere.toml"),
+        (["STUDY", "--host", "0.0.0.0"], "--public-url"),
+        (["STUDY", "--public-url", "http://lab.example/"], "not encrypted"),
+        (["STUDY", "--public-url", "https://lab.example/"], "--behind-proxy"),
+        (["STUDY", "--port", "8899", "--desk-port", "8899"], "choose two"),
+        (["STUDY", "--kernel-user", "no-such-user"], "no-such-user"),
+        (["STUDY", "--pool", "9"], "8"),
+    ],
+)
+def test_what_is_not_safe_is_refused_in_one_line(options: list[str], words: str, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(BASE)
+    given = [str(tmp_path / "s.toml") if option == "STUDY" else option for option in options]
+    given += [] if "--port" in options else [f"--port={free_port()}"]
+    given += [f"--desk-port={free_port()}"] if "STUDY" in options and "--port" not in options else []
+    assert words in refusal("--no-browser", *given)
+
+
+def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text(BASE)
+    command = [sys.executable, "-m", "negolab", "study", "links", "prices.toml", "-n", "1"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    (tmp_path / "prices.toml").rename(tmp_path / "new.toml")
+    said = refusal(str(tmp_path / "new.toml"), f"--db={tmp_path / 'prices.db'}")
+    assert "is called 'new', but the database holds prices" in said and 'name = "prices"' in said
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "negolab study links my/s.toml -n 20"),
+        ({"port": 9000}, "negolab study links my/s.toml -n 20 --url http://127.0.0.1:9000/"),
+        (
+            {"public_url": "https://lab.example/a", "behind_proxy": True, "db": "/data/my people.db"},
+            "negolab study links my/s.toml -n 20 --url https://lab.example/a/ --db '/data/my people.db'",
+        ),
+        (
+            {"db": "postgresql+psycopg://me:pw@lab.example/x"},
+            "negolab study links my/s.toml -n 20, with $NEGOLAB_DB as it is here",
+        ),
+    ],
+)
+def test_the_command_for_links_leads_to_what_is_served(given: dict[str, Any], words: str) -> None:
+    plan = ServeOptions(**{"port": 8866, "out": Path("out"), "browser": False, "study": Path("my/s.toml"), **given})
+    served = addresses.serving_address(
+        plan.host, plan.port, plan.public_url, plan.behind_proxy, plan.certfile, plan.keyfile
+    )
+    assert plan.links(served) == words
+
+
+def test_a_database_is_named_by_its_whole_path() -> None:
+    assert ServeOptions(port=1, out=Path(), browser=False, db="x.db").database == str(Path.cwd() / "x.db")
+
+
+def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert "is in use" in refusal(f"--port={taken.getsockname()[1]}", f"--out={tmp_path}")
+
+
+def test_a_child_that_dies_again_and_again_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
+    one = Child("the thing", [sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ))
+    one.start()
+
+    def look() -> bool:
+        one.restart_if_dead()
+        one._again = 0
+        return False
+
+    with pytest.raises(CrashLoop, match=r"the thing ended 5 times in a row \(code 3\)"):
+        until(look, 60)
+    assert capsys.readouterr().err.count("is started again") == MAX_QUICK_DEATHS - 1
+
+
+# The researcher's pages.
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    out = tmp_path_factory.mktemp("desk")
+    yield from serving(LAUNCH, out, OTHER_HOST, env=ENVIRONMENT)
+
+
+def test_the_researchers_pages_need_the_token(desk: Served) -> None:
+    for path in ("", "replay", "?token=", "?token=wrong", "alive/00000000-0000-0000-0000-000000000000"):
+        answer = httpx.get(desk.base + path)
+        assert answer.status_code == 403 and not KERNEL_ID.search(answer.text)
+
+
+def test_a_page_that_the_researcher_does_not_have_speaks_of_no_link(desk: Served) -> None:
+    said = httpx.get(desk.base + "nowhere").text
+    assert "There is no such page" in said and "the address that negolab printed" in said
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(desk: Served) -> None:
+    answer = httpx.get(desk.url)
+    assert answer.status_code == 303 and answer.headers["location"] == "/"
+    assert "HttpOnly" in answer.headers["set-cookie"]
+    with httpx.Client(timeout=60, follow_redirects=True) as client:
+        page = client.get(desk.url)
+        kernel = KERNEL_ID.search(page.text)
+        assert kernel and client.get(f"{desk.base}alive/{kernel[1]}").json() == {"state": "here"}
+        assert re.findall(r'href="(/\w+)"[^>]*>(\w+)</a>', page.text)[:2] == [("/play", "Play"), ("/replay", "Replay")]
+        assert 'aria-current="page">Play' in page.text
+
+
+def test_the_researchers_server_answers_to_its_own_name_only(desk: Served) -> None:
+    token = desk.url.partition("token=")[2]
+    cookie = f"negolab-desk-{desk.base.rsplit(':', 1)[1].strip('/')}={token}"
+    assert httpx.get(desk.base, headers={"Host": "evil.example", "Cookie": cookie}).status_code == 403
+    assert httpx.get(desk.base, headers={"Origin": "https://evil.example", "Cookie": cookie}).status_code == 403
+
+
+def test_the_token_stands_in_no_command_and_no_kernels_environment(desk: Served) -> None:
+    token = desk.url.partition("token=")[2]
+    with httpx.Client(timeout=60, follow_redirects=True) as client:
+        client.get(desk.url)
+    everybody = family(desk.pid)
+    kernels = [pid for pid, command in everybody.items() if "ipykernel" in command]
+    assert kernels and not any(token in command for command in everybody.values())
+    assert not any(token in Path(f"/proc/{pid}/environ").read_text() for pid in kernels)
+
+
+# What is started again, and what ends.
+
+
+def test_a_study_is_served_with_a_certificate_of_its_own(tmp_path: Path) -> None:
+    openssl, port = needs("openssl", "openssl"), free_port()
+    names = [f"-keyout={tmp_path}/key", f"-out={tmp_path}/cert"]
+    options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([openssl, *options, *" ".join(names).replace("=", " ").split()], check=True, capture_output=True)
+    given = [f"--public-url=https://127.0.0.1:{port}/", f"--certfile={tmp_path}/cert", f"--keyfile={tmp_path}/key"]
+    command = [*LAUNCH, "serve", f"--port={port}", f"--out={tmp_path}", "--no-browser", OTHER_HOST, *given]
+    with running([*command, *study(tmp_path)], "negolab is at", env=ENVIRONMENT):
+        answer = httpx.post(f"https://127.0.0.1:{port}/join/good-ann", verify=False)
+        assert answer.status_code == 303 and "Secure" in answer.headers["set-cookie"]
+
+
+@POSIX
+def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
+    with closing(serving(LAUNCH, tmp_path, OTHER_HOST, *study(tmp_path), env=ENVIRONMENT)) as started:
+        served = next(started)
+        assert until(lambda: sum("ipykernel" in command for command in family(served.pid).values()) >= 3)
+        everybody = family(served.pid)
+        (folder,) = {found for command in everybody.values() for found in re.findall(r"/\S*/nl-\w+", command)}
+        os.kill(served.pid, signal.SIGKILL)
+        assert until(lambda: not any(map(is_there, everybody))), [everybody[pid] for pid in everybody if is_there(pid)]
+        assert until(lambda: not Path(folder).exists())
+
+
+@POSIX
+def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: Path) -> None:
+    with closing(serving(LAUNCH, tmp_path, OTHER_HOST, *study(tmp_path), env=ENVIRONMENT)) as started:
+        served = next(started)
+        for words in ("server.gate", "server.admin", "fake_host"):
+            old = child(served.pid, words)
+            kernels = [pid for pid, command in family(old).items() if "ipykernel" in command]
+            os.kill(old, signal.SIGKILL)
+            assert until(lambda old=old, words=words: child(served.pid, words) not in (0, old), 30), words
+            assert until(lambda kernels=kernels: not any(map(is_there, kernels))), "kernels end with their server"
+        port = int(re.search(r"--Gate.port=(\d+)", " ".join(family(served.pid).values()))[1])  # type: ignore[index]
+        assert until(lambda: answers(port))
+
+
+@POSIX
+def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path) -> None:
+    game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
+    (tmp_path / "haggling.py").write_bytes(game.read_bytes())
+    own = BASE.replace('"trading"', '"haggling.py"').replace("fair-split", "random-legal")
+    options = study(tmp_path)
+    (tmp_path / "small.toml").write_text(own)
+    with closing(serving([sys.executable, "-m", "negolab"], tmp_path, *options[::2])) as started:
+        served = next(started)
+        with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+            assert client.get("/health").json() == {"title": "A study", "study": "small"}
+        (tmp_path / "small.toml").write_text("title = ")
+        old = child(served.pid, "studies.server")
+        os.kill(old, signal.SIGKILL)
+        assert until(
+            lambda: child(served.pid, "studies.server") not in (0, old) and Path(seats(served.pid)).exists(), 30
+        )
+
+        def title() -> str:
+            with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+                try:
+                    return str(client.get("/health").json()["title"])
+                except httpx.TransportError:
+                    return ""
+
+        assert until(lambda: title() == "A study", 30)
+
+
+def seats(pid: int) -> str:
+    """The socket of the seats of a launcher's host."""
+    (path,) = re.findall(r"--seats=(\S+)", family(pid)[child(pid, "studies.server")])
+    return str(path)
+
+
+@POSIX
+def test_participants_kernels_run_as_another_user_without_our_files(tmp_path: Path, open_to_all: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process for another user")
+    hold = open_to_all / "python"
+    hold.mkdir()
+    prefix = readable_python(hold)
+    options = [OTHER_HOST, *study(open_to_all), "--kernel-user=nobody"]
+    with closing(serving([*prefix, *LAUNCH], tmp_path, *options, env=ENVIRONMENT)) as started:
+        served = next(started)
+        assert until(lambda: sum("ipykernel" in command for command in family(served.pid).values()) >= 3)
+        owners = {command: Path(f"/proc/{pid}").stat().st_uid for pid, command in family(served.pid).items()}
+        nobody = {command for command, uid in owners.items() if uid == 65534}
+        assert any("server.gate" in command for command in nobody)
+        assert sum("ipykernel" in command for command in nobody) >= 2
+        assert not any("fake_host" in command or "server.admin" in command for command in nobody)
+        (folder,) = {found for command in owners for found in re.findall(r"/\S*/nl-\w+", command)}
+        assert (Path(folder) / "seats.sock").stat().st_uid == 65534
+        assert (Path(folder) / "desk.sock").stat().st_uid == 0
+        assert (Path(folder) / "desk.sock").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that any user may read; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="negolab-open-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def readable_python(hold: Path) -> list[str]:
+    """What to put before a command so that other users can run this Python: nothing, or a mount that only it sees."""
+    home = Path(sys.base_prefix)
+    closed = next((path for path in reversed(home.parents) if not path.stat().st_mode & 0o001), None)
+    if closed is None:
+        return []
+    inner = closed / home.relative_to(closed).parts[0]
+    script = f"""set -e; mount --bind {inner} {hold}; mount -t tmpfs -o mode=755 tmpfs {closed}
+        mkdir {inner}; mount --bind {hold} {inner}; exec "$@" """
+    ran = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", "true"], capture_output=True, text=True)
+    if ran.returncode:
+        text = f"no other user can run {sys.executable}: {ran.stderr}"
+        pytest.fail(text) if CI else pytest.skip(text)
+    return ["unshare", "-m", "sh", "-c", script, "sh"]
+
+
+# In a browser.
+
+
+def entered(chromium: Any, url: str, name: str) -> tuple[Any, Any]:
+    """A browser of its own that came by a link, and its page with the button."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{url}join/good-{name}")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    return context, page
+
+
+def press(page: Any) -> None:
+    """The button works: the kernel answers."""
+    label = page.locator(".widget-label")
+    before = label.inner_text()
+    page.get_by_role("button", name="Press").click()
+    page.wait_for_function("(before) => document.querySelector('.widget-label').innerText !== before", arg=before)
+
+
+@pytest.mark.browser
+def test_a_page_restores_itself_when_its_kernel_is_killed(chromium: Any) -> None:
+    with gate("pool_size=2") as own:
+        context, page = entered(chromium, own.url, "ann")
+        press(page)
+        assert "token" not in page.url and "good-" not in page.url + page.title() + page.content()
+        kernel = page.evaluate("JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId")
+        (pid,) = [p for p in family(own.pid) if kernel in family(own.pid)[p]]
+        with page.expect_navigation(timeout=60_000):
+            os.kill(pid, signal.SIGKILL)
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        press(page)
+        context.close()
+
+
+@pytest.mark.browser
+def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(chromium: Any) -> None:
+    with gate("pool_size=1") as own:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(f"{own.url}join/open?ID=abc%26d")
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        assert "abc" not in page.url
+        assert {"token": "open", "query": {"ID": "abc&d"}} in [body for name, body in own.told() if name == "join"]
+        context.close()
+
+
+@pytest.mark.browser
+def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chromium: Any) -> None:
+    with gate("pool_size=2") as own:
+        context, page = entered(chromium, own.url, "ann")
+        os.kill(own.pid, signal.SIGSTOP)
+        alert = page.get_by_role("alert")
+        try:
+            alert.filter(has_text="Connection lost. Nothing is lost").wait_for(timeout=60_000)
+        finally:
+            os.kill(own.pid, signal.SIGCONT)
+        page.wait_for_function("() => document.querySelector('.nl-lost').innerText === ''", timeout=60_000)
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        press(page)
+        os.kill(own.pid, signal.SIGKILL)
+        alert.filter(has_text="Connection lost").wait_for(timeout=60_000)
+        with page.expect_navigation(timeout=60_000):
+            own.start()
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        press(page)
+        context.close()
+
+
+@pytest.mark.browser
+def test_a_second_tab_covers_the_first(chromium: Any) -> None:
+    with gate("pool_size=2") as own:
+        context, page = entered(chromium, own.url, "ann")
+        other = context.new_page()
+        other.goto(own.url)
+        other.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        page.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
+        assert page.locator("#rendered_cells").get_attribute("inert") is not None
+        drawn = """() => { const banner = document.createElement("div"); banner.className = "nl-banner";
+          document.querySelector("#rendered_cells").append(banner); return getComputedStyle(banner).display; }"""
+        assert page.evaluate(drawn) == "none", "the sentence stands there once"
+        press(other)
+        with page.expect_navigation(timeout=60_000):
+            page.get_by_role("button", name="Go on here instead").click()
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        other.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
+        context.close()
+
+
+@pytest.mark.browser
+def test_a_page_that_cannot_be_restored_stops_trying(chromium: Any) -> None:
+    with gate("pool_size=2") as own:
+        context, page = entered(chromium, own.url, "ann")
+        page.route("**/alive/*", lambda route: route.fulfill(json={"state": "gone"}))
+        page.evaluate("sessionStorage.setItem('negolab-reloads', JSON.stringify([1, 2, 3, 4, 5]))")
+        page.get_by_role("button", name="Try again").wait_for(timeout=60_000)
+        context.close()
+
+
+@pytest.mark.browser
+def test_who_waits_moves_on_by_itself(chromium: Any) -> None:
+    with gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
+        first, page = entered(chromium, own.url, "first")
+        second = chromium.new_context()
+        waiting = second.new_page()
+        waiting.goto(f"{own.url}join/good-second")
+        waiting.get_by_role("button", name="Continue").click()
+        waiting.get_by_text("You are next.").wait_for(timeout=60_000)
+        waiting.wait_for_timeout(3000)
+        page.goto("about:blank")  # closing a page ends its kernel
+        waiting.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        press(waiting)
+        first.close()
+        second.close()
+
+
+@pytest.mark.browser
+def test_nothing_is_asked_of_anywhere_else(chromium: Any) -> None:
+    with gate("pool_size=1") as own:
+        context = chromium.new_context()
+        page = context.new_page()
+        asked: list[str] = []
+        refused: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("websocket", lambda connection: asked.append(connection.url.replace("ws:", "http:")))
+        page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
+        page.goto(f"{own.url}join/good-ann")
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+        press(page)
+        assert any("/channels" in url for url in asked)
+        assert [url for url in asked if not url.startswith((own.url, "data:", "blob:"))] == []
+        assert refused == []
+        context.close()

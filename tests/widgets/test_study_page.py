@@ -1,0 +1,429 @@
+"""The participant's page, scene by scene, over a real host: what stands there, what a press does, what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import pytest
+from negolab_widgets.play.countdown import Countdown
+from negolab_widgets.play.seat import SeatWidget
+from negolab_widgets.study import StudyPage
+from negolab_widgets.study.page import run_page
+from negolab_widgets.study.views import CompletionCode, render_prose
+from negolab_widgets.tables.inputs import RadioGroup
+
+from negolab.studies import links
+from negolab.studies.client import HostClient
+from negolab.studies.session import NotDelivered
+from tests.support.hosting import PAIRS, Hosted, alone, below, buttons, hosting, press, study, text, until, visible
+
+AGAINST = alone("greedy-honest")
+EVIL = "<img src=x onerror=alert(1)>"
+QUESTIONS = """
+[[questions]]
+name = "before"
+label = "Have you done this before?"
+kind = "choice"
+choices = ["never", "often"]
+required = true
+[[questions]]
+name = "age"
+label = "Your age in years"
+kind = "number"
+[[questions]]
+name = "hope"
+label = "What do you hope for?"
+[[questions]]
+name = "many"
+label = "Your field"
+kind = "choice"
+choices = ["a", "b", "c", "d", "e", "f", "g", "h"]
+[[questions]]
+name = "after"
+label = "How was it?"
+required = true
+when = "after"
+"""
+
+Hosts = Callable[..., Hosted]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Hosts]:
+    """Starts a host with a study of these parts."""
+    with ExitStack() as stack:
+        yield lambda tables=AGAINST, more="", game="trading": stack.enter_context(
+            hosting(tmp_path, study(game, tables, more))
+        )
+
+
+def seated(page: StudyPage) -> SeatWidget:
+    (found,) = [part for part in below(page) if isinstance(part, SeatWidget)]
+    return found
+
+
+def field(page: StudyPage, label: str) -> w.Widget:
+    (found,) = [p for p in visible(page) if str(getattr(p, "description", "")).startswith(label)]
+    return found
+
+
+def countdown(page: StudyPage) -> Countdown | None:
+    found = [part for part in visible(page) if isinstance(part, Countdown)]
+    return found[0] if found else None
+
+
+def play_on(page: StudyPage) -> None:
+    """The first option, again and again, until the match is over."""
+    table = seated(page)
+    for _ in range(60):
+        if table._view.closing is not None:
+            return
+        table._submit(table._chair.game.say(table._chair.game.options(table._view.seen)[0]))
+    raise AssertionError("60 moves and no end")
+
+
+# Scene by scene.
+
+
+def test_a_participant_comes_from_consent_to_the_completion_code(host: Hosts) -> None:
+    hosted = host(more='consent = "Will you?\\n\\n- by pressing\\n- a button"')
+    page, who, _ = hosted.come()
+    assert "<p>Will you?</p><ul><li>by pressing</li><li>a button</li></ul>" in text(page)
+    assert buttons(page) == ["I agree and take part", "I do not take part"]
+    press(page, "I agree and take part")
+    assert "Read this." in text(page)
+    assert "begins as soon as you press Start" in text(page)
+    press(page, "Start")
+    play_on(page)
+    press(page, "Continue")
+    (code,) = [part.code for part in below(page) if isinstance(part, CompletionCode)]
+    assert code == "DONE4242"
+    assert "That was all." in text(page)
+    assert buttons(page) == []
+    assert hosted.participant(who).status == "complete"
+    (match,) = hosted.matches()
+    assert match.ended is not None
+
+
+def test_who_does_not_agree_is_told_so_and_never_plays(host: Hosts) -> None:
+    hosted = host(more='consent = "Will you?"')
+    page, who, _ = hosted.come()
+    press(page, "I do not take part")
+    assert "You did not agree to take part." in text(page)
+    assert [part.code for part in below(page) if isinstance(part, CompletionCode)] == ["NO4242"]
+    assert hosted.participant(who).status == "declined"
+    assert hosted.matches() == []
+
+
+def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Hosts) -> None:
+    hosted = host(more=QUESTIONS.split("[[questions]]", 1)[0], tables=AGAINST + QUESTIONS)
+    page, who, _ = hosted.come()
+    field(page, "Your age").value = "many"
+    field(page, "What do you hope").value = EVIL
+    press(page, "Send answers")
+    assert "Please answer." in text(page)
+    assert "Please write a number." in text(page)
+    assert "2 answers must be mended above." in text(page)
+    assert field(page, "What do you hope").value == EVIL
+    field(page, "Your age").value = "33"
+    assert "Please write a number." not in text(page), "a fault goes when its answer is changed"
+    field(page, "Have you done this before? (required)").value = "often"
+    press(page, "Send answers")
+    assert "Start" in buttons(page)
+    with hosted.database() as database:
+        assert database.answers(who.id) == {"before": "often", "age": "33", "hope": EVIL, "many": ""}
+
+
+def test_few_choices_are_all_in_view_and_many_are_a_list(host: Hosts) -> None:
+    hosted = host(tables=AGAINST + QUESTIONS)
+    page, _, _ = hosted.come()
+    assert isinstance(field(page, "Have you done this before? (required)"), RadioGroup)
+    assert isinstance(field(page, "Your field (optional)"), w.Dropdown)
+
+
+def test_questions_after_the_match_come_before_the_code(host: Hosts) -> None:
+    hosted = host(tables=AGAINST + QUESTIONS)
+    page, who, _ = hosted.come()
+    field(page, "Have you done").value = "never"
+    press(page, "Send answers")
+    press(page, "Start")
+    play_on(page)
+    press(page, "Continue")
+    press(page, "Send answers")
+    assert "Please answer." in text(page)
+    field(page, "How was it?").value = "good"
+    press(page, "Send answers")
+    assert [part.code for part in below(page) if isinstance(part, CompletionCode)] == ["DONE4242"]
+    with hosted.database() as database:
+        assert database.answers(who.id)["after"] == "good"
+
+
+def test_who_waits_sees_for_how_long_at_most_and_can_only_leave(host: Hosts) -> None:
+    hosted = host(tables=f"{PAIRS}\n[pairing]\nwait = 90")
+    page, _, _ = hosted.come()
+    press(page, "Start")
+    assert "Waiting for another participant." in text(page)
+    assert "Keep this page open" in text(page)
+    clock = countdown(page)
+    assert clock is not None
+    assert 85 < clock.seconds <= 90
+    assert clock.total == pytest.approx(90, abs=0.1)
+    assert buttons(page) == ["Leave the study"]
+
+
+def test_a_practice_round_is_marked_and_the_match_after_it_is_not(host: Hosts) -> None:
+    hosted = host(tables=f'{AGAINST}\n[practice]\nmatches = 1\nopponent = "fair-split"')
+    page, _, _ = hosted.come()
+    press(page, "Start")
+    assert "Practice 1 of 1" in text(page)
+    first = seated(page)
+    play_on(page)
+    press(page, "Continue")
+    assert "Practice" not in text(page)
+    assert seated(page) is not first
+    assert first.comm is None, "the table of before is out of the kernel's memory"
+    assert [match.practice for match in hosted.matches()] == [1, 0]
+
+
+def test_a_time_limit_counts_down_only_while_it_runs(host: Hosts) -> None:
+    slow = "delay = { median = 60, most = 60 }\n[limits]\nreply = 50"
+    page, _, _ = host(tables=alone("greedy-honest", more=slow)).come()
+    press(page, "Start")
+    clock = countdown(page)
+    assert clock is not None
+    assert (clock.words, clock.urgent) == ("{left} left for your answer", True)
+    assert 45 < clock.seconds <= 50
+    seated(page)._submit("Pass.")
+    assert countdown(page) is None, "the other one is asked now"
+
+
+def test_a_match_limit_says_that_it_is_for_the_match(host: Hosts) -> None:
+    page, _, _ = host(tables=f"{AGAINST}\n[limits]\nmatch = 40").come()
+    press(page, "Start")
+    clock = countdown(page)
+    assert clock is not None
+    assert clock.words == "{left} left for this match"
+
+
+def test_a_page_that_draws_the_clock_late_is_told_what_is_left_by_then() -> None:
+    clock = Countdown()
+    clock.start(30)
+    clock._ends -= 12
+    before = clock.serial
+    clock._handle_custom_msg({"ask": "left"}, [])
+    assert 17 < clock.seconds <= 18
+    assert clock.serial == before + 1
+
+
+# Leaving.
+
+
+def test_leaving_takes_two_presses_and_deletes_what_was_written(host: Hosts) -> None:
+    hosted = host()
+    page, who, _ = hosted.come()
+    press(page, "Start")
+    seated(page)._submit("My own words. Pass.")
+    press(page, "Leave the study")
+    assert "What you wrote is then deleted" in text(page)
+    assert hosted.participant(who).status == "playing"
+    press(page, "No, go on")
+    assert "Yes, leave the study" not in buttons(page)
+    press(page, "Leave the study")
+    press(page, "Yes, leave the study")
+    assert hosted.participant(who).status == "withdrawn"
+    assert [part.code for part in below(page) if isinstance(part, CompletionCode)] == ["GONE4242"]
+    (match,) = hosted.matches_of("withdrawn")
+    assert "My own words" not in json.dumps(hosted.words(match.id, "A"))
+
+
+def test_who_has_finished_is_not_offered_to_leave_any_more(host: Hosts) -> None:
+    hosted = host(tables=AGAINST + QUESTIONS)
+    page, who, _ = hosted.come()
+    field(page, "Have you done").value = "never"
+    press(page, "Send answers")
+    press(page, "Start")
+    assert "Leave the study" in buttons(page)
+    press(page, "Leave the study")
+    play_on(page)
+    assert buttons(page)[0] == "Continue" and not any("eave the study" in name for name in buttons(page))
+    press(page, "Continue")
+    assert buttons(page) == ["Send answers"]
+    assert hosted.participant(who).status == "complete"
+
+
+def test_a_link_that_was_opened_in_time_goes_on_after_it_has_expired(host: Hosts) -> None:
+    hosted = host()
+    who, _ = hosted.invite()
+    with hosted.database() as database:
+        kept = database.kept("small")
+        assert kept is not None
+        old = links.make_token(kept.secret, "small", who.id, created=time.time() - 40 * 86400)
+        with pytest.raises(NotDelivered, match="expired"):
+            HostClient(hosted.seats).ask("/admit", token=old)
+        database.change(who.id, opened=1.0)
+    assert HostClient(hosted.seats).ask("/admit", token=old)["visitor"] == who.id
+
+
+# Clicks.
+
+
+def test_a_second_click_on_a_button_of_before_does_nothing(host: Hosts) -> None:
+    hosted = host(more='consent = "Will you?"', tables=f'{AGAINST}\n[practice]\nmatches = 1\nopponent = "fair-split"')
+    page, who, _ = hosted.come()
+    (agree,) = [p for p in below(page) if isinstance(p, w.Button) and p.description.startswith("I agree")]
+    agree.click()
+    agree.click()
+    assert "moved on" not in text(page)
+    (start,) = [p for p in below(page) if isinstance(p, w.Button) and p.description == "Start"]
+    start.click()
+    start.click()
+    play_on(page)
+    (onward,) = [p for p in below(page) if isinstance(p, w.Button) and p.description == "Continue"]
+    onward.click()
+    onward.click()
+    assert hosted.participant(who).passed == 1
+    assert len(hosted.matches()) == 2
+    assert "not over yet" not in text(page)
+
+
+def test_a_forged_press_of_what_is_not_shown_does_nothing(host: Hosts) -> None:
+    hosted = host()
+    page, who, _ = hosted.come()
+    press(page, "Start")
+    for name in ("Yes, leave the study", ""):
+        (hidden,) = [p for p in below(page._leaving if name else page._view._strip) if _called(p, name)]  # type: ignore[union-attr]
+        hidden.click()
+    assert hosted.participant(who).status == "playing"
+    assert hosted.participant(who).passed == 0
+
+
+def _called(part: w.Widget, name: str) -> bool:
+    return isinstance(part, w.Button) and part.description == name
+
+
+def test_a_forged_answer_is_refused(host: Hosts) -> None:
+    hosted = host(tables=AGAINST + QUESTIONS)
+    page, who, _ = hosted.come()
+    field(page, "Have you done").set_state({"value": "sometimes", "options": ["sometimes"]})
+    press(page, "Send answers")
+    assert "Choose one of the answers." in text(page)
+    with hosted.database() as database:
+        assert database.answers(who.id) == {}
+
+
+def test_a_fault_of_ours_is_one_plain_sentence(host: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, _, token = host().come()
+
+    def breaks(*_: Any, **__: Any) -> None:
+        raise RuntimeError(f"the secret is {token}")
+
+    monkeypatch.setattr(page._page, "act", breaks)
+    press(page, "Start")
+    assert "Something went wrong on our side." in text(page)
+    assert token not in json.dumps([part.get_state() for part in below(page)], default=str)
+
+
+# Texts.
+
+
+@pytest.mark.parametrize(
+    ("plain", "drawn"),
+    [
+        ("One\ntwo.\n\nThree.", "<p>One two.</p><p>Three.</p>"),
+        ("- a\n- b\n  more", "<ul><li>a</li><li>b more</li></ul>"),
+        ("List:\n- a\n\nEnd", "<p>List:</p><ul><li>a</li></ul><p>End</p>"),
+        ("https://lab.example/ <b>x</b>", "<p>https://lab.example/ &lt;b&gt;x&lt;/b&gt;</p>"),
+        (" \n ", ""),
+    ],
+)
+def test_a_studys_text_is_paragraphs_and_lists_and_nothing_else(plain: str, drawn: str) -> None:
+    assert render_prose(plain) == f'<div class="nl-prose-text" dir="auto">{drawn}</div>'
+
+
+def test_markup_in_every_text_of_a_study_is_text(host: Hosts) -> None:
+    more = f'consent = "{EVIL}"\nendings = {{ declined = "{EVIL}" }}'
+    wild = f'\n[[questions]]\nname = "q"\nlabel = "{EVIL}"\nkind = "choice"\nchoices = ["{EVIL}", "b"]\nrequired = true'
+    hosted = host(more=more, tables=AGAINST + wild)
+    page, _, _ = hosted.come()
+    _inert(page)
+    press(page, "I agree and take part")
+    press(page, "Send answers")
+    _inert(page)
+    other, _, _ = hosted.come()
+    press(other, "I do not take part")
+    _inert(other)
+
+
+def _inert(page: StudyPage) -> None:
+    """Markup is in no HTML widget but as text."""
+    drawn = "".join(part.value for part in below(page) if isinstance(part, w.HTML))
+    assert "<img" not in drawn
+
+
+# What the kernel knows.
+
+
+def test_the_page_needs_nothing_heavy() -> None:
+    code = "import sys, negolab_widgets.study; print([m for m in %r if m in sys.modules])"
+    heavy = ["pandas", "plotly", "sqlalchemy", "numpy", "scipy", "openai", "pyarrow", "negolab.studies.database"]
+    ran = subprocess.run([sys.executable, "-c", code % heavy], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_outside_a_study_the_page_says_what_starts_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from negolab_widgets.study import open_study_page
+
+    monkeypatch.delenv("NEGOLAB_SEATS", raising=False)
+    assert "negolab serve STUDY.toml" in text(open_study_page())
+
+
+def test_a_replaced_page_keeps_one_sentence_and_no_control(host: Hosts) -> None:
+    hosted = host()
+    page, _, token = hosted.come()
+    press(page, "Start")
+    newer = hosted.open(token)
+    until(lambda: page._page is not None and page._page.replaced, page)
+    assert "This page was opened in another tab. It goes on there." in text(page)
+    assert buttons(page) == []
+    assert seated(newer)._view.asked
+
+
+# In a kernel.
+
+
+def test_a_kernel_that_is_ready_ahead_shows_the_page_of_whoever_comes(tmp_path: Path) -> None:
+    game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
+    (tmp_path / "haggling.py").write_text(game.read_text("utf-8"), "utf-8")
+    with hosting(tmp_path, study("haggling.py", alone("random-legal", "B"))) as hosted:
+        _, token = hosted.invite()
+        shown = StudyPage()
+        asyncio.run(_come(shown, hosted, token))
+        assert "Instructions" in text(shown)
+        press(shown, "Start")
+        press(shown, "yes")
+        assert seated(shown)._view.closing is not None
+
+
+async def _come(shown: StudyPage, hosted: Hosted, token: str) -> None:
+    """A kernel waits; a participant comes; the host is away for a moment; the page is there."""
+    waiting = asyncio.ensure_future(run_page(shown, HostClient(hosted.seats), "ahead"))
+    await asyncio.sleep(0.2)
+    assert "One moment, please." in text(shown)
+    hosted.kill()
+    await asyncio.sleep(0.2)
+    hosted.start()
+    await asyncio.to_thread(HostClient(hosted.seats).ask, "/bind", token=token, kernel="ahead")
+    async with asyncio.timeout(20):
+        while shown._page is None:
+            await asyncio.sleep(0.05)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)

@@ -1,0 +1,82 @@
+"""What holds for the table of every game: it knows no more than its seat, and finds itself by its name."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import ipywidgets as w
+import pytest
+from negolab_widgets.tables import plain, table
+from negolab_widgets.tables.controls import ControlsContext
+
+from negolab.catalog import game_names, list_games, load
+from negolab.game import SEATS, Invalid, Seat, other
+from negolab.match import Match
+from tests.support.games.ultimatum import Ultimatum
+from tests.widgets.test_widgets import below
+
+PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
+
+
+def drawn(match: Match, seat: Seat) -> str:
+    """All that a table of this moment puts on the page, pure views and every widget's state."""
+    told, seen = match.told(seat), match.seen(seat)
+    looks = table(told)
+    controls = looks.Controls(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
+    controls.update(seen, asked=match.asks(seat))
+    parts = [part.get_state() for box in (controls.main, controls.side) for part in below(box)]
+    states = [[item for item in state.items() if "IPY_MODEL_" not in json.dumps(item, default=str)] for state in parts]
+    return json.dumps([looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen), states], default=str)
+
+
+def same_words(one: Match, two: Match, rng: random.Random) -> bool:
+    """Play one reply that both matches take; False if there is none."""
+    for seat in one.pending():
+        options = [one.told(seat).say(action) for action in one.told(seat).options(one.seen(seat))]
+        rng.shuffle(options)
+        for text in options[:20]:
+            if not isinstance(two.told(seat).parse(text, two.seen(seat)), Invalid):
+                one.submit(seat, text)
+                two.submit(seat, text)
+                return True
+    return False
+
+
+def blind(game: Any, seat: Seat, seed: int) -> int:
+    """Compare the tables of `seat` in a deal and in one where only the other's secret differs; how many positions."""
+    rng = random.Random(seed)
+    start = game.deal(random.Random(seed))
+    changed = game.vary(start, other(seat), random.Random(seed + 1))
+    if changed is None:
+        return 0
+    one, two = Match(game, start=start), Match(game, start=changed)
+    for compared in range(8):
+        if game.revealed(one.state.public):
+            return compared
+        if one.seen(seat) != two.seen(seat):  # the rules let something show, such as a trade that could not be
+            return compared
+        assert drawn(one, seat) == drawn(two, seat)
+        if not same_words(one, two, rng):
+            return compared + 1
+    return 8
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids="/".join)
+@pytest.mark.parametrize("seat", SEATS)
+def test_a_table_is_the_same_whatever_the_other_knows(preset: tuple[str, str], seat: Seat) -> None:
+    game = load(preset[0], preset=preset[1])
+    compared = sum(blind(game, seat, seed) for seed in range(2))
+    start = game.deal(random.Random(0))
+    assert compared or game.vary(start, other(seat), random.Random(1)) is None or game.revealed(start.public)
+
+
+def test_the_plain_table_obeys_the_same_law() -> None:
+    assert blind(Ultimatum(), "A", 1) + blind(Ultimatum(), "B", 1) >= 0
+    assert table(Ultimatum()) is plain
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_every_game_has_a_table_of_its_own(game: str) -> None:
+    assert table(load(game)) is not plain

@@ -1,0 +1,202 @@
+"""Widgets without a browser: what is drawn, what a press does, and what never reaches their synchronised state."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import pytest
+from negolab_widgets import HumanSeat, Lobby
+from negolab_widgets.html import element, escape, format_value
+
+from negolab.catalog import game_names, list_games, load
+from negolab.game import Seat, other
+from negolab.match import Match
+from negolab.players.lookup import player
+from negolab.store import read
+from tests.support.games.ultimatum import Ultimatum
+
+
+def below(widget: w.Widget) -> list[w.Widget]:
+    """A widget and everything in it."""
+    inner = [child for part in getattr(widget, "children", ()) for child in below(part)]
+    return [widget, *inner, *([widget.layout] if hasattr(widget, "layout") else [])]
+
+
+def state(widget: w.Widget) -> str:
+    """All that a browser can ask for: the synchronised state of every widget."""
+    return json.dumps([part.get_state() for part in below(widget)], default=str)
+
+
+def press(table: w.Widget, text: str) -> None:
+    (button,) = [p for p in below(table) if isinstance(p, w.Button) and p.description == text]
+    button.click()
+
+
+def sit(game: Any, seat: Seat = "B", seed: int = 1, opponent: str = "random-legal", **options: Any) -> HumanSeat:
+    match = Match(game, seed=seed, players={seat: "person"})
+    return HumanSeat(match, seat, {other(seat): player(opponent, game, seed=seed)}, **options)
+
+
+def first_option(table: HumanSeat) -> None:
+    match, seat = table._match, table._seat
+    table._submit(match.told(seat).say(match.told(seat).options(match.seen(seat))[0]))
+
+
+@pytest.mark.parametrize(
+    "preset", [(game, preset) for game, presets in list_games().items() for preset in presets], ids="/".join
+)
+@pytest.mark.parametrize("seat", ["A", "B"])
+def test_every_preset_is_played_to_its_end(preset: tuple[str, str], seat: Seat) -> None:
+    kept: list[Match] = []
+    game = load(preset[0], preset=preset[1])
+    if game.bound() is None:
+        game = load(preset[0], preset=preset[1], turn_limit=12)
+    table = sit(game, seat, keep=lambda match: kept.append(match) or "kept")  # type: ignore[func-returns-value]
+    for _ in range(200):
+        if table._match.ended is not None:
+            break
+        first_option(table)
+    assert kept == [table._match]
+    assert "went wrong" not in state(table)
+
+
+def test_a_researchers_own_game_has_a_table_too() -> None:
+    table = sit(Ultimatum(outside=3), "B")
+    press(table, "yes")
+    assert table._match.ended is not None
+    assert "It ended in agreement." in state(table)
+
+
+def test_no_hidden_value_is_in_any_widgets_state() -> None:
+    for seat in ("A", "B"):
+        game = load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
+        table = sit(game, seat, opponent="conceder")
+        secret = ("37.19", "3719", "conceder") if seat == "B" else ("61.73", "6173", "conceder")
+        for _ in range(3):
+            if table._match.ended is None:
+                table._submit("51.10")
+            assert not [word for word in secret if re.search(rf"\b{re.escape(word)}\b", state(table))]
+
+
+def test_what_the_other_knows_changes_nothing_on_the_page() -> None:
+    game = load("trading")
+    match = Match(game, seed=3)
+    start = match.state
+    varied = game.vary(start, "A", random.Random(9))
+    tables = [HumanSeat(Match(game, start=s), "B", {"A": player("chat", game)}) for s in (start, varied)]
+    for _ in range(3):
+        seen = [[p.get_state(["value"]) for p in below(table) if isinstance(p, w.HTML)] for table in tables]
+        assert seen[0] == seen[1]
+        for table in tables:
+            table._submit("Pass.")
+
+
+def test_what_a_player_writes_is_never_markup() -> None:
+    table = sit(load("split"), "A", opponent="greedy")
+    table._submit("<message><img src=x onerror=alert(1)><script>alert(2)</script></message>")
+    drawn = "".join(p.value for p in below(table) if isinstance(p, w.HTML))
+    assert "<img" not in drawn
+    assert "<script" not in drawn
+    assert "&lt;img src=x" in drawn
+
+
+def test_a_forged_press_after_the_end_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("negolab_widgets.play.seat.DOUBLE_CLICK", 0)
+    table = sit(Ultimatum(outside=3), "B")
+    table._on_reply("yes")
+    events = len(table._match.events)
+    table._on_reply("no")
+    assert len(table._match.events) == events
+    assert "The match is over." in table._controls.notice.value
+
+
+def test_a_failing_opponent_ends_the_match_without_a_word_of_what_it_knew(caplog: pytest.LogCaptureFixture) -> None:
+    class Breaks:
+        def reply(self, told: Any, ask: Any) -> str:
+            raise RuntimeError("the secret is 37.19")
+
+    kept: list[Match] = []
+    table = HumanSeat(Match(Ultimatum(), seed=1), "B", {"A": Breaks()}, keep=lambda match: kept.append(match) or "")  # type: ignore[func-returns-value]
+    assert "37.19" not in state(table)
+    assert "The match was stopped." in state(table)
+    assert "37.19" in caplog.text
+    assert [match.record().end for match in kept] == ["ABORTED"]
+
+
+def test_the_lobby_seats_a_person_and_keeps_the_record(tmp_path: Path) -> None:
+    for game in game_names():
+        lobby = Lobby(game, out=tmp_path)
+        lobby._seed.value = "7"
+        press(lobby, "Start the match")
+        table = lobby._table.children[0]
+        for _ in range(200):
+            if table._match.ended is None:
+                first_option(table)
+        assert "Kept as record" in state(lobby)
+    assert {record.header.game for record in read(tmp_path)} == set(game_names())
+    assert {record.header.seed for record in read(tmp_path)} == {7}
+
+
+def test_the_lobby_offers_only_opponents_that_can_sit_across() -> None:
+    lobby = Lobby("bargaining")
+    assert "anchored" in lobby._opponent.options
+    lobby._seat.value = "A"
+    assert "anchored" not in lobby._opponent.options
+
+
+def test_a_second_press_of_start_keeps_the_match_that_was_running(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path)
+    press(lobby, "Start the match")
+    lobby._table.children[0]._submit("Pass.")
+    lobby._start_button.click()
+    assert [record.end for record in read(tmp_path)] == ["ABORTED"]
+
+
+def test_the_lobby_says_what_is_wrong_with_a_seed(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path)
+    lobby._seed.value = "many"
+    press(lobby, "Start the match")
+    assert "whole number" in lobby._guard.notice.value
+
+
+def test_html_is_escaped_once_and_values_are_written_as_one_would() -> None:
+    assert element("p", escape("<&'\""), cls="x") == '<p class="x">&lt;&amp;&#39;&#34;</p>'
+    assert [format_value(v) for v in (None, True, 2.5, 3.0, (1, 2), {"a_b": 1}, "x")] == [
+        "–",
+        "yes",
+        "2.5",
+        "3",
+        "1, 2",
+        "a b 1",
+        "x",
+    ]
+
+
+def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path)
+    press(lobby, "Start the match")
+    lobby._table.children[0]._submit("Pass.")
+    press(lobby, "Leave this match")
+    (record,) = read(tmp_path)
+    assert (record.end, lobby._table.children) == ("ABORTED", ())
+
+
+def test_a_record_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path) -> None:
+    lobby = Lobby("trading", out=tmp_path / "out")
+    press(lobby, "Start the match")
+    (tmp_path / "out").write_text("a file where the folder should be")
+    table = lobby._table.children[0]
+    while table._match.ended is None:
+        first_option(table)
+    assert "could not be written yet" in state(table)
+    press(lobby, "Leave this match")
+    assert "is a file" in lobby._guard.notice.value
+    assert lobby._table.children, "the match is still there"
+    (tmp_path / "out").unlink()
+    press(lobby, "Leave this match")
+    assert len(read(tmp_path / "out")) == 1

@@ -1,5 +1,0 @@
-"""The board of a sweep."""
-
-from negolab_widgets.board.board import SweepBoard
-
-__all__ = ["SweepBoard"]

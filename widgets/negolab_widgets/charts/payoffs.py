@@ -1,0 +1,120 @@
+"""Payoffs and shares of many matches by group, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from negolab.analysis import stats
+from negolab.game import SEATS
+from negolab_widgets.charts.chart import COLOURS, TONE, error_bars, new_figure, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+MAX_DOTS = 400
+"""Single observations drawn per group; beyond it evenly spaced ones of the sorted values."""
+
+_DASHES = ("dot", "dash", "dashdot", "longdash")
+
+
+def by_player(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """Group payoffs by player and seat from a frame of `analysis.tables.matches`, without unpaid matches."""
+    groups: dict[str, list[float]] = {}
+    for seat in SEATS:
+        for player, payoffs in frame.groupby(f"player_{seat.lower()}", dropna=False)[f"payoff_{seat.lower()}"]:
+            paid = [float(payoff) for payoff in payoffs.dropna()]
+            if paid:
+                groups[f"{player if isinstance(player, str) else '?'} at {seat}"] = paid
+    return dict(sorted(groups.items()))
+
+
+def payoffs(
+    groups: Mapping[str, Sequence[float]],
+    *,
+    unit: str = "points",
+    what: str = "payoff",
+    one: str = "one match",
+    marks: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draw single payoffs of each group and their mean with its 95 % interval; n stands beside the name.
+
+    Args:
+        groups: Payoffs by name.
+        unit: Unit of the payoffs.
+        what: Word for a payoff.
+        one: What a single payoff is of.
+        marks: Reference points by name.
+    """
+    figure = new_figure(f"{what} ({unit})", "")
+    estimates = [stats.mean_interval(values) for values in groups.values()]
+    for at, values in enumerate(groups.values()):
+        drawn = thin(sorted(values))
+        dots = {"color": TONE, "size": 5, "opacity": 0.35}
+        # Spread by the golden ratio: even, and the same every time.
+        heights = [at + 0.14 + 0.22 * (k * 0.6180339887 % 1) for k in range(len(drawn))]
+        hover = "%{x:.6g}<extra></extra>"
+        figure.add_scatter(
+            x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name=one, hovertemplate=hover
+        )
+    for at, (name, mark) in enumerate((marks or {}).items()):
+        _add_reference(figure, name, mark, len(estimates), _DASHES[at % len(_DASHES)])
+    _add_means(figure, estimates, "mean, 95 % interval", f"mean {what}")
+    _add_row_names(figure, groups, estimates)
+    return figure
+
+
+def shares(counts: Mapping[str, tuple[int, int]], *, what: str = "share of matches") -> Figure:
+    """Draw bars of `hits` of `n` per group, with Wilson's 95 % interval; n stands beside the name."""
+    figure = new_figure(f"{what} (%)", "")
+    estimates = [stats.wilson_interval(hits, n) for hits, n in counts.values()]
+    percent = [stats.Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n) for e in estimates]
+    bars = {"color": COLOURS["A"], "opacity": 0.45, "line": {"width": 0}}
+    places = list(range(len(percent)))
+    figure.add_bar(
+        x=[e.value for e in percent], y=places, width=0.5, orientation="h", marker=bars, hoverinfo="skip", name=what
+    )
+    _add_means(figure, percent, "95 % interval", what)
+    _add_row_names(figure, counts, estimates)
+    figure.update_xaxes(range=[0, 100])
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+def thin(values: Sequence[float]) -> Sequence[float]:
+    """Take at most `MAX_DOTS` evenly spaced values."""
+    if len(values) <= MAX_DOTS:
+        return values
+    return [values[k * (len(values) - 1) // (MAX_DOTS - 1)] for k in range(MAX_DOTS)]
+
+
+def _add_reference(figure: Figure, name: str, x: float, count: int, dash: str) -> None:
+    """Draw a reference point through all rows, named in the legend, because several often lie close together."""
+    line = {"color": TONE, "width": 1.5, "dash": dash}
+    label = f"{plain(name)} {x:.5g}"
+    ends = [-0.65, max(count, 1) - 0.5]
+    figure.add_scatter(x=[x, x], y=ends, mode="lines", line=line, name=label, hovertext=[label] * 2, hoverinfo="text")
+
+
+def _add_means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, what: str) -> None:
+    figure.add_scatter(
+        x=[e.value for e in estimates],
+        y=list(range(len(estimates))),
+        mode="markers",
+        marker={"color": TONE, "size": 9, "symbol": "diamond"},
+        error_x=error_bars(estimates, TONE),
+        name=name,
+        hovertext=[f"{what} {e.value:.5g}, 95 % interval {e.low:.5g} to {e.high:.5g}, n = {e.n}" for e in estimates],
+        hoverinfo="text",
+    )
+
+
+def _add_row_names(figure: Figure, names: Iterable[str], estimates: Sequence[stats.Estimate]) -> None:
+    """Name groups above their rows: beside them, a name leaves no room on a phone."""
+    count = max(len(estimates), 1)
+    for at, (name, e) in enumerate(zip(names, estimates, strict=True)):
+        place = {"xref": "paper", "x": 0, "xanchor": "left", "y": at - 0.3, "yanchor": "bottom"}
+        figure.add_annotation(text=f"{plain(name, 32)}, n = {e.n}", showarrow=False, font={"color": TONE}, **place)
+    figure.update_yaxes(range=[count - 0.5, -0.65], showticklabels=False, showgrid=False)
+    figure.update_layout(height=90 + 64 * count)

@@ -1,0 +1,124 @@
+"""The course of a match: price offers over the rounds, asks and shares over the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from negolab.game import SEATS, Seat
+from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, apply_style, new_figure, plain
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from negolab.games.split import Settled
+
+
+def offers(
+    rows: Sequence[tuple[int, Seat, int]],
+    *,
+    lines: Mapping[str, int] | None = None,
+    rounds: int | None = None,
+    deal: bool = False,
+    names: Mapping[Seat, str] | None = None,
+) -> Figure:
+    """Draw both sides' price offers as steps over the rounds.
+
+    Args:
+        rows: (round, seat, cents) of each offer.
+        lines: Amounts in cents that the viewer knows, by name.
+        rounds: Number of rounds of the game.
+        deal: The last offer is what was agreed, not a standing offer.
+        names: Names of the seats.
+    """
+    names = names or {"A": "seller", "B": "buyer"}
+    last = max(rounds or 1, *(number for number, _, _ in rows), 1)
+    figure = new_figure("round", "price (dollars)", still=True)
+    for seat in SEATS:
+        own = [(number, cents / 100) for number, by, cents in rows if by == seat]
+        figure.add_scatter(
+            x=[number for number, _ in own],
+            y=[price for _, price in own],
+            name=plain(names[seat]),
+            mode="lines+markers",
+            line={"shape": "hv", "color": COLOURS[seat], "width": 2},
+            marker={"symbol": SYMBOLS[seat], "size": 8},
+            hovertext=[f"round {number}, {plain(names[seat])}: ${price:.2f}" for number, price in own],
+            hoverinfo="text",
+        )
+    for name, cents in (lines or {}).items():
+        _add_level(figure, cents / 100, f"{plain(name)} ${cents / 100:.2f}")
+    if rows:
+        number, _, cents = rows[-1]
+        words = "deal" if deal else "standing offer"
+        _add_marker(figure, number, cents / 100, f"{words} ${cents / 100:.2f}", "star" if deal else "circle-open")
+    # Shifted by half, so that the first and the last round are not on the edge.
+    figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
+    _price_axis(figure, [cents / 100 for cents in (*(lines or {}).values(), *(cents for _, _, cents in rows))])
+    return figure
+
+
+def _price_axis(figure: Figure, prices: Sequence[float]) -> None:
+    """Leave room around all prices, also around a single one, and show no price below 0."""
+    low, high = min(prices, default=0), max(prices, default=10)
+    room = max((high - low) * 0.12, high * 0.05, 0.5)
+    decimals = ".2f" if high - low < 5 else "~g"
+    figure.update_yaxes(
+        range=[max(low - room, 0 if low >= 0 else low), high + room], tickprefix="$", tickformat=decimals
+    )
+
+
+def _add_level(figure: Figure, y: float, words: str) -> None:
+    figure.add_hline(y, line={"color": TONE, "width": 1, "dash": "dot"})
+    place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom"}
+    figure.add_annotation(y=y, text=words, showarrow=False, font={"color": TONE, "size": 13}, **place)
+
+
+def _add_marker(figure: Figure, x: float, y: float, words: str, symbol: str) -> None:
+    marker = {"symbol": symbol, "size": 16, "color": TONE, "line": {"width": 2, "color": TONE}}
+    figure.add_scatter(x=[x], y=[y], name=words, mode="markers", marker=marker, hoverinfo="skip")
+
+
+# Rounds of a split game.
+
+
+def rounds(history: Sequence[Settled], items: Sequence[str]) -> Figure:
+    """Draw what each seat asked for (a line) and received (a bar) in each finished round, with axes per item type."""
+    from plotly.subplots import make_subplots
+
+    count = max(len(items), 1)
+    figure = make_subplots(rows=count, cols=1, shared_xaxes=True, vertical_spacing=0.18 / count if count > 1 else 0)
+    apply_style(figure, still=True)
+    for at, item in enumerate(items):
+        for seat in SEATS:
+            _asked_and_received(figure, history, at, item, seat)
+        unit = f"{plain(item)}<br>(units)" if count > 1 else f"{plain(item)} (units)"
+        figure.update_yaxes(title={"text": unit, "font": {"size": 13}}, row=at + 1, col=1)
+        most = max((settled.stock[at] for settled in history), default=1)
+        figure.update_yaxes(range=[0, 1.08 * max(most, 1)], row=at + 1, col=1)
+    last = max((settled.round for settled in history), default=1)
+    figure.update_xaxes(range=[0.5, last + 0.5], tick0=1, dtick=1 if last <= 12 else None, showgrid=False)
+    figure.update_xaxes(title={"text": "round"}, row=count, col=1)
+    figure.update_layout(barmode="overlay")
+    return figure
+
+
+def _asked_and_received(figure: Figure, history: Sequence[Settled], at: int, item: str, seat: Seat) -> None:
+    side = -0.2 if seat == "A" else 0.2
+    places = [settled.round + side for settled in history]
+    asks = [None if (ask := settled.asks[seat]) is None else ask[at] for settled in history]
+    received = [settled.shares[seat][at] for settled in history]
+    words = [
+        f"round {settled.round}, {seat}: asked {_ask_text(ask)}, "
+        f"received {share:.4g} of {settled.stock[at]} {plain(item)}"
+        for settled, ask, share in zip(history, asks, received, strict=True)
+    ]
+    at_row = {"row": at + 1, "col": 1, "showlegend": at == 0, "hoverinfo": "text", "hovertext": words}
+    bar = {"color": COLOURS[seat], "opacity": 0.55, "line": {"width": 0}}
+    figure.add_bar(x=places, y=received, width=0.34, marker=bar, name=f"{seat} received", **at_row)
+    mark = {"symbol": "line-ew", "size": 14, "line": {"color": COLOURS[seat], "width": 3}}
+    figure.add_scatter(x=places, y=asks, mode="markers", marker=mark, name=f"{seat} asked", **at_row)
+
+
+def _ask_text(ask: int | None) -> str:
+    return "for no deal" if ask is None else f"for {ask}"

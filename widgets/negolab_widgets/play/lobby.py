@@ -1,0 +1,167 @@
+"""The lobby: choose a game, an opponent and a seat, and play; the record is kept when the match ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import ipywidgets as w
+
+from negolab import catalog
+from negolab.game import other
+from negolab.players.lookup import list_players
+from negolab.protocols import Scripted
+from negolab_widgets import html, page
+from negolab_widgets.faults import FaultGuard
+from negolab_widgets.page import DESK, OUT, Arrival
+from negolab_widgets.play.matchmaking import (
+    HostMatchmaker,
+    LocalMatchmaker,
+    Matchmaker,
+    MatchRequest,
+    compatible_players,
+    title,
+)
+from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
+from negolab_widgets.tables.controls import column, set_visible, warning
+
+LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
+
+
+class Lobby(w.VBox):  # type: ignore[misc]
+    """Choose a game and play it against a scripted player or a language model.
+
+    On the served page the host plays the match, and a page that is loaded again resumes the match that runs.
+
+    Args:
+        game: The only game to choose; None offers all.
+        preset: The preset that is chosen at first.
+        out: Folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`).
+
+    Raises:
+        ValueError: There is no such game or preset.
+    """
+
+    def __init__(self, game: str | None = None, *, preset: str | None = None, out: str | Path | None = None) -> None:
+        folder, desk = Path(out or os.environ.get(OUT) or "data/runs/people"), os.environ.get(DESK)
+        at_host = bool(desk) and out is None
+        self._guard = FaultGuard("the lobby")
+        self._matchmaker: Matchmaker = (
+            HostMatchmaker(str(desk), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
+        )
+        self._form, (style, self._shield) = (
+            self._build_form(catalog.game_names() if game is None else [game]),
+            page.page_head(),
+        )
+        children = [style, self._shield, self._form, self._table, self._guard.notice]
+        if at_host:
+            # Until a browser draws the page nobody may be here, and whoever goes on with a running match takes it
+            # from the page that has it.
+            children.append(Arrival(lambda: self._guard(self._on_drawn)))
+            set_visible(self._form, False)
+        else:
+            # A page that is closed ends its kernel: what was played until then is kept.
+            atexit.register(self._guard, self._leave)
+        super().__init__(children=children)
+        self.add_class("nl-page")
+        self._guard(self._update_presets)
+        if preset is not None:
+            catalog.load(self._game.value, preset=preset)  # says what is wrong with it
+            self._preset.value = preset
+
+    def _build_form(self, names: Sequence[str]) -> w.VBox:
+        """Make the widgets and return the form."""
+        self._game = w.Dropdown(description="Game", options=[(title(name), name) for name in names])
+        self._preset = w.Dropdown(description="Preset")
+        self._opponent = w.Dropdown(description="Opponent")
+        self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
+        self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
+        self._start_button = w.Button(description="Start the match")
+        self._start_button.add_class("nl-primary")
+        self._leave_button = w.Button(description=LEAVE_MATCH)
+        self._about, self._table = w.HTML(), column()
+        self._models = ModelChoice(self._matchmaker.list_endpoints)
+        self._game.observe(lambda _: self._guard(self._update_presets), "value")
+        self._seat.observe(lambda _: self._guard(self._update_opponents), "value")
+        self._opponent.observe(lambda _: self._guard(self._describe), "value")
+        self._preset.observe(lambda _: self._guard(self._update_opponents), "value")
+        self._start_button.on_click(lambda _: self._guard(self._start_match))
+        self._leave_button.on_click(lambda _: self._guard(self._leave))
+        fields = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
+        fields.add_class("nl-form")
+        said = "Choose a game and who sits across the table. What you play is kept as a record."
+        head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", said)])
+        return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
+
+    def _update_presets(self) -> None:
+        presets = catalog.list_games().get(self._game.value) or tuple(
+            catalog.presets(catalog.game_module(self._game.value))
+        )
+        self._preset.options = presets
+        self._preset.value = presets[0]
+        self._seat.value = "B" if self._game.value == "bargaining" else "A"
+        self._update_opponents()
+
+    def _update_opponents(self) -> None:
+        game = catalog.load(self._game.value, preset=self._preset.value)
+        self._opponent.options = [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
+        self._opponent.value = self._opponent.options[0]
+
+    def _describe(self) -> None:
+        """Show the documentation of the chosen game and opponent."""
+        game = catalog.load(self._game.value, preset=self._preset.value)
+        is_model = self._opponent.value == MODEL_CHOICE
+        opponent = (
+            MODEL_DESCRIPTION if is_model else list_players(game).get(self._opponent.value or "", Scripted).__doc__
+        )
+        told = {"The game": catalog.module_of(game).__doc__, "Your opponent": opponent}
+        self._models.show(is_model)
+        self._about.value = html.element(
+            "div",
+            *(html.element("p", html.element("b", f"{name}. "), _first_paragraph(text)) for name, text in told.items()),
+        )
+
+    def _start_match(self) -> None:
+        self._leave()  # a press of a button that is not shown any more
+        opponent = self._models.name() if self._opponent.value == MODEL_CHOICE else self._opponent.value
+        request = MatchRequest(
+            self._game.value, self._preset.value, opponent, self._seat.value, _parse_seed(self._seed.value)
+        )
+        self._leave_button.description = LEAVE_MATCH
+        self._show(self._matchmaker.start_match(request))
+
+    def _show(self, table: w.Widget) -> None:
+        self._guard.notice.value = ""
+        self._table.children = [table, self._leave_button]
+        self._form.layout.display = "none"
+
+    def _on_drawn(self) -> None:
+        """Resume the match that runs already, if there is one, now that a browser shows the page."""
+        try:
+            if not self._table.children and (table := self._matchmaker.resume_match()) is not None:
+                self._show(table)
+        finally:
+            set_visible(self._form, not self._table.children)
+
+    def _leave(self) -> None:
+        self._matchmaker.leave()
+        self._table.children = []
+        self._form.layout.display = None
+        self._shield.focus()
+
+    def _on_ended(self, stopped: str) -> None:
+        self._leave_button.description = CHOOSE_ANOTHER
+        self._guard.notice.value = warning(stopped)
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].replace("`", "").split())
+
+
+def _parse_seed(text: str) -> int | None:
+    text = text.strip()
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise ValueError("The seed is a whole number of up to 18 digits, or nothing.")
+    return int(text) if text else None

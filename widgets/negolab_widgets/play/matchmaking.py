@@ -1,0 +1,211 @@
+"""Start a match for the lobby: in this process, or at the host, where the match outlives the page."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import ipywidgets as w
+
+from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Seat, other
+from negolab.match import Match
+from negolab.players.lookup import list_players
+from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
+from negolab.protocols import Scripted
+from negolab.runs.driver import seat_players
+from negolab.store import Store
+from negolab.studies.client import HostClient, HostSeat, PageClient
+from negolab.studies.page_state import Playing
+from negolab.studies.session import LEFT, PERSON
+from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
+from negolab_widgets.play.models import LocalEndpoints
+from negolab_widgets.play.seat import HumanSeat, SeatWidget
+from negolab_widgets.tables.controls import column, set_visible, warning
+
+TITLES = {
+    "balloon": "Balloon: agree on a set of items",
+    "bargaining": "Bargaining: agree on a price",
+    "split": "Split: divide what is there",
+    "trading": "Trading: exchange goods",
+}
+
+
+def title(game: str) -> str:
+    """Return a game's name on screen."""
+    return TITLES.get(game, game)
+
+
+class MatchRequest(NamedTuple):
+    """A game with its preset, the person's seat, the opponent's name, and a seed (None: drawn)."""
+
+    game: str
+    preset: str
+    opponent: str
+    seat: Seat
+    seed: int | None
+
+
+class Matchmaker(Protocol):
+    """Start one match at a time and report its end.
+
+    A matchmaker calls back once a match is over and kept, or goes on elsewhere, with the reason why it was stopped ("":
+    it was not).
+    """
+
+    def start_match(self, request: MatchRequest) -> w.Widget:
+        """Start a match and return its table."""
+        ...
+
+    def resume_match(self) -> w.Widget | None:
+        """Return the table of the match that runs already, if there is one."""
+        ...
+
+    def list_endpoints(self) -> Sequence[dict[str, Any]]:
+        """List the endpoints of language models, as `Endpoints` does."""
+        ...
+
+    def leave(self) -> None:
+        """Stop the match if it is not over, and keep it."""
+        ...
+
+
+class LocalMatchmaker:
+    """Play matches in this process and keep their records in the folder `out`."""
+
+    def __init__(self, out: Path, ended: Callable[[str], None]) -> None:
+        self._out, self._on_ended = out, ended
+        self._match: Match | None = None
+        self._kept: set[str] = set()
+        self._endpoints = LocalEndpoints()
+
+    def start_match(self, request: MatchRequest) -> w.Widget:
+        game, across = catalog.load(request.game, preset=request.preset), other(request.seat)
+        match = Match(game, seed=request.seed, players={request.seat: PERSON, across: request.opponent})
+        table = HumanSeat(
+            match,
+            request.seat,
+            seat_players(match, self._endpoints, {request.seat}),
+            title=title(request.game),
+            keep=self._keep,
+            thinker=model_name(request.opponent),
+        )
+        self._match = match
+        return table
+
+    def list_endpoints(self) -> Sequence[dict[str, Any]]:
+        return self._endpoints.listed()
+
+    def resume_match(self) -> w.Widget | None:
+        return None
+
+    def leave(self) -> None:
+        if self._match is not None:
+            self._match.abort(LEFT)
+            if self._match.id not in self._kept:
+                self._keep(self._match)
+        self._match = None
+
+    def _keep(self, match: Match) -> str:
+        with Store(self._out, wait=3).for_single_matches() as store:
+            store.append(match.record())
+        self._kept.add(match.id)
+        self._on_ended(_stop_notice(match.ended.reason if match.ended else None))
+        return _record_notice(match.id)
+
+
+class HostMatchmaker:
+    """Play matches at the host, which keeps their records. The newest page of a match is the one that plays it."""
+
+    def __init__(self, socket: str, ended: Callable[[str], None]) -> None:
+        self._host, self._on_ended = HostClient(socket), ended
+        self._page: PageClient | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    def start_match(self, request: MatchRequest) -> w.Widget:
+        return self.table(self._host.ask("/play", **request._asdict()))
+
+    def resume_match(self) -> w.Widget | None:
+        found = self._host.ask("/playing")
+        return self.table(found) if found else None
+
+    def leave(self) -> None:
+        if self._page is not None and not self._page.replaced:
+            self._page.act("leave")
+        self._forget()
+
+    def table(self, found: dict[str, str]) -> w.Widget:
+        """Make the table of a match that the host has started or found."""
+        page = self._page = PageClient(self._host, found["lease"])
+        scene = page.scene
+        assert isinstance(scene, Playing)
+        chair, thinker = HostSeat(page), model_name(found["opponent"])
+        seated = SeatWidget(
+            chair, title=title(scene.game), keep=lambda: self._match_over(found["match"]), thinker=thinker
+        )
+        banner = w.HTML(warning(""))
+
+        def tell(why: str = "") -> None:
+            why = why or page.trouble or _stop_notice(getattr(page.scene, "fault", ""))
+            banner.value = warning(why)
+            if page.replaced:
+                set_visible(seated, False)
+                self._on_ended("")
+
+        page.watch(tell)
+        self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=tell)))
+        return column(banner, seated)
+
+    def list_endpoints(self) -> Sequence[dict[str, Any]]:
+        found: Sequence[dict[str, Any]] = self._host.ask("/models")
+        return found
+
+    def _match_over(self, match: str) -> str:
+        self._on_ended("")
+        return _record_notice(match)
+
+    def _forget(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+        self._page = self._following = None
+
+
+def model_name(opponent: str) -> str:
+    """Return the name of the model across the table, "" for a scripted player, which answers at once."""
+    return opponent.partition(",")[0].removeprefix(MODEL_PLAYER) if opponent.startswith(MODEL_PLAYER) else ""
+
+
+def _stop_notice(reason: str | None) -> str:
+    """Say why a match was stopped from outside its rules; "" if it was not, or by whoever reads this."""
+    return f"This match was stopped: {reason}." if reason and reason != LEFT else ""
+
+
+def _record_notice(match: str) -> str:
+    return f"Kept as record {match[:12]}."
+
+
+PREFERRED_PLAYERS = ("linear", "truthful", "fair-split", "greedy")
+"""Players that make a first game worth playing."""
+
+
+def compatible_players(game: AnyGame, seat: Seat) -> list[str]:
+    """List the players that play this seat of a game with their defaults, a good first one at the head."""
+    found = [name for name, cls in list_players(game).items() if seat in cls.seats and _is_compatible(cls, game)]
+    first = next((name for name in PREFERRED_PLAYERS if name in found), found[0])
+    return [first, *(name for name in found if name != first)]
+
+
+def _is_compatible(cls: type[Scripted], game: AnyGame) -> bool:
+    """Check that a player needs no parameter and accepts the game."""
+    needs = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    if needs:
+        return False
+    try:
+        cls().check(game)
+    except ValueError:
+        return False
+    return True

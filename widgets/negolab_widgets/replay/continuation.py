@@ -1,0 +1,141 @@
+"""Continue a branch with a language model: in this process, or at the host, which has the keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import ipywidgets as w
+
+from negolab.events import Event, Replied
+from negolab.game import SEATS, other
+from negolab.match import Match
+from negolab.record import Record, parse_record
+from negolab.runs.driver import aplay, seat_players
+from negolab.studies.client import HostClient
+from negolab.studies.session import LEFT, PERSON, STOPPED, resume_players
+from negolab_widgets.page import DESK
+from negolab_widgets.play.matchmaking import HostMatchmaker, model_name
+from negolab_widgets.play.models import LocalEndpoints
+from negolab_widgets.play.seat import HumanSeat
+
+POLL_INTERVAL = 0.5
+"""Seconds between two looks at a branch that the host plays."""
+OnProgress = Callable[[int], None]
+"""Called with the number of replies so far."""
+
+
+OnEnd = Callable[[Record], str]
+"""Called with a branch that has ended; returns where it is kept."""
+TableAndLeave = tuple[w.Widget, Callable[[], None]]
+"""A person's table, and the function that leaves it."""
+
+
+class Continuation(Protocol):
+    """Play branches between the players that the match names."""
+
+    def list_endpoints(self) -> Sequence[dict[str, Any]]:
+        """List the endpoints of models, as `Endpoints` does."""
+        ...
+
+    async def play(self, match: Match, told: OnProgress) -> Record:
+        """Play `match` to its end, or until this is cancelled; what was played is returned either way."""
+        ...
+
+    def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
+        """Return a table for the person among the match's players, and what leaves it."""
+        ...
+
+
+class LocalContinuation:
+    """Play in this process, with the keys of its environment."""
+
+    def __init__(self) -> None:
+        self._endpoints = LocalEndpoints()
+
+    def list_endpoints(self) -> Sequence[dict[str, Any]]:
+        return self._endpoints.listed()
+
+    async def play(self, match: Match, told: OnProgress) -> Record:
+        players = seat_players(match, self._endpoints)
+        resume_players(match, players)
+
+        def watch(match: Match, _: Sequence[Event]) -> None:
+            told(_count_replies(match.events))
+
+        try:
+            await aplay(match, players, watch=watch)
+        except asyncio.CancelledError:
+            match.abort(STOPPED)
+        except Exception as error:
+            match.abort(str(error) or type(error).__name__)
+        return match.record()
+
+    def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
+        (seat,) = (seat for seat in SEATS if match.players[seat] == PERSON)
+
+        def leave() -> None:
+            if match.ended is None:
+                match.abort(LEFT)
+                over(match.record())
+
+        def keep(match: Match) -> str:
+            return over(match.record())
+
+        players = seat_players(match, self._endpoints, {seat})
+        thinker = model_name(match.players[other(seat)])
+        return HumanSeat(match, seat, players, title="Branch", keep=keep, thinker=thinker), leave
+
+
+class HostContinuation:
+    """Play at the host."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket, self._host = socket, HostClient(socket)
+
+    def list_endpoints(self) -> Sequence[dict[str, Any]]:
+        found: Sequence[dict[str, Any]] = self._host.ask("/models")
+        return found
+
+    async def play(self, match: Match, told: OnProgress) -> Record:
+        id = self._begin(match)["match"]
+        try:
+            while True:
+                await asyncio.sleep(POLL_INTERVAL)
+                record = self._record(await asyncio.to_thread(self._host.ask, "/branched", match=id))
+                told(_count_replies(record.events))
+                if record.end is not None:
+                    return record
+        except asyncio.CancelledError:
+            return self._record(self._host.ask("/stop", match=id))
+
+    def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
+        found = self._begin(match)
+
+        def ended(_: str) -> None:
+            over(self._record(self._host.ask("/branched", match=found["match"])))
+
+        maker = HostMatchmaker(self._socket, ended)
+        return maker.table(found), maker.leave
+
+    def _begin(self, match: Match) -> dict[str, str]:
+        begun: dict[str, str] = self._host.ask(
+            "/branch", record=match.record().to_line().decode(), players=match.players
+        )
+        return begun
+
+    @staticmethod
+    def _record(found: dict[str, str]) -> Record:
+        return parse_record(found["record"])
+
+
+def open_continuation() -> Continuation:
+    """Return the host's continuation where there is a host, else the local one."""
+    socket = os.environ.get(DESK)
+    return HostContinuation(socket) if socket else LocalContinuation()
+
+
+def _count_replies(events: Sequence[Event]) -> int:
+    return sum(isinstance(event, Replied) for event in events)

@@ -1,0 +1,313 @@
+"""Factors by which matches are grouped, outcomes that a figure can show, and summaries of groups as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from negolab import catalog
+from negolab.analysis import stats
+from negolab.game import SEATS
+from negolab.money import display_unit
+from negolab_widgets.html import label
+from negolab_widgets.results.data import REPEAT, SweepFrame
+
+SEAT_COLUMNS = ("(seat)", "(player)", "(opponent)")
+"""Columns of frames that have a row per match and seat; no parameter of a notebook is called so."""
+RECORD_COLUMNS = ("game", "preset", "player_a", "player_b", "end", REPEAT)
+"""Columns besides the parameters."""
+MAX_VALUES = 100
+"""A column of more values tells no groups apart."""
+MISSING = "none"
+_WORDS = {"player_a": "player at A", "player_b": "player at B"}
+_WORDS |= {"(seat)": "seat", "(player)": "player", "(opponent)": "opponent"}
+
+
+class Factor(NamedTuple):
+    """A column by which matches are grouped, and the texts of its values in order; `places` are their numbers, where
+    all are numbers."""
+
+    column: str
+    title: str
+    texts: tuple[str, ...]
+    places: tuple[float, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        """The column of summaries; no parameter's name is like one of their own."""
+        return f"by {self.column}"
+
+    def codes(self, frame: pd.DataFrame) -> pd.Series[Any]:
+        """Return, per row, the number of its value."""
+        return column_texts(frame, self.column).map({text: code for code, text in enumerate(self.texts)})
+
+
+def column_texts(frame: pd.DataFrame, column: str) -> pd.Series[Any]:
+    """Convert a column to texts."""
+    codes, found = pd.factorize(frame[column], use_na_sentinel=False)
+    said = pd.Series([_format_value(value) for value in found], dtype=object)
+    return pd.Series(said.take(codes).to_numpy(), index=frame.index, dtype=object)
+
+
+def _format_value(value: Any) -> str:
+    if value is None or value is pd.NA or value != value:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return short if float(short := f"{value:g}") == value else repr(value)
+    return str(value)
+
+
+def make_factor(frame: pd.DataFrame, column: str, order: Sequence[Any] = ()) -> Factor:
+    """Make a factor of a column: numbers by size, texts in the plan's `order`, others after them by name."""
+    found = dict.fromkeys(column_texts(frame, column))
+    numbers = {text: _parse_number(text) for text in found}
+    title = _WORDS.get(column) or label(column.removeprefix("param_"))
+    if found and all(number is not None for number in numbers.values()):
+        by_size = sorted(numbers.items(), key=lambda pair: float(pair[1] or 0))
+        return Factor(column, title, tuple(text for text, _ in by_size), tuple(float(n or 0) for _, n in by_size))
+    first = [text for text in map(_format_value, order) if text in found]
+    return Factor(column, title, tuple(dict.fromkeys([*first, *sorted(found)])))
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def factors(played: SweepFrame, orders: Mapping[str, Sequence[Any]] | None = None) -> list[Factor]:
+    """List the columns that have several values, the parameters of the grid first.
+
+    `orders` are its parameters with their values.
+    """
+    frame, own = played.frame, {**played.parameters}
+    grid = {own.pop(name): values for name, values in (orders or {}).items() if name in own}
+    others = [name for name in RECORD_COLUMNS if not _is_parameter(played, name)]
+    columns = {**grid, **dict.fromkeys((*own.values(), *others), ())}
+    made = [make_factor(frame, column, order) for column, order in columns.items() if column in frame]
+    if "player_a" in frame:
+        pairs = by_seat(frame[["player_a", "player_b"]])
+        made += [make_factor(pairs, name) for name in SEAT_COLUMNS]
+    return [one for one in made if 1 < len(one.texts) <= MAX_VALUES]
+
+
+def _is_parameter(played: SweepFrame, name: str) -> bool:
+    """Return True if a record's column is a parameter of that name as well."""
+    frame, column = played.frame, played.parameters.get(name)
+    return column is not None and name in frame and column_texts(frame, column).equals(column_texts(frame, name))
+
+
+def by_seat(frame: pd.DataFrame, base: str | None = None) -> pd.DataFrame:
+    """Make a row per match and seat: the seat, its player, its opponent, and as `base` its value of that measure."""
+    seats = [seat.lower() for seat in SEATS]
+    parts = []
+    for own, other in zip(seats, reversed(seats), strict=True):
+        about: dict[str, Any] = dict(zip(SEAT_COLUMNS, (own.upper(), *_players(frame, own, other)), strict=True))
+        more = {} if base is None else {base: frame[f"{base}_{own}"]}
+        parts.append(frame.assign(**about, **more))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _players(frame: pd.DataFrame, *seats: str) -> list[pd.Series[Any]]:
+    return [frame[f"player_{seat}"] for seat in seats]
+
+
+def without_values(frame: pd.DataFrame, out: Mapping[str, Iterable[str]]) -> pd.DataFrame:
+    """Return the rows that have none of the excluded values (as texts, by column)."""
+    kept = pd.Series(True, index=frame.index)
+    for column, values in out.items():
+        if column in frame and (left := set(values)):
+            kept &= ~column_texts(frame, column).isin(left)
+    return frame[kept]
+
+
+RESULTS = ("payoff", "agreed", "replies", "rejected", "forfeits")
+"""Outcomes of every record; all else is measured."""
+_OUTCOME_WORDS = {
+    "agreed": "ended in a deal",
+    "joint": "joint surplus",
+    "possible": "possible surplus",
+    "surplus_share": "share of the joint surplus",
+    "gain": "gain over no deal",
+    "turns_to_deal": "turns to a deal",
+    "price_less_spe": "price less subgame-perfect price",
+    "price_less_nash": "price less Nash price",
+    "frontier_distance": "distance to the frontier",
+    "nash_distance": "distance to the Nash solution",
+    "concession": "concession per proposal",
+    "format_faults": "unreadable replies",
+    "rule_faults": "replies against the rules",
+    "time_faults": "late replies",
+    "rejected": "rejected replies",
+}
+_STAKES = {"joint", "possible", "gain", "first_offer", "concession", "frontier_distance", "nash_distance"}
+_PARTS = {"efficiency", "surplus_share", "truth", "stubbornness", "pareto_proposals", "share", "mutual_share"}
+_PARTS |= {"mean_efficiency", "agreement_rate", "overclaim_rate", "winner_share", "pareto_rate", "honesty_rate"}
+_NO_OUTCOMES = {"seed", "repeat"}
+SHARE_UNIT = "1 = all"
+
+
+class Outcome(NamedTuple):
+    """A column, or with `either` what A and B have in it, a row per seat.
+
+    Values are divided by `scale`; `unit` is what they are counted in then ("" for a number of things).
+    """
+
+    column: str
+    words: str
+    group: str
+    unit: str = ""
+    scale: float = 1
+    yes_no: bool = False
+    either: bool = False
+
+    @property
+    def title(self) -> str:
+        """Title of an axis."""
+        return f"{self.words} ({self.unit})" if self.unit else self.words
+
+    @property
+    def mean(self) -> str:
+        """Title of an axis of means."""
+        return self.title if self.yes_no else f"mean {self.title}"
+
+    @property
+    def things(self) -> str:
+        """The noun for what is counted."""
+        return "seats" if self.either else "matches"
+
+    @property
+    def key(self) -> str:
+        """The name by which it is found again."""
+        return f"{self.column} of either seat" if self.either else self.column
+
+
+def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Outcome]:
+    """List every column of numbers or of yes and no that has a value, those of records first; where A and B have one
+    each, also both together."""
+    games = sorted(set(frame["game"])) if "game" in frame else []
+    plain = {*parameters, *_NO_OUTCOMES}
+    names = [str(name) for name in frame if name not in plain and _is_countable(frame[name])]
+    found: list[Outcome] = []
+    for name in names:
+        base, seat = _split_seat(name)
+        pair = {f"{base}_{one.lower()}" for one in SEATS} <= set(names)
+        if seat == "A" and pair:
+            found.append(_outcome(frame, base, "of either seat", name, games)._replace(column=base, either=True))
+        found.append(_outcome(frame, base, f"of {seat}" if seat else "", name, games))
+    order = {f"{base}{end}": at for at, base in enumerate(RESULTS) for end in ("", "_a", "_b")}
+    return sorted(found, key=lambda one: order.get(one.column, len(order)))
+
+
+def _is_countable(column: pd.Series[Any]) -> bool:
+    kind = column.dtype
+    return bool(pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)) and bool(column.notna().any())
+
+
+def _split_seat(name: str) -> tuple[str, str]:
+    base, _, last = name.rpartition("_")
+    return (base, last.upper()) if base and last.upper() in SEATS else (name, "")
+
+
+def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: list[str]) -> Outcome:
+    words = f"{_OUTCOME_WORDS.get(base, label(base))} {whose}".rstrip()
+    group = "result" if base in RESULTS else "measure"
+    if pd.api.types.is_bool_dtype(frame[column].dtype):
+        return Outcome(column, words, group, "% of matches", 0.01, yes_no=True)
+    units = {_unit(base, game) for game in games}
+    unit = units.pop() if len(units) == 1 else ""
+    return Outcome(column, words, group, *display_unit(unit))
+
+
+def _unit(base: str, game: str) -> str:
+    """Return the unit of a column; "" where the game does not say, or where things are counted."""
+    if base in _PARTS:
+        return SHARE_UNIT
+    if game not in catalog.game_names():
+        return ""
+    rules = type(catalog.load(game))
+    if base == "payoff":
+        return rules.unit
+    if base in _STAKES:
+        return rules.measure_units.get(base) or rules.stake_unit or rules.unit
+    return rules.measure_units.get("price" if base.startswith("price_less") else base, "")
+
+
+NUMBERS = ("mean", "low", "high", "n", "deals", "median", "lower", "upper")
+"""Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of rows and deals, and the
+three quartiles."""
+
+
+def values(frame: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
+    """Return the rows that have the outcome: its `value` in its unit, its `deal`, and per factor the number of its
+    value."""
+    column = frame[outcome.column]
+    known = frame[column.notna()]
+    found = {"value": column[column.notna()].astype(float) / outcome.scale, "deal": _deal_ids(known)}
+    return pd.DataFrame({**found, **{factor.key: factor.codes(known) for factor in by}})
+
+
+def _deal_ids(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Identify deals: matches of one game with one seed; a match that was dealt by hand stands for itself."""
+    if frame.empty:
+        return pd.Series(dtype=str)
+    own = frame["cell"].astype(str) + "/" + frame["match"].astype(str)
+    seed = frame["seed"].astype("Int64").astype("string")
+    return (frame["game"].astype(str) + ":" + seed).fillna(own)
+
+
+def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
+    """Return a row per group that has values, in the factors' order; `data` is what `values` returns."""
+    names = [factor.key for factor in by]
+    groups = data.groupby(names, sort=True) if names else [((), data)]
+    rows = [
+        {**dict(zip(names, key, strict=True)), **_summary_row(rows, outcome)} for key, rows in groups if not rows.empty
+    ]
+    return pd.DataFrame(rows, columns=[*names, *NUMBERS])
+
+
+def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
+    estimate = _estimate(rows, outcome)
+    lower, median, upper = rows["value"].quantile([0.25, 0.5, 0.75])
+    return {
+        "mean": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": len(rows),
+        "deals": estimate.n,
+        "median": median,
+        "lower": lower,
+        "upper": upper,
+    }
+
+
+def _estimate(rows: pd.DataFrame, outcome: Outcome) -> stats.Estimate:
+    """Estimate a mean where a deal counts once, with the mean of its matches: those are alike.
+
+    Wilson's interval where each deal says yes or no, else Student's t.
+    """
+    means = rows.groupby("deal")["value"].mean()
+    if not outcome.yes_no:
+        return stats.mean_interval(list(means))
+    whole = 1 / outcome.scale
+    if means.isin([0, whole]).all():
+        share = stats.wilson_interval(int((means == whole).sum()), len(means))
+        return stats.Estimate(whole * share.value, whole * share.low, whole * share.high, share.n)
+    found = stats.mean_interval(list(means))
+    return found._replace(low=max(found.low, 0.0), high=min(found.high, whole))
+
+
+def summary_table(found: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
+    """Return a summary with the values' texts in place of their numbers, under the factors' titles."""
+    named: dict[str, Any] = {}
+    for factor in by:
+        title = factor.title
+        while title in NUMBERS or title in named:
+            title += " (parameter)"
+        named[title] = found[factor.key].map(dict(enumerate(factor.texts)))
+    return pd.DataFrame({**named, **{name: found[name] for name in NUMBERS}})

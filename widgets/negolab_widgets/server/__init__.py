@@ -1,0 +1,1 @@
+"""The dashboard's servers: a launcher (`python -m negolab_widgets.server`) and Voila behind checks of our own."""

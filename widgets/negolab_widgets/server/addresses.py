@@ -1,0 +1,75 @@
+"""The address under which a study is served, and the combinations of options that would not be safe."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+
+class Address(NamedTuple):
+    """A public address such as `https://lab.example/study/`: scheme, host as browsers send it, path between slashes."""
+
+    scheme: str
+    host: str
+    prefix: str
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.host}{self.prefix}"
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.host}"
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if only this machine can reach that host."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def parse_public_url(url: str) -> Address:
+    """Parse a public address; raise ValueError if it is none, or not encrypted."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError(f"--public-url {url!r} is not an address such as https://lab.example/study/") from None
+    name = (parts.hostname or "").lower()
+    if parts.scheme not in ("http", "https") or not name or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError(f"--public-url {url!r} is not an address such as https://lab.example/study/")
+    prefix = "/" + "".join(f"{part}/" for part in parts.path.split("/") if part)
+    if not re.fullmatch(r"[A-Za-z0-9._~/-]*", prefix):
+        raise ValueError(f"--public-url {url!r}: its path may have letters, digits and . _ ~ - only")
+    if parts.scheme == "http" and not is_loopback(name):
+        raise ValueError(f"--public-url {url!r} is not encrypted: use https:// (a proxy may do it: --behind-proxy)")
+    host = f"[{name}]" if ":" in name else name
+    shown = "" if port is None or (parts.scheme, port) in (("http", 80), ("https", 443)) else f":{port}"
+    return Address(parts.scheme, host + shown, prefix)
+
+
+def local_address(port: int) -> Address:
+    """Return an address of this machine only."""
+    return Address("http", f"127.0.0.1:{port}", "/")
+
+
+def serving_address(
+    host: str, port: int, public_url: str | None, behind_proxy: bool, certfile: object, keyfile: object
+) -> Address:
+    """Return the participants' address; raise ValueError with one line for an unsafe combination of options."""
+    if (certfile is None) != (keyfile is None):
+        raise ValueError("--certfile and --keyfile belong together: give both")
+    if public_url is None:
+        if not is_loopback(host):
+            raise ValueError(f"--host {host} can be reached from elsewhere: say how with --public-url https://...")
+        if behind_proxy or certfile is not None:
+            raise ValueError("say under which address participants come, with --public-url https://...")
+        return local_address(port)
+    address = parse_public_url(public_url)
+    if address.scheme == "https" and not behind_proxy and certfile is None:
+        raise ValueError("--public-url https://... needs a proxy (--behind-proxy) or --certfile and --keyfile")
+    return address

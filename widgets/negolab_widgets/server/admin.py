@@ -1,0 +1,123 @@
+"""The researcher's server: `python -m negolab_widgets.server.admin NOTEBOOK ...`, on this machine, behind a token.
+
+The token is read from the environment, where nothing else sees it, and taken out of it before a kernel starts.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from traitlets import Unicode
+from typing_extensions import override
+
+from negolab_widgets.server import config, requests
+from negolab_widgets.server.admission import KernelState
+from negolab_widgets.server.pool import WarmKernel, render_page
+from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
+from negolab_widgets.server.server import DashboardServer
+
+TOKEN = "NEGOLAB_DESK_TOKEN"
+"""The environment variable that brings the token."""
+
+PAGE_TITLES = {"play": "Play", "replay": "Replay", "monitor": "Monitor"}
+"""The pages, as they are linked at the top of each; those whose notebooks are there are served."""
+
+
+class AdminPage(CheckedHandler):
+    """A page by name; the first time with the token in the address, which then becomes a cookie."""
+
+    SUPPORTED_METHODS = ("GET",)
+
+    @override
+    async def prepare(self) -> None:
+        await super().prepare()
+        if "token" in self.request.arguments:
+            self.server.give_cookie(self)
+            more = {name: self.get_query_argument(name) for name in self.request.arguments if name != "token"}
+            self.redirect(self.request.path + ("?" + urlencode(more) if more else ""), status=303)
+
+    @override
+    async def get(self, name: str | None) -> None:
+        warm = await self.server.open(name or self.server.first)
+        self.set_header("Content-Security-Policy", config.PAGE_POLICY)
+        self.finish(warm.html)
+
+
+class AdminServer(DashboardServer):
+    """Serve every page and every kernel to whoever has the token."""
+
+    names = Unicode("play", config=True, help="The pages beside the notebook, by name, with spaces between.")
+
+    kind = "desk"
+    texts = requests.ADMIN_TEXTS
+
+    @override
+    def initialize(self, argv: list[str] | None = None) -> None:
+        self.secret = os.environ.pop(TOKEN, "")
+        super().initialize(argv)
+        folder, self.first = Path(self.notebook_path).parent, Path(self.notebook_path).stem
+        self.there = [name for name in self.names.split() if (folder / f"{name}.ipynb").is_file()]
+        links = [{"name": PAGE_TITLES[name], "path": name} for name in self.there] if len(self.there) > 1 else []
+        self.config.VoilaConfiguration.resources = {"nl_pages": links}
+        self.voila_configuration.config.VoilaConfiguration.resources = {"nl_pages": links}
+        self._opened: dict[str, float] = {}
+
+    @override
+    def disabled_defence(self) -> str:
+        return super().disabled_defence() if self.secret else "the token"
+
+    @override
+    def pages(self) -> list[tuple[Any, ...]]:
+        return [(rf"({'|'.join(self.there)})?", AdminPage)]
+
+    @override
+    async def authenticate(self, handler: CheckedHandler) -> str:
+        shown = handler.get_query_argument("token", "") or handler.get_cookie(self.cookie) or ""
+        if not shown or not hmac.compare_digest(shown.encode(), self.secret.encode()):
+            if shown:
+                self.checks.count_guess(handler.request)
+            raise RefusedRequest(403)
+        return "researcher"
+
+    def give_cookie(self, handler: CheckedHandler) -> None:
+        """Let the browser show the token from now on."""
+        handler.set_cookie(self.cookie, self.secret, path="/", httponly=True, samesite="Lax")
+
+    async def open(self, name: str) -> WarmKernel:
+        """Return a kernel with that page: from the pool for the first page, else started now."""
+        if name == self.first:
+            await self.pool.tidy()
+            warm = self.pool.take() or await self.start_warm_kernel()
+        else:
+            warm = await render_page(self, f"{name}.ipynb")
+        self._opened[warm.kernel] = time.monotonic()
+        return warm
+
+    @override
+    def owns(self, visitor: str, kernel: str) -> bool:
+        return kernel in self.kernel_manager
+
+    @override
+    async def state(self, visitor: str, kernel: str) -> KernelState:
+        if kernel not in self._opened or not await self.is_alive(kernel):
+            return "gone"
+        self._opened[kernel] = time.monotonic()
+        return "here"
+
+    @override
+    def handed_out(self) -> dict[str, float]:
+        return dict(self._opened)
+
+    @override
+    async def end(self, kernel: str) -> None:
+        self._opened.pop(kernel, None)
+        await super().end(kernel)
+
+
+if __name__ == "__main__":
+    AdminServer.launch_instance()

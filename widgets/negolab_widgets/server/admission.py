@@ -1,0 +1,117 @@
+"""Admission of visitors to kernels, first come, first served. No I/O; the time is an argument."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+KernelState = Literal["here", "gone", "replaced"]
+
+_MAX_FORMER = 1000
+_MAX_WAITING = 1000
+
+
+class AdmissionQueue:
+    """Give each visitor a place with one kernel, or a place in the queue.
+
+    Args:
+        most: Places.
+        patience: Seconds without asking after which a visitor loses the place in the queue.
+        keep: Seconds for which a place is kept after its page was closed, enough for a reload.
+    """
+
+    def __init__(self, most: int, patience: float = 10.0, keep: float = 15.0) -> None:
+        self._most, self._patience, self._keep = most, patience, keep
+        self._waiting: dict[str, float] = {}
+        self._reserved_until: dict[
+            str, float
+        ] = {}  # a place whose kernel is still to come or has just ended: until when
+        self._kernels: dict[str, str] = {}  # visitor -> kernel
+        self._owners: dict[str, str] = {}  # kernel -> visitor
+        self._former: dict[str, str] = {}  # a kernel that another tab replaced -> visitor
+        self._seen: dict[str, float] = {}  # kernel -> when its page last asked
+
+    # The line.
+
+    def may_enter(self, visitor: str, warm: int, now: float) -> bool:
+        """Return True if the visitor's turn has come, with `warm` kernels ready; otherwise put the visitor into the
+        queue."""
+        self._expire(now)
+        places = self.places()
+        free = self._most - len(places)
+        for before in self._waiting_before(visitor):
+            if before in places or free > 0:
+                warm -= 1
+                free -= before not in places
+        if warm > 0 and (visitor in places or free > 0):
+            if visitor in self._waiting:
+                self._waiting[visitor] = now
+            return True
+        if visitor in self._waiting or len(self._waiting) < _MAX_WAITING:
+            self._waiting[visitor] = now
+        return False
+
+    def enter(self, visitor: str, warm: int, now: float) -> bool:
+        """Do as `may_enter`, and take the place at once, before its kernel is handed out."""
+        if not self.may_enter(visitor, warm, now):
+            return False
+        self._waiting.pop(visitor, None)
+        self._reserved_until[visitor] = now + self._keep
+        return True
+
+    def count_ahead(self, visitor: str) -> int:
+        """Count the visitors before this one."""
+        return len(self._waiting_before(visitor))
+
+    def _waiting_before(self, visitor: str) -> list[str]:
+        line = list(self._waiting)
+        return line[: line.index(visitor)] if visitor in self._waiting else line
+
+    def places(self) -> set[str]:
+        """Return who has a place."""
+        return self._reserved_until.keys() | self._kernels.keys()
+
+    def _expire(self, now: float) -> None:
+        self._waiting = {who: asked for who, asked in self._waiting.items() if now - asked <= self._patience}
+        self._reserved_until = {who: until for who, until in self._reserved_until.items() if until >= now}
+
+    # The kernels.
+
+    def assign_kernel(self, visitor: str, kernel: str, now: float) -> str | None:
+        """Give the visitor a kernel, and return the one it replaces, if there was one."""
+        former = self._kernels.get(visitor)
+        if former is not None:
+            del self._owners[former]
+            self._seen.pop(former, None)
+            self._former[former] = visitor
+            if len(self._former) > _MAX_FORMER:
+                del self._former[next(iter(self._former))]
+        self._reserved_until.pop(visitor, None)
+        self._kernels[visitor], self._owners[kernel], self._seen[kernel] = kernel, visitor, now
+        return former
+
+    def release_kernel(self, kernel: str, now: float) -> None:
+        """Note that the kernel has ended or its page was closed."""
+        visitor = self._owners.pop(kernel, None)
+        self._seen.pop(kernel, None)
+        if visitor is not None:
+            del self._kernels[visitor]
+            self._reserved_until[visitor] = now + self._keep
+
+    def owner(self, kernel: str) -> str | None:
+        """Return whose kernel it is, or was before another tab replaced it."""
+        return self._owners.get(kernel) or self._former.get(kernel)
+
+    def state(self, visitor: str, kernel: str) -> KernelState:
+        """Return the state to tell the kernel's page; somebody else's kernel is as unknown as one that never was."""
+        if self._owners.get(kernel) == visitor:
+            return "here"
+        return "replaced" if self._former.get(kernel) == visitor else "gone"
+
+    def record_page_alive(self, kernel: str, now: float) -> None:
+        """Note that the kernel's page has asked."""
+        if kernel in self._seen:
+            self._seen[kernel] = now
+
+    def last_seen(self) -> dict[str, float]:
+        """Return when the page of each kernel last asked."""
+        return dict(self._seen)

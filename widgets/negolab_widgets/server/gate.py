@@ -1,0 +1,226 @@
+"""The participants' server: `python -m negolab_widgets.server.gate NOTEBOOK --Gate.seats=SOCKET ...`.
+
+Whoever has no valid link gets a small page and no kernel; whoever has one gets a warm kernel, or waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from traitlets import Bool, Float, Integer, Unicode
+from typing_extensions import override
+
+from negolab_widgets.server.admission import AdmissionQueue, KernelState
+from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo, Unreachable
+from negolab_widgets.server.limits import AddressQuota, TokenBuckets, TokenCache
+from negolab_widgets.server.pool import WarmKernel
+from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
+from negolab_widgets.server.routes import JoinPage, ParticipantPage, WaitingStatus
+from negolab_widgets.server.server import DashboardServer
+
+REPLACED_GRACE = 6.0
+"""Seconds after which a replaced kernel is ended: its page has been told by then."""
+AWAY_AFTER = 12.0
+"""Seconds without a request of a page (they come every four) after which its person counts as away."""
+TOO_MANY_TEXT = "Many people have just come from where you are. Please try again in a moment."
+
+
+class Gate(DashboardServer):
+    """Serve participants, each with a link and a kernel of their own."""
+
+    seats = Unicode("", config=True, help="The host's socket for seats.")
+    max_kernels = Integer(30, config=True, help="Visitors who have a kernel at the same time.")
+    keep_place = Float(15.0, config=True, help="Seconds for which a place is kept after its page was closed.")
+    patience = Float(10.0, config=True, help="Seconds without asking after which a place in the queue is lost.")
+    check_token = Bool(True, config=True)
+    check_owner = Bool(True, config=True)
+
+    kind = "gate"
+    # What a visitor sends to a kernel must not write to the terminal of the one who serves.
+    kernel_options: ClassVar[dict[str, Any]] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    @override
+    def initialize(self, argv: list[str] | None = None) -> None:
+        super().initialize(argv)
+        self.host = HostClient(self.seats)
+        self.queue = AdmissionQueue(self.max_kernels, self.patience, self.keep_place)
+        self.openings = TokenBuckets(rate=0.2, burst=6)  # how often one visitor may ask for a new kernel
+        # A class behind one address may come together; a program that makes people of itself must go slowly.
+        self.newcomers = TokenBuckets(rate=1 / 20, burst=40)
+        self.crowds = AddressQuota(max(1, self.max_kernels * 3 // 4))
+        self._by_open: set[str] = set()
+        self._silent: set[str] = set()
+        self.tokens = TokenCache()
+
+    @override
+    def pages(self) -> list[tuple[Any, ...]]:
+        return [(r"", ParticipantPage), (r"join/([A-Za-z0-9._~-]{1,300})", JoinPage), (r"waiting", WaitingStatus)]
+
+    @override
+    def disabled_defence(self) -> str:
+        if not (self.check_token and self.check_owner):
+            return "the check of tokens or owners"
+        return super().disabled_defence()
+
+    # Tokens.
+
+    def browser_token(self, handler: CheckedHandler) -> str:
+        """Return the token that the browser shows."""
+        return (handler.get_cookie(self.cookie) or "")[:300]
+
+    @override
+    async def authenticate(self, handler: CheckedHandler) -> str:
+        token = self.browser_token(handler)
+        if not self.check_token:
+            return token or "anyone"
+        if not token:
+            raise RefusedRequest(403)
+        known = self.tokens.visitor(token)
+        if known is not None:
+            return known
+        visitor = (await self.look_up_token(handler, token)).visitor
+        if visitor is None:  # the open link is nobody's seat
+            raise RefusedRequest(403)
+        return visitor
+
+    async def look_up_token(
+        self, handler: CheckedHandler, token: str, query: Mapping[str, str] | None = None
+    ) -> TokenInfo:
+        """Ask the host about a token, unless too many bad ones came from that address."""
+        # A token that was good before is no guess: its owner is not held up by others behind the same address.
+        is_guess = not self.tokens.known(token)
+        if is_guess:
+            self.checks.count_guess(handler.request)
+        try:
+            found = await self.host.admit(token, query or {})
+        except Denied as denied:
+            self.tokens.forget(token)
+            raise RefusedRequest(403, str(denied)) from None
+        except Unreachable:
+            raise RefusedRequest(503, after=2) from None
+        if is_guess:
+            self.checks.forgive_guess(handler.request)
+        if found.visitor is not None:
+            if found.by_open:
+                self._by_open.add(found.visitor)
+            self.tokens.remember(token, found.visitor)
+        return found
+
+    async def is_valid(self, token: str) -> bool:
+        """Return True if a token that a browser holds is still somebody's."""
+        if self.tokens.visitor(token) is not None:
+            return True
+        try:
+            return (await self.host.admit(token)).visitor is not None
+        except (Denied, Unreachable):
+            return False
+
+    async def join(self, handler: CheckedHandler, token: str, query: Mapping[str, str], *, is_open: bool) -> str:
+        """Return the personal token behind a link; the open link makes only so many new people for one address."""
+        wait = self.newcomers.take(self.checks.address(handler.request)) if is_open and self.limit_rates else 0
+        if wait:
+            raise RefusedRequest(429, TOO_MANY_TEXT, after=wait)
+        try:
+            own = await self.host.join(token, query)
+        except Denied as denied:
+            raise RefusedRequest(403, str(denied)) from None
+        except Unreachable:
+            raise RefusedRequest(503, after=2) from None
+        if is_open:
+            self._by_open.add(own.visitor)
+        return own.token
+
+    # Kernels.
+
+    async def hand_out_kernel(self, handler: CheckedHandler) -> WarmKernel | None:
+        """Return a kernel for a visitor whose turn has come, else None; it speaks for the participant before its page
+        is sent."""
+        await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
+        if self.is_over_quota(handler) or not self.queue.enter(handler.visitor, len(self.pool), time.monotonic()):
+            return None
+        if self.limit_rates and (wait := self.openings.take(handler.visitor)):
+            raise RefusedRequest(429, after=wait)
+        warm = self.pool.take()
+        assert warm is not None, "the queue lets nobody in without a warm kernel"
+        if self.check_token:
+            await self._bind_kernel(self.browser_token(handler), warm.kernel)
+        former = self.queue.assign_kernel(handler.visitor, warm.kernel, time.monotonic())
+        if former is not None:
+            self.run_later(self._end_later(former))
+        return warm
+
+    def is_over_quota(self, handler: CheckedHandler) -> bool:
+        """Return True if enough visitors of the open link are there from that address."""
+        if not self.limit_rates or handler.visitor not in self._by_open:
+            return False
+        return self.crowds.full(handler.visitor, self.checks.address(handler.request), self.queue.places())
+
+    async def _bind_kernel(self, token: str, kernel: str) -> None:
+        """Tell the host; a kernel of which it is not sure whether it was told is given to nobody else."""
+        try:
+            await self.host.bind(token, kernel)
+        except (Denied, Unreachable) as error:
+            self.run_later(self._shutdown(kernel))
+            raise (
+                RefusedRequest(403, str(error)) if isinstance(error, Denied) else RefusedRequest(503, after=2)
+            ) from None
+
+    async def _end_later(self, kernel: str) -> None:
+        await asyncio.sleep(REPLACED_GRACE)
+        await self._shutdown(kernel)
+
+    @override
+    def owns(self, visitor: str, kernel: str) -> bool:
+        if not self.check_owner:
+            return kernel in self.kernel_manager
+        return self.queue.owner(kernel) == visitor and kernel in self.kernel_manager
+
+    @override
+    async def state(self, visitor: str, kernel: str) -> KernelState:
+        state = self.queue.state(visitor, kernel)
+        if state == "here" and not await self.is_alive(kernel):
+            await self.end(kernel)
+            return "gone"
+        if state == "here":
+            self.queue.record_page_alive(kernel, time.monotonic())
+            if kernel in self._silent:
+                self.run_later(self._tell_away(kernel, False))
+        return state
+
+    @override
+    async def sweep(self) -> None:
+        now = time.monotonic()
+        heard = self.queue.last_seen()
+        self._silent &= heard.keys()
+        for kernel, seen in heard.items():
+            if now - seen > AWAY_AFTER:
+                # Told anew each time: the host may have been started again.
+                self.run_later(self._tell_away(kernel, True))
+        await super().sweep()
+
+    async def _tell_away(self, kernel: str, is_away: bool) -> None:
+        """Tell the host; what it did not hear, it is told with the next request or sweep."""
+        if is_away:
+            self._silent.add(kernel)
+        with contextlib.suppress(Denied, Unreachable):
+            await self.host.away(kernel, is_away)
+            if not is_away:
+                self._silent.discard(kernel)
+
+    @override
+    def handed_out(self) -> dict[str, float]:
+        return self.queue.last_seen()
+
+    @override
+    async def end(self, kernel: str) -> None:
+        self.queue.release_kernel(kernel, time.monotonic())
+        await super().end(kernel)
+
+
+if __name__ == "__main__":
+    Gate.launch_instance()

@@ -1,0 +1,76 @@
+"""The gate's client of the host's socket for seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import httpx
+
+_NO_QUERY: Mapping[str, str] = MappingProxyType({})
+
+
+class Unreachable(Exception):
+    """The host does not answer, for now."""
+
+
+class Denied(Exception):
+    """The host does not know the token, or not any more; says why in one sentence."""
+
+
+class TokenInfo(NamedTuple):
+    """The host's answer on a token. `visitor` is None for the open link, which gives everybody a link of their own;
+    `by_open`: who holds the token came by the open link."""
+
+    visitor: str | None
+    title: str
+    by_open: bool = False
+
+
+class PersonalToken(NamedTuple):
+    """The personal token behind a link, and whose it is."""
+
+    token: str
+    visitor: str
+
+
+class HostClient:
+    """Ask the host over its Unix socket; each call opens a new connection, so that a host started again is found."""
+
+    def __init__(self, socket: str, timeout: float = 10.0) -> None:
+        self._client = httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(uds=socket, limits=httpx.Limits(max_keepalive_connections=0)),
+            base_url="http://host",
+            timeout=timeout,
+        )
+
+    async def admit(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> TokenInfo:
+        """Look up a token; uses nothing up. `query` is what came with a link, such as the id that a panel adds."""
+        said = await self._post("/admit", {"token": token, "query": dict(query)})
+        return TokenInfo(said["visitor"], said["title"], said.get("link") == "open")
+
+    async def join(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> PersonalToken:
+        """Return the personal token behind a link; the open link makes a new participant."""
+        said = await self._post("/join", {"token": token, "query": dict(query)})
+        return PersonalToken(said["token"], said["visitor"])
+
+    async def bind(self, token: str, kernel: str) -> None:
+        """Let this kernel, and no other, speak for the participant from now on."""
+        await self._post("/bind", {"token": token, "kernel": kernel})
+
+    async def away(self, kernel: str, is_away: bool) -> None:
+        """Say that the person at a kernel's page may be gone, or is back."""
+        await self._post("/away", {"kernel": kernel, "away": is_away})
+
+    async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            answer = await self._client.post(path, json=body)
+            said: dict[str, Any] = answer.json() if answer.status_code != 204 else {}
+        except (httpx.HTTPError, ValueError):
+            raise Unreachable from None
+        if answer.status_code == 403:
+            raise Denied(str(said.get("why", "")))
+        if answer.status_code not in (200, 204):
+            raise Unreachable
+        return said

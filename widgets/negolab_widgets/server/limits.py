@@ -1,0 +1,102 @@
+"""Limits of what an address or a visitor may use: token buckets, a quota per address, a cache of good tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection
+
+
+class TokenBuckets:
+    """Token buckets per key, forgetting the least recently seen: a flood from many addresses fills no memory.
+
+    Args:
+        rate: Tokens a second.
+        burst: Tokens at once.
+        most: Keys.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(
+        self, rate: float, burst: float, most: int = 10_000, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate, self._burst, self._most, self._clock = rate, burst, most, clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str) -> float:
+        """Take one token and return 0, or return the seconds until there will be one and take none."""
+        now = self._clock()
+        left = self._refill(key, now)
+        wait = max(0.0, (1 - left) / self._rate)
+        self._store(key, left if wait else left - 1, now)
+        return wait
+
+    def give_back(self, key: str) -> None:
+        """Return a token that was taken for something that turned out well."""
+        now = self._clock()
+        self._store(key, min(self._burst, self._refill(key, now) + 1), now)
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def _refill(self, key: str, now: float) -> float:
+        left, then = self._left.pop(key, (self._burst, now))
+        return min(self._burst, left + (now - then) * self._rate)
+
+    def _store(self, key: str, left: float, now: float) -> None:
+        self._left[key] = (left, now)
+        if len(self._left) > self._most:
+            del self._left[next(iter(self._left))]
+
+
+class AddressQuota:
+    """Limit how many visitors of the open link have a place at the same time from one address."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._from: dict[str, str] = {}
+
+    def full(self, visitor: str, address: str, places: Collection[str]) -> bool:
+        """Return True if the visitor must wait until another one from there is gone; `places`: who has a place now."""
+        self._from = {who: where for who, where in self._from.items() if who in places}
+        if visitor in places:
+            return False
+        if sum(where == address for where in self._from.values()) >= self._most:
+            return True
+        self._from[visitor] = address
+        return False
+
+
+CACHE_SECONDS = 10.0
+"""Seconds for which the host's answer on a good token is believed."""
+MAX_TOKENS = 10_000
+
+
+class TokenCache:
+    """Owners of good tokens, kept as digests, so that nobody who reads this memory has a link."""
+
+    def __init__(self) -> None:
+        self._good: dict[str, tuple[str, float]] = {}
+
+    def visitor(self, token: str) -> str | None:
+        """Return whose token it is, if the host said so a moment ago."""
+        visitor, until = self._good.get(_digest(token), ("", 0.0))
+        return visitor if until >= time.monotonic() else None
+
+    def known(self, token: str) -> bool:
+        """Return True if the token was ever good, so that it is no guess."""
+        return _digest(token) in self._good
+
+    def remember(self, token: str, visitor: str) -> None:
+        """Note a good token; the newest `MAX_TOKENS` are kept."""
+        self.forget(token)
+        self._good[_digest(token)] = (visitor, time.monotonic() + CACHE_SECONDS)
+        if len(self._good) > MAX_TOKENS:
+            del self._good[next(iter(self._good))]
+
+    def forget(self, token: str) -> None:
+        self._good.pop(_digest(token), None)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

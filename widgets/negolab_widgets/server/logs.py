@@ -1,0 +1,51 @@
+"""Logs that name no visitor (no token, no kernel id, no query), and the launcher's console output."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+
+from typing_extensions import override
+
+_REDACTIONS = (
+    (re.compile(r"(join/)[^\s?#'\"]+"), r"\1..."),
+    (re.compile(r"\?[^\s'\"]+"), "?..."),
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "..."),
+)
+
+
+def redact(text: str) -> str:
+    """Remove from a text what a visitor could be known by."""
+    for pattern, instead in _REDACTIONS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+class RedactingFormatter(logging.Formatter):
+    """Format a message with its traceback, then redact all of it."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
+def configure_logging(*loggers: logging.Logger) -> None:
+    """Log errors only, redacted, on one handler of ours."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(RedactingFormatter("negolab: %(levelname)s %(message)s"))
+    for logger in loggers:
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.ERROR)
+
+
+def print_line(line: str) -> None:
+    """Print a line for whoever started the launcher, at once: others wait for it too."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def print_warning(line: str) -> None:
+    """Print a line about a fault."""
+    sys.stderr.write(f"negolab: {line}\n")
+    sys.stderr.flush()

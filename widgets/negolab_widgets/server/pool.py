@@ -1,0 +1,114 @@
+"""A pool of kernels that have already run a page's cells, so that no visitor waits for one to start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from voila.notebook_renderer import NotebookRenderer
+from voila.utils import get_page_config
+
+MAX_PAUSE = 30.0
+"""Seconds between tries, at most, when kernels do not start."""
+
+
+class WarmKernel(NamedTuple):
+    """A kernel and the page that it rendered."""
+
+    kernel: str
+    html: str
+
+
+class KernelPool:
+    """Keep `size` warm kernels, started at most `at_once` at a time: a few soon rather than all of them late."""
+
+    def __init__(
+        self,
+        heat: Callable[[], Awaitable[WarmKernel]],
+        alive: Callable[[str], Awaitable[bool]],
+        failed: Callable[[Exception], None],
+        size: int,
+        at_once: int = 2,
+    ) -> None:
+        self._heat, self._alive, self._failed, self._size, self._at_once = heat, alive, failed, size, at_once
+        self._warm: deque[WarmKernel] = deque()
+        self._heating: set[asyncio.Task[None]] = set()
+        self._failures = 0
+        self._again = 0.0
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._warm)
+
+    def take(self) -> WarmKernel | None:
+        """Take the kernel that has been warm longest, and start its successor."""
+        warm = self._warm.popleft() if self._warm else None
+        self.fill()
+        return warm
+
+    def fill(self) -> None:
+        """Start missing kernels; after a failure only when some time has passed."""
+        while not self._closed and time.monotonic() >= self._again:
+            if len(self._heating) >= self._at_once or len(self._warm) + len(self._heating) >= self._size:
+                return
+            task = asyncio.ensure_future(self._add())
+            self._heating.add(task)
+            task.add_done_callback(self._heated)
+
+    async def tidy(self) -> None:
+        """Drop kernels that died while they waited, and fill up."""
+        for warm in list(self._warm):
+            if not await self._alive(warm.kernel) and warm in self._warm:
+                self._warm.remove(warm)
+        self.fill()
+
+    def close(self) -> None:
+        """Start no more."""
+        self._closed = True
+        for task in self._heating:
+            task.cancel()
+
+    async def _add(self) -> None:
+        try:
+            warm = await self._heat()
+        except Exception as error:
+            self._failures += 1
+            self._again = time.monotonic() + min(MAX_PAUSE, 2.0**self._failures)
+            self._failed(error)
+            return
+        self._failures = 0
+        self._warm.append(warm)
+
+    def _heated(self, task: asyncio.Task[None]) -> None:
+        self._heating.discard(task)
+        self.fill()
+
+
+async def render_page(app: Any, notebook: str) -> WarmKernel:
+    """Start a kernel, let it run a notebook's cells, and return it with the resulting page."""
+    about = {"settings": app.app.settings, "log": app.log, "voila_configuration": app.voila_configuration}
+    renderer = NotebookRenderer(
+        voila_configuration=app.voila_configuration,
+        traitlet_config=app.config,
+        notebook_path=notebook,
+        template_paths=app.template_paths,
+        config_manager=app.config_manager,
+        contents_manager=app.contents_manager,
+        base_url=app.base_url,
+        kernel_spec_manager=app.kernel_spec_manager,
+        page_config=get_page_config(base_url=app.base_url, **about),
+    )
+    await renderer.initialize()
+    manager = app.kernel_manager
+    kernel = await manager.start_kernel(
+        kernel_name=renderer.notebook.metadata.kernelspec.name, path="", env=dict(os.environ), **app.kernel_options
+    )
+    try:
+        return WarmKernel(kernel, await renderer.generate_content_str(kernel, manager.get_kernel(kernel)))
+    except BaseException:
+        await manager.shutdown_kernel(kernel, now=True)
+        raise

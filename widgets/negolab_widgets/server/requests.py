@@ -1,0 +1,291 @@
+"""The checks that every request passes, the headers of every answer, and small pages without a kernel."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import inspect
+import ipaddress
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, ClassVar, Literal
+
+from markupsafe import Markup, escape
+from tornado.httputil import HTTPServerRequest
+from tornado.web import HTTPError, RequestHandler
+from tornado.websocket import WebSocketHandler
+from typing_extensions import override
+
+from negolab_widgets.server.limits import TokenBuckets
+
+_SAFE = ("GET", "HEAD")
+
+
+class RefusedRequest(HTTPError):
+    """A request that is not answered; `why` is one sentence for the person who made it."""
+
+    def __init__(self, status: int, why: str = "", after: float = 0.0) -> None:
+        super().__init__(status)
+        self.why, self.after = why, math.ceil(after)
+
+
+@dataclass(frozen=True)
+class RequestChecks:
+    """Checks of host, origin and rate; each can be switched off so that tests can show what it is for."""
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    behind_proxy: bool = False
+    check_host: bool = True
+    check_origin: bool = True
+    limit_rates: bool = True
+    # A class behind one address may start together: thirty pages ask for some two thousand small files.
+    files: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=400, burst=6000))
+    requests: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=100, burst=1000))
+    failures: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=0.5, burst=20))
+
+    def address(self, request: HTTPServerRequest) -> str:
+        """Return who asks: the peer, or behind a proxy the last address that the proxy named; of IPv6 the network."""
+        named = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip() if self.behind_proxy else ""
+        try:
+            address = ipaddress.ip_address(named or str(request.remote_ip))
+        except ValueError:
+            return str(request.remote_ip)
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+            return str(ipaddress.ip_network((address, 64), strict=False))
+        return str(address)
+
+    def check(self, request: HTTPServerRequest, *, is_file: bool, is_socket: bool) -> None:
+        """Refuse what is for another host, comes from another site's page, or comes too often."""
+        if self.check_host and request.headers.get("Host", "").lower() not in self.hosts:
+            raise RefusedRequest(403)
+        if self.check_origin and not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
+            raise RefusedRequest(403)
+        wait = (self.files if is_file else self.requests).take(self.address(request)) if self.limit_rates else 0
+        if wait:
+            raise RefusedRequest(429, after=wait)
+
+    def _is_ours(self, request: HTTPServerRequest, *, writes: bool) -> bool:
+        origin = request.headers.get("Origin")
+        site = request.headers.get("Sec-Fetch-Site")
+        if origin == "null":  # what browsers send with a form or a beacon of a page that gives no referrer
+            return site == "same-origin"
+        if origin is not None and origin.lower() not in self.origins:
+            return False
+        return not writes or site in (None, "same-origin")
+
+    def count_guess(self, request: HTTPServerRequest) -> None:
+        """Count a token before it is looked up; after too many bad ones from an address, refuse for a while."""
+        wait = self.failures.take(self.address(request)) if self.limit_rates else 0
+        if wait:
+            raise RefusedRequest(429, after=wait)
+
+    def forgive_guess(self, request: HTTPServerRequest) -> None:
+        """Uncount a token that was good."""
+        self.failures.give_back(self.address(request))
+
+
+_COLOURS = files("negolab.formats").joinpath("colours.css").read_text(encoding="utf-8")
+_STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0; background: var(--nl-paper); color: var(--nl-ink); font: 1rem/1.5 system-ui, sans-serif; }
+main { max-width: 34rem; margin: 12vh auto 0; padding: 0 1rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 0.5rem; font-weight: 600; overflow-wrap: anywhere; }
+p { margin: 0 0 0.75rem; }
+form { display: inline-block; margin: 0.25rem 0.75rem 0 0; }
+button { font: inherit; font-weight: 600; min-height: 2.5rem; padding: 0 1.25rem; border: 1px solid var(--nl-accent);
+  border-radius: var(--nl-radius); background: var(--nl-accent); color: var(--nl-accent-ink); cursor: pointer; }
+button.second { background: var(--nl-paper); color: var(--nl-ink); border-color: var(--nl-edge); }
+:focus-visible { outline: 3px solid var(--nl-accent); outline-offset: 2px; }
+"""
+INVITATION = "<p>You are invited to a study in this browser. Nothing begins before you press Start inside.</p>"
+_WAITING_SCRIPT = """
+const place = document.getElementById("place");
+const said = (ahead) => ahead === 0 ? "You are next." : ahead === 1 ? "One person is before you."
+  : `${ahead} people are before you.`;
+const ask = async () => {
+  try {
+    const answer = await fetch("waiting", { cache: "no-store", signal: AbortSignal.timeout(5000) });
+    if (answer.status === 403) return location.reload();
+    if (answer.ok) {
+      const { ready, ahead } = await answer.json();
+      if (ready) return location.reload();
+      if (place.textContent !== said(ahead)) place.textContent = said(ahead);
+    }
+  } catch { /* asked again */ }
+  setTimeout(ask, 1500);
+};
+setTimeout(ask, 700);
+"""
+
+
+def _script_hash(script: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'"
+
+
+SMALL_PAGE_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        f"script-src {_script_hash(_WAITING_SCRIPT)}",
+        "connect-src 'self'",
+        "img-src data:",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+"""The Content-Security-Policy of these pages: the one script is named by its hash."""
+
+TITLES = {
+    403: "This page is not open to you",
+    404: "There is no such page",
+    405: "That cannot be done here",
+    429: "Too many requests",
+    500: "Something went wrong",
+    503: "Please wait a moment",
+}
+VISITOR_TEXTS = {
+    403: "This page needs your personal link. Please open the link that you were sent.",
+    404: "Please open the link that you were sent.",
+    405: "Please open the link that you were sent.",
+    429: "Please wait a little. This page tries again by itself.",
+    500: "It was noted. Nothing that you did is lost. Please reload the page.",
+    503: "The study cannot be reached just now. Nothing that you did is lost. This page tries again by itself.",
+}
+
+ADMIN_TEXTS = {
+    **VISITOR_TEXTS,
+    **dict.fromkeys((403, 404, 405), "Please open the address that negolab printed when it was started."),
+    503: "negolab cannot be reached just now. This page tries again by itself.",
+}
+"""Texts for the researcher instead."""
+
+
+def _page(title: str, *parts: str, script: str = "") -> str:
+    return Markup(
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
+        '<link rel="icon" href="data:;base64,="><style>{}</style></head>'
+        "<body><main><h1>{}</h1>{}</main>{}</body></html>\n"
+    ).format(
+        title,
+        Markup(_COLOURS + _STYLE),
+        title,
+        Markup("").join(Markup(part) for part in parts),
+        Markup(f"<script>{script}</script>" if script else ""),
+    )
+
+
+def join_page(title: str, known: bool) -> str:
+    """Render the page behind a link: one button. `known`: an open link, in a browser that took part."""
+    if not known:
+        return _page(title, INVITATION, "<form method='post'><button>Continue</button></form>")
+    return _page(
+        title,
+        "<p>Somebody has already taken part in this browser.</p>",
+        "<form method='post'><button>Continue where I was</button></form>",
+        "<form method='post'><input type='hidden' name='new' value='1'>"
+        "<button class='second'>Take part as a new person</button></form>",
+    )
+
+
+def waiting_page(ahead: int) -> str:
+    """Render the page shown while all places are taken; its script asks again and moves on by itself."""
+    several = "One person is before you." if ahead == 1 else f"{ahead} people are before you."
+    place = several if ahead else "You are next."
+    return _page(
+        "Please wait a moment",
+        f"<p id='place' role='status'>{escape(place)}</p>",
+        "<p>This page goes on by itself. Please keep it open.</p>",
+        "<noscript><p>This study needs JavaScript. Please switch it on and reload the page.</p></noscript>",
+        script=_WAITING_SCRIPT,
+    )
+
+
+def refusal_page(status: int, why: str = "", words: Mapping[int, str] = VISITOR_TEXTS) -> str:
+    """Render a refused request, in plain words."""
+    known = status if status in TITLES else 500 if status >= 500 else 404
+    return _page(TITLES[known], f"<p>{escape(why or words[known])}</p>")
+
+
+Requirement = Literal["nothing", "visitor", "kernel"]
+
+HEADERS = {
+    "Content-Security-Policy": SMALL_PAGE_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class CheckedHandler(RequestHandler):
+    """Base of all handlers, mixed in before any other; it checks each request first.
+
+    `needs`: nothing, a visitor whom the server knows, or a kernel of that visitor (named `kernel_id` in the path).
+    Files are counted apart and may be cached.
+    """
+
+    needs: ClassVar[Requirement] = "visitor"
+    is_file: ClassVar[bool] = False
+    visitor: str = ""
+
+    @property
+    def server(self) -> Any:
+        """Our Voila application."""
+        return self.settings["server"]
+
+    @override
+    def set_default_headers(self) -> None:
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
+        self.clear_header("Server")
+        if not self.is_file:
+            self.set_header("Cache-Control", "no-store")
+
+    @override
+    async def prepare(self) -> None:
+        self.server.checks.check(self.request, is_file=self.is_file, is_socket=isinstance(self, WebSocketHandler))
+        if self.needs != "nothing":
+            self.visitor = await self.server.authenticate(self)
+        if self.needs == "kernel" and not self.server.owns(self.visitor, self.path_kwargs["kernel_id"]):
+            raise RefusedRequest(403)
+        coming: Any = super().prepare()
+        if inspect.isawaitable(coming):
+            await coming
+
+    @override
+    def check_xsrf_cookie(self) -> None:
+        pass
+
+    @override
+    def compute_etag(self) -> None:
+        pass
+
+    @override
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None))[1]
+        refused = error if isinstance(error, RefusedRequest) else None
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Content-Security-Policy", SMALL_PAGE_POLICY)
+        self.set_header("Cache-Control", "no-store")
+        if refused is not None and refused.after:
+            self.set_header("Retry-After", str(refused.after))
+            self.set_header("Refresh", str(refused.after))  # a page that a person looks at tries again by itself
+        self.finish(refusal_page(status_code, refused.why if refused else "", self.server.texts))
+
+
+class NotFound(CheckedHandler):
+    """Every path that is not ours."""
+
+    needs = "nothing"
+
+    @override
+    async def prepare(self) -> None:
+        await super().prepare()
+        raise RefusedRequest(404)

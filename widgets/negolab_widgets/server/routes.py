@@ -1,0 +1,210 @@
+"""Routes of the servers: Voila's files and calls behind our checks, and a participant's link, page and place in the
+queue."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from typing import Any
+
+from jupyter_server.base.handlers import FileFindHandler
+from jupyter_server.services.kernels.handlers import KernelHandler
+from jupyterlab_server.themes_handler import ThemesHandler
+from tornado.web import RequestHandler
+from typing_extensions import override
+from voila.static_file_handler import MultiStaticFileHandler, TemplateStaticFileHandler
+from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
+
+from negolab_widgets.server import config, requests
+from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
+
+KERNEL_ID = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
+MAX_CONNECTIONS = 4
+"""Websockets at one kernel: a page opens one, and one more while it reconnects."""
+
+READ_METHODS = ("GET", "HEAD")
+
+
+class TemplateFiles(CheckedHandler, TemplateStaticFileHandler):  # type: ignore[misc]
+    """Scripts and styles of the template."""
+
+    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
+
+    @override
+    def initialize(self) -> None:
+        TemplateStaticFileHandler.initialize(self)
+
+    @override
+    def parse_url_path(self, url_path: str) -> str:
+        if url_path.count("/") < 2 or url_path.split("/")[1] != "static":
+            raise RefusedRequest(404)
+        return str(super().parse_url_path(url_path))
+
+
+class StaticFiles(CheckedHandler, MultiStaticFileHandler):  # type: ignore[misc]
+    """Scripts and styles of Voila."""
+
+    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
+
+
+class Extensions(CheckedHandler, FileFindHandler):  # type: ignore[misc]
+    """Scripts of the widgets."""
+
+    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
+
+
+class Themes(CheckedHandler, ThemesHandler):
+    """Colours of JupyterLab."""
+
+    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
+
+
+class KernelInfo(CheckedHandler, KernelHandler):  # type: ignore[misc]
+    """Facts that the front end needs about its kernel before it connects."""
+
+    needs, SUPPORTED_METHODS = "kernel", ("GET",)
+
+
+class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore[misc]
+    """The websocket to a kernel; the guard checks what passes through it."""
+
+    needs, SUPPORTED_METHODS = "kernel", ("GET",)
+
+    @override
+    async def get(self, kernel_id: str) -> None:
+        if self.kernel_manager.kernel_model(kernel_id)["connections"] >= MAX_CONNECTIONS:
+            raise RefusedRequest(429, after=5)
+        await VoilaKernelWebsocketHandler.get(self, kernel_id)
+
+    @override
+    def check_origin(self, origin: str | None = None) -> bool:
+        return True
+
+
+class PageClosed(CheckedHandler):
+    """A page's notice that it was closed: its kernel may end."""
+
+    needs, SUPPORTED_METHODS = "kernel", ("POST",)
+
+    @override
+    async def post(self, kernel_id: str) -> None:
+        await self.server.end(kernel_id)
+        self.set_status(204)
+
+
+class KernelStateHandler(CheckedHandler):
+    """The state of a page's kernel, which the page asks every few seconds."""
+
+    SUPPORTED_METHODS = ("GET",)
+
+    @override
+    async def get(self, kernel_id: str) -> None:
+        self.finish({"state": await self.server.state(self.visitor, kernel_id)})
+
+
+def routes(server: Any) -> list[tuple[Any, ...]]:
+    """List all routes, relative to the server's prefix."""
+    theme = {
+        "themes_url": f"{server.base_url}voila/api/themes",
+        "path": server.themes_dir,
+        "labextensions_path": server.labextensions_path,
+        "no_cache_paths": ["/"],
+    }
+    return [
+        (rf"api/kernels/{KERNEL_ID}", KernelInfo),
+        (rf"api/kernels/{KERNEL_ID}/channels", KernelSocket),
+        (rf"voila/api/shutdown/{KERNEL_ID}", PageClosed),
+        (rf"alive/{KERNEL_ID}", KernelStateHandler),
+        (r"voila/templates/(.*)", TemplateFiles),
+        (r"voila/static/(.*)", StaticFiles, {"paths": server.static_paths}),
+        (r"voila/api/themes/(.*)", Themes, theme),
+        (r"voila/labextensions/(.*)", Extensions, {"path": server.labextensions_path}),
+    ]
+
+
+def is_checked(handler: type[RequestHandler]) -> bool:
+    """Return True if requests to a handler are checked."""
+    return issubclass(handler, CheckedHandler)
+
+
+class JoinPage(CheckedHandler):
+    """A personal or open link. Looking at it does nothing; the button on it does."""
+
+    needs = "nothing"
+
+    @override
+    def set_default_headers(self) -> None:
+        super().set_default_headers()
+        self.set_header("Referrer-Policy", "same-origin")  # so that the browser names the origin of the form
+
+    @override
+    async def get(self, token: str) -> None:
+        held = self.server.browser_token(self)
+        if hmac.compare_digest(held.encode(), token.encode()):
+            self._enter()
+            return
+        link = await self.server.look_up_token(self, token, self._query())
+        known = link.visitor is None and bool(held) and await self.server.is_valid(held)
+        self.finish(requests.join_page(link.title, known))
+
+    head = get
+
+    @override
+    async def post(self, token: str) -> None:
+        link = await self.server.look_up_token(self, token, self._query())
+        held = self.server.browser_token(self)
+        again = link.visitor is None and held and not self.get_body_argument("new", "")
+        if not (again and await self.server.is_valid(held)):
+            own = await self.server.join(self, token, self._query(), is_open=link.visitor is None)
+            self.set_cookie(
+                self.server.cookie,
+                own,
+                path=self.server.base_url,
+                httponly=True,
+                # Lax: who comes back by a link in a mail is known at once. Nothing but GET is ever sent along from
+                # elsewhere, and no GET of ours does anything that cannot be undone.
+                samesite="Lax",
+                secure=self.server.address.scheme == "https",
+            )
+        self._enter()
+
+    def _query(self) -> dict[str, str]:
+        """Return what the link carries besides its token; the form posts to the whole address."""
+        return {name: self.get_query_argument(name) for name in self.request.query_arguments}
+
+    def _enter(self) -> None:
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.redirect(self.server.base_url, status=303)
+
+
+class ParticipantPage(CheckedHandler):
+    """The page itself, with a warm kernel; or a place in the queue."""
+
+    @override
+    async def get(self) -> None:
+        if self.request.headers.get("Sec-Purpose", "").startswith("prefetch"):
+            raise RefusedRequest(503)
+        warm = await self.server.hand_out_kernel(self)
+        if warm is None:
+            self.finish(requests.waiting_page(self.server.queue.count_ahead(self.visitor)))
+            return
+        self.set_header("Content-Security-Policy", config.PAGE_POLICY)
+        self.finish(warm.html)
+
+    @override
+    async def head(self) -> None:
+        self.finish()
+
+
+class WaitingStatus(CheckedHandler):
+    """The place in the queue; asking keeps it."""
+
+    SUPPORTED_METHODS = ("GET",)
+
+    @override
+    async def get(self) -> None:
+        server = self.server
+        ready = not server.is_over_quota(self) and server.queue.may_enter(
+            self.visitor, len(server.pool), time.monotonic()
+        )
+        self.finish({"ready": ready, "ahead": server.queue.count_ahead(self.visitor)})

@@ -1,0 +1,265 @@
+"""Base of both servers: Voila with our checks before every route. `Gate` serves participants, `AdminServer` the
+researcher."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import time
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import tornado.ioloop
+import tornado.web
+from jupyter_server.auth.identity import IdentityProvider, User
+from tornado.httpserver import HTTPServer
+from traitlets import Bool, Float, Integer, Unicode
+from traitlets.config import Config
+from typing_extensions import override
+from voila.app import Voila
+
+from negolab_widgets.server import addresses, config, guard, logs, requests
+from negolab_widgets.server.admission import KernelState
+from negolab_widgets.server.pool import KernelPool, WarmKernel, render_page
+from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
+from negolab_widgets.server.routes import is_checked, routes
+
+SWEEP_INTERVAL = 2.0
+"""Seconds between two sweeps over the kernels."""
+
+
+class AnyIdentity(IdentityProvider):  # type: ignore[misc]
+    """Jupyter's identity of a request. Our checks decide who asks, before Jupyter does."""
+
+    def get_user(self, handler: Any) -> User:
+        return User("visitor")
+
+
+class DashboardServer(Voila):  # type: ignore[misc]
+    """Voila on notebooks of ours, with its own routes, its own pool of kernels, and its own shutdown."""
+
+    public_url = Unicode("", config=True, help="The address that browsers use; empty: this machine and port.")
+    behind_proxy = Bool(False, config=True, help="Believe the proxy's X-Forwarded-For.")
+    certfile = Unicode("", config=True)
+    keyfile = Unicode("", config=True)
+    pool_size = Integer(1, config=True, help="Kernels that are kept warm.")
+    absent_after = Float(90.0, config=True, help="Seconds without a sign of the page after which a kernel is ended.")
+    folder = Unicode("", config=True, help="A folder to remove when that process is gone.")
+    tied = Bool(False, config=True, help="End when standard input does: with the process that started this one.")
+
+    # Each defence can be switched off, so that a test can show which attack it stops.
+    self_test = Bool(True, config=True)
+    check_host = Bool(True, config=True)
+    check_origin = Bool(True, config=True)
+    limit_rates = Bool(True, config=True)
+
+    kind = "page"
+    texts: ClassVar[Mapping[int, str]] = requests.VISITOR_TEXTS
+    """Texts of refused requests, by status."""
+    kernel_options: ClassVar[dict[str, Any]] = {}
+    """Options of `Popen` for a kernel."""
+
+    # Before it listens.
+
+    @override
+    def load_config_file(self, *_: Any, **__: Any) -> None:
+        ours: Config = config.voila_config()
+        ours.merge(self.cli_config)
+        self.update_config(ours)
+
+    @override
+    def initialize(self, argv: list[str] | None = None) -> None:
+        super().initialize(argv)
+        logs.configure_logging(self.log, *map(logging.getLogger, ("tornado", "asyncio", "traitlets", "httpx")))
+        self.address = (
+            addresses.parse_public_url(self.public_url) if self.public_url else addresses.local_address(self.port)
+        )
+        self.base_url = self.address.prefix
+        hosts, origins = {self.address.host}, {self.address.origin}
+        if addresses.is_loopback(self.address.host.rpartition(":")[0]) and not self.public_url:
+            hosts.add(f"localhost:{self.port}")
+            origins.add(f"http://localhost:{self.port}")
+        self.checks = RequestChecks(
+            frozenset(hosts),
+            frozenset(origins),
+            behind_proxy=self.behind_proxy,
+            check_host=self.check_host,
+            check_origin=self.check_origin,
+            limit_rates=self.limit_rates,
+        )
+        self.cookie = f"negolab-{self.kind}-{self.port}"
+
+    @override
+    def init_settings(self) -> dict[str, Any]:
+        return {
+            **super().init_settings(),
+            "server": self,
+            "default_handler_class": NotFound,
+            "log_function": lambda handler: None,
+            "disable_check_xsrf": True,
+            "websocket_max_message_size": 1 << 20,
+        }
+
+    @override
+    def init_handlers(self) -> list[tuple[Any, ...]]:
+        found = [*self.pages(), *routes(self)]
+        return [(self._pattern(path), *rest) for path, *rest in found]
+
+    def _pattern(self, path: str) -> str:
+        return self.base_url.replace(".", r"\.") + path
+
+    def pages(self) -> list[tuple[Any, ...]]:
+        """Return the routes that this server has besides those of its kernels."""
+        raise NotImplementedError
+
+    def disabled_defence(self) -> str:
+        """Name the first defence that is off; "" if all are on."""
+        handlers = [handler for _, handler, *_ in self.init_handlers()]
+        checks = {
+            "the guard at the websocket": issubclass(self.kernel_websocket_connection_class, guard.GuardedConnection),
+            "the door before every route": all(map(is_checked, handlers)),
+            "the Host check": self.check_host,
+            "the Origin check": self.check_origin,
+            "the rate limit": self.limit_rates,
+            "one notebook only": self.notebook_path is not None,
+            "hidden tracebacks": not self.voila_configuration.show_tracebacks,
+            "hidden sources": bool(self.voila_configuration.strip_sources),
+            "our own template": self.voila_configuration.template == "negolab",
+            "no kernel that comes back empty": not self.config.KernelManager.autorestart,
+            "kernels that other users cannot hear": os.name != "posix" or self.config.KernelManager.transport == "ipc",
+        }
+        return next((name for name, took in checks.items() if not took), "")
+
+    # While it listens.
+
+    @override
+    def listen(self) -> None:
+        if self.self_test and (fault := self.disabled_defence()):
+            self.log.error("not serving: %s is switched off", fault)
+            self.exit(3)
+        tls = {"certfile": self.certfile, "keyfile": self.keyfile} if self.certfile else None
+        server = HTTPServer(
+            self.app, ssl_options=tls, max_body_size=1 << 16, idle_connection_timeout=75, body_timeout=10
+        )
+        try:
+            server.listen(self.port, self.ip)
+        except OSError as error:
+            self.log.error("port %s cannot be used: %s", self.port, error.strerror)
+            self.exit(2)
+        self.ioloop = tornado.ioloop.IOLoop.current()
+        self.ioloop.add_callback(self._on_loop_started)
+        try:
+            self.ioloop.start()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
+
+    async def _on_loop_started(self) -> None:
+        self._orphaned = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._seen: dict[str, float] = {}
+        self.pool = KernelPool(
+            self.start_warm_kernel, self.is_alive, self._log_failed_start, self.pool_size, at_once=os.cpu_count() or 1
+        )
+        self.pool.fill()
+        tornado.ioloop.PeriodicCallback(self.sweep, 1000 * SWEEP_INTERVAL).start()
+        if self.tied:
+            self.ioloop.add_handler(0, self._on_stdin, tornado.ioloop.IOLoop.READ)
+
+    def _on_stdin(self, fd: Any, events: int) -> None:
+        if not os.read(0, 4096):
+            self.ioloop.remove_handler(0)
+            self._orphaned = True
+            self.ioloop.stop()
+
+    def _log_failed_start(self, error: Exception) -> None:
+        self.log.error("a kernel did not start: %s", error)
+
+    async def start_warm_kernel(self) -> WarmKernel:
+        """Start a kernel with the page of the one notebook."""
+        return await render_page(self, os.path.relpath(self.notebook_path, self.root_dir))
+
+    async def sweep(self) -> None:
+        """Fill the pool, and end the kernels that have died or that nobody looks at."""
+        await self.pool.tidy()
+        now = time.monotonic()
+        for kernel, seen in self.handed_out().items():
+            if not await self.is_alive(kernel) or (now - seen > self.absent_after and not self._connections(kernel)):
+                await self.end(kernel)
+
+    def handed_out(self) -> dict[str, float]:
+        """Return the kernels that have been handed out, and when their pages were last heard of."""
+        raise NotImplementedError
+
+    async def is_alive(self, kernel: str) -> bool:
+        """Return True if the kernel's process runs."""
+        if kernel not in self.kernel_manager:
+            return False
+        return bool(await self.kernel_manager.get_kernel(kernel).is_alive())
+
+    def _connections(self, kernel: str) -> int:
+        return int(self.kernel_manager.kernel_model(kernel)["connections"]) if kernel in self.kernel_manager else 0
+
+    # What the checks and the routes ask.
+
+    async def authenticate(self, handler: CheckedHandler) -> str:
+        """Return who asks, or raise the refusal."""
+        raise NotImplementedError
+
+    def owns(self, visitor: str, kernel: str) -> bool:
+        """Return True if that kernel is there and the visitor's."""
+        raise NotImplementedError
+
+    async def state(self, visitor: str, kernel: str) -> KernelState:
+        """Return the state to tell the kernel's page."""
+        raise NotImplementedError
+
+    async def end(self, kernel: str) -> None:
+        """End a kernel whose page is gone, in the background."""
+        self.run_later(self._shutdown(kernel))
+
+    async def _shutdown(self, kernel: str) -> None:
+        if kernel in self.kernel_manager:
+            await self.kernel_manager.shutdown_kernel(kernel, now=not await self.is_alive(kernel))
+
+    def run_later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the background; what fails there is logged."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self.log.error("%s: %s", type(error).__name__, error)
+
+    @override
+    def stop(self) -> None:
+        """End all kernels; those that are missed end by themselves when this process is gone."""
+
+        async def end_all() -> None:
+            self.pool.close()
+            await self.kernel_manager.shutdown_all(now=self.kind != "desk")
+
+        # The launcher lets go of our standard input as well: that must not cut this short.
+        self.ioloop.remove_handler(0)
+        try:
+            self.ioloop.run_sync(end_all, timeout=8)
+        except Exception as error:
+            self.log.error("at the end: %s: %s", type(error).__name__, error)
+        finally:
+            shutil.rmtree(self.connection_dir, ignore_errors=True)
+            if self._orphaned and self.folder:
+                _remove_folder(Path(self.folder))
+
+
+def _remove_folder(folder: Path, within: float = 20.0) -> None:
+    """Remove a folder in which others, who end as we do, may still write a last file."""
+    end = time.monotonic() + within
+    while folder.exists() and time.monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.1)

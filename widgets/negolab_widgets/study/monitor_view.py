@@ -1,0 +1,173 @@
+"""The state of a running study as HTML: participants, treatments, matches and errors."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+
+from negolab.game import End
+from negolab.studies.status import Cell, Person, Status
+from negolab_widgets.html import Markup, element, join, panel, table
+
+IDLE_LIMIT = 90.0
+"""Seconds without a move after which a participant is marked."""
+
+_ACTIVE = ("playing", "waiting")
+
+
+class MonitorState(Status, frozen=True, kw_only=True):
+    """The state of a study, and the numbers of those whose pages are open now."""
+
+    present: tuple[int, ...]
+
+
+def decode_state(plain: object) -> MonitorState | None:
+    """Decode the host's answer; None if it serves no study."""
+    return msgspec.convert(plain, type=MonitorState) if plain else None
+
+
+def status_word(person: Person) -> str:
+    """Return a participant's status in one word: who has opened the link is more than invited."""
+    return "reading" if person.status == "invited" and person.opened else person.status
+
+
+def is_over(person: Person) -> bool:
+    """Return True if the study is over for this participant."""
+    return person.status not in (*_ACTIVE, "invited")
+
+
+def needs_attention(person: Person, seen: MonitorState) -> bool:
+    """Return True for an active participant with an error, no move for long, or a closed page."""
+    if person.status not in _ACTIVE:
+        return False
+    return bool(person.errors) or (person.idle or 0.0) > IDLE_LIMIT or person.number not in seen.present
+
+
+def sort_people(seen: MonitorState) -> list[Person]:
+    """Sort all who have opened their link: who needs attention first, then playing, waiting, reading, ended."""
+    return sorted(
+        (p for p in seen.people if p.opened or p.status != "invited"), key=lambda person: _sort_key(person, seen)
+    )
+
+
+def _sort_key(person: Person, seen: MonitorState) -> tuple[bool, bool, int, float, int]:
+    stage = {"playing": 0, "waiting": 1, "invited": 2}.get(person.status, 3)
+    # At work, the longest first; of those who have ended, the last first.
+    quiet = person.idle if person.idle is not None else seen.at - person.since
+    age = quiet if is_over(person) else -quiet
+    return not needs_attention(person, seen), not person.errors, stage, age, person.number
+
+
+NO_STUDY = "No study is served: start `negolab serve STUDY.toml`."
+
+END_WORDS: dict[End, str] = {
+    "AGREED": "agreement",
+    "NO_DEAL": "no deal",
+    "OUT_OF_TIME": "turns ran out",
+    "FORFEIT": "forfeit",
+    "ABORTED": "stopped",
+}
+"""Ways in which a match ends, in a few words."""
+
+_DASH = "\N{EN DASH}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a time span in its largest fitting unit, with one smaller where that matters."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def count_noun(n: int, what: str) -> str:
+    """Format a number with its noun."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def render_people(seen: MonitorState) -> Markup:
+    """Render everybody who has opened their link, those who need attention first."""
+    shown = sort_people(seen)
+    opened = sum(p.opened for p in seen.people)
+    late = sum(needs_attention(p, seen) for p in shown)
+    have = "has" if opened == 1 else "have"
+    said = [
+        f"n = {len(seen.people)} invited, {opened} {have} opened the link, "
+        f"{count_noun(len(seen.present), 'page')} open."
+    ]
+    said += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
+    head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors")
+    rows = [_person_row(person, seen) for person in shown]
+    empty = "Nobody has opened a link yet." if seen.people else "Nobody is invited yet: `negolab study links` does it."
+    body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
+    return panel("Participants", element("p", " ".join(said)), body) if seen.people else panel("Participants", body)
+
+
+def _person_row(person: Person, seen: MonitorState) -> list[object]:
+    number = element("span", person.number, cls="nl-look") if needs_attention(person, seen) else person.number
+    page = "open" if person.number in seen.present else "closed"
+    idle = _DASH if person.idle is None else f"{format_duration(person.idle)} ago"
+    plays = _DASH if person.match is None else f"practice {person.practice}" if person.practice else "match"
+    if person.match is not None:
+        plays = f"{plays} {person.match[:8]}"
+    return [
+        number,
+        person.treatment or _DASH,
+        status_word(person),
+        _DASH if is_over(person) else page,
+        format_duration(seen.at - person.since),
+        element("span", idle, cls="nl-due") if (person.idle or 0.0) > IDLE_LIMIT else idle,
+        plays,
+        element("span", person.errors, cls="nl-due") if person.errors else 0,
+    ]
+
+
+def render_treatments(seen: MonitorState) -> Markup:
+    """Render who is where by treatment, and how balanced the treatments are."""
+    n = sum(cell.active + cell.complete + cell.dropped for cell in seen.cells)
+    head = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight")
+    said = f"n = {n} assigned. Per weight: active and complete, divided by the weight; the next one goes to the lowest."
+    return panel(
+        "Treatments", element("p", said), table(head, map(_treatment_row, seen.cells), "Treatments", cls="nl-watched")
+    )
+
+
+def _treatment_row(cell: Cell) -> list[object]:
+    held = f"{(cell.active + cell.complete) / cell.weight:.2f}" if cell.weight else "not in the study file now"
+    return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held]
+
+
+def render_matches(seen: MonitorState) -> Markup:
+    """Render how the study's matches ended, practice left out."""
+    n = sum(seen.ended.values())
+    said = f"{seen.running} running now, practice included. n = {n} ended, practice left out."
+    rows = [
+        (END_WORDS[end], seen.ended[end], f"{seen.ended[end] / n:.0%}") for end in get_args(End) if end in seen.ended
+    ]
+    body = table(("How it ended", "Matches", "Share"), rows, "Matches by how they ended") if rows else ""
+    return panel("Matches", element("p", said), body)
+
+
+def render_errors(seen: MonitorState) -> Markup:
+    """Render the latest errors, newest first."""
+    total = sum(person.errors for person in seen.people)
+    if not seen.errors:
+        return panel("Errors", element("p", "None."))
+    items = [element("li", error, dir="auto") for error in reversed(seen.errors)]
+    said = f"{max(total, len(items))} in all, the latest {len(items)} here, newest first."
+    return panel("Errors", element("p", said), element("ul", *items, cls="nl-errors"))
+
+
+def render_monitor(seen: MonitorState | None) -> Markup:
+    """Render the page without its controls."""
+    if seen is None:
+        return join([element("h1", "Monitor"), element("p", NO_STUDY)])
+    head = element("div", element("h1", f"Monitor: {seen.title}"), element("p", f"Study {seen.study}"))
+    right = element("div", render_matches(seen), render_errors(seen), cls="nl-stack")
+    beside = element("div", render_treatments(seen), right, cls="nl-pair")
+    return join([head, render_people(seen), beside])

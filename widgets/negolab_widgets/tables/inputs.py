@@ -1,0 +1,156 @@
+"""Inputs that tables share: a stepper for a number, a slider, and a group of radio buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anywidget
+import ipywidgets as w
+import traitlets as t
+
+from negolab_widgets.tables.controls import TableControls, row
+
+MAX_NUMBER = 10**9 - 1
+
+
+class Stepper:
+    """A number from 0 to a maximum with a button on either side; `what` completes "one more ...".
+
+    Each key stroke is sent, so that no press on another control comes before it.
+    """
+
+    def __init__(self, controls: TableControls, label: str, what: str, changed: Callable[[], None]) -> None:
+        self.field = w.BoundedIntText(description=label, min=0, max=MAX_NUMBER, continuous_update=True)
+        self.less = controls.button("\N{MINUS SIGN}", lambda: self._step(-1), cls="nl-step", hint=f"one less {what}")
+        self.more = controls.button("+", lambda: self._step(1), cls="nl-step", hint=f"one more {what}")
+        controls.on_change(self.field, changed)
+        self.widget = row(self.less, self.field, self.more)
+        self.widget.add_class("nl-stepper")
+
+    @property
+    def value(self) -> int:
+        return int(self.field.value)
+
+    def put(self, value: int) -> None:
+        """Show this number."""
+        self.field.value = value
+
+    def draw(self, *, most: int, asked: bool) -> None:
+        """Allow at most `most` from now on."""
+        top = max(0, min(most, MAX_NUMBER))
+        # All at once: a page may have sent ends that the new ones do not meet.
+        with self.field.hold_trait_notifications():
+            self.field.min, self.field.max = 0, top
+            self.field.value = max(0, min(int(self.field.value), top))
+        for control in (self.field, self.less, self.more):
+            control.disabled = not asked
+
+    def _step(self, by: int) -> None:
+        self.field.value = min(self.field.max, max(0, self.value + by))
+
+
+_ESM = """
+let made = 0;
+export default {
+  render({ model, el }) {
+    const id = `nl-slider-${++made}-${Math.random().toString(36).slice(2)}`;
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    label.className = "widget-label";
+    label.htmlFor = input.id = id;
+    input.type = "range";
+    const draw = () => {
+      label.textContent = model.get("description");
+      for (const name of ["min", "max", "step"]) input[name] = model.get(name);
+      input.value = model.get("value");
+      input.disabled = model.get("disabled");
+      input.setAttribute("aria-valuetext", model.get("text") || String(model.get("value")));
+    };
+    input.addEventListener("input", () => {
+      model.set("value", Number(input.value));
+      model.save_changes();
+    });
+    model.on("change", draw);
+    draw();
+    el.classList.add("nl-slider");
+    el.append(label, input);
+    return () => model.off("change", draw);
+  },
+};
+"""
+
+
+class Slider(anywidget.AnyWidget):
+    """A slider of the browser's own: named for screen readers and moved by the arrow keys, unlike that of ipywidgets.
+
+    A whole number from `min` to `max` in steps of `step`; `text` is how the value is read aloud. What a browser sends
+    is clipped to the range.
+    """
+
+    _esm = _ESM
+    value = t.CInt(0).tag(sync=True)
+    min = t.CInt(0).tag(sync=True)
+    max = t.CInt(100).tag(sync=True)
+    step = t.CInt(1).tag(sync=True)
+    description = t.Unicode("").tag(sync=True)
+    text = t.Unicode("").tag(sync=True)
+    disabled = t.Bool(False).tag(sync=True)
+
+    @t.validate("value")  # type: ignore[untyped-decorator]
+    def _within(self, proposal: t.Bunch) -> int:
+        return self._clipped(int(proposal.value))
+
+    @t.observe("min", "max")  # type: ignore[untyped-decorator]
+    def _clip(self, _: t.Bunch) -> None:
+        self.value = self._clipped(self.value)
+
+    def put(self, value: int, low: int, high: int) -> None:
+        """Set the range and a value in it at once: a page may have sent a value that the new range does not hold."""
+        with self.hold_trait_notifications():
+            self.min, self.max = low, high
+            self.value = max(low, min(high, value))
+
+    def _clipped(self, value: int) -> int:
+        return int(max(self.min, min(self.max, value)))
+
+
+_CHOICES_ESM = """
+let made = 0;
+export default {
+  render({ model, el }) {
+    const name = `nl-choices-${++made}-${Math.random().toString(36).slice(2)}`;
+    const group = document.createElement("fieldset");
+    const legend = document.createElement("legend");
+    legend.className = "widget-label";
+    legend.textContent = model.get("description");
+    group.className = "nl-choices";
+    group.append(legend);
+    for (const option of model.get("options")) {
+      const label = document.createElement("label");
+      const input = document.createElement("input");
+      const text = document.createElement("span");
+      input.type = "radio";
+      input.name = name;
+      input.value = text.textContent = option;
+      input.checked = option === model.get("value");
+      input.addEventListener("change", () => {
+        model.set("value", option);
+        model.save_changes();
+      });
+      label.append(input, text);
+      group.append(label);
+    }
+    el.append(group);
+  },
+};
+"""
+
+
+class RadioGroup(anywidget.AnyWidget):
+    """Radio buttons as a named group, which those of ipywidgets are not. `value` is the chosen one of `options`, "" for
+    none."""
+
+    _esm = _CHOICES_ESM
+    description = t.Unicode("").tag(sync=True)
+    options = t.List(t.Unicode()).tag(sync=True)
+    value = t.Unicode("").tag(sync=True)
