@@ -104,6 +104,16 @@ def text_front(game: AnyGame, seat: Seat) -> Callable[[Sequence[Any]], list[str]
     return partial(module.texts, game) if module is not None and seat == module.SEAT else None
 
 
+def front_seat(name: str) -> Seat | None:
+    """Return the seat whose texts a game fixes, which is the one made for a person; None if it fixes none."""
+    return getattr(part(name, "front"), "SEAT", None)
+
+
+def title(name: str) -> str:
+    """Return the title of a game on screen: its module's TITLE, else its name."""
+    return getattr(game_module(name), "TITLE", name)
+
+
 def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
     """Return changes of parameters by name of the preset; a module without PRESETS has the one preset `default`."""
     by_name = getattr(module, "PRESETS", None) or {"default": {}}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from negolab import catalog
 from negolab._internal.validation import convert_value, suggest
 from negolab.catalog import AnyGame
+from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.player import LLM
 from negolab.llm.settings import model_settings
@@ -27,7 +28,7 @@ def list_players(game: AnyGame | str) -> dict[str, type[Scripted]]:
         game: A game, or the name of one.
 
     Returns:
-        Classes by name: players of any game first, then the game's own.
+        Classes by name: the game's own in the order of its PLAYERS, then those that play any game.
 
     Example:
         >>> "random-legal" in list_players("trading")
@@ -39,7 +40,23 @@ def list_players(game: AnyGame | str) -> dict[str, type[Scripted]]:
         own = getattr(catalog.module_of(game), "PLAYERS", {})
     else:
         own = getattr(catalog.part(game_id, "players"), "PLAYERS", {})
-    return {**any_game.PLAYERS, **own}
+    return {**own, **{name: cls for name, cls in any_game.PLAYERS.items() if name not in own}}
+
+
+def compatible_players(game: AnyGame, seat: Seat) -> list[str]:
+    """List the players that play this seat of a game with their defaults, in the order of `list_players`."""
+    return [name for name, cls in list_players(game).items() if seat in cls.seats and _is_compatible(cls, game)]
+
+
+def _is_compatible(cls: type[Scripted], game: AnyGame) -> bool:
+    """Check that a player needs no parameter and accepts the game."""
+    if any(param.default is param.empty for param in inspect.signature(cls).parameters.values()):
+        return False
+    try:
+        cls().check(game)
+    except ValueError:
+        return False
+    return True
 
 
 def player(

@@ -8,17 +8,9 @@ from pathlib import Path
 from string import Template
 
 from negolab import catalog
+from negolab.game import other
+from negolab.players.lookup import compatible_players
 from negolab.studies.config import ENDINGS
-
-_PLAYERS = {
-    "balloon": ("linear", "boulware"),
-    "bargaining": ("linear", "boulware"),
-    "split": ("truthful", "greedy"),
-    "trading": ("fair-split", "greedy-honest"),
-}
-"""Opponents of the two treatments by game; other games get two players that can play any game."""
-_SEATS = {"bargaining": "B"}
-"""Fixed seat of the participant by game: in bargaining, the page shows most to the buyer."""
 
 _COMMENTS = 53
 """Column at which comments begin."""
@@ -36,17 +28,17 @@ def write_template(path: Path, game: str) -> None:
         ValueError: There is no such game, or the file cannot be written.
     """
     beside = str(path.parent / game) if game.endswith(".py") else game
-    presets = catalog.presets(catalog.game_module(beside))
-    first, second = _PLAYERS.get(game, ("random-legal", "first-option"))
+    loaded, seat = catalog.load(beside), catalog.front_seat(game)
+    first, second = compatible_players(loaded, other(seat or "A"))[:2]
     template = Template((Path(__file__).parent / "template.toml").read_text("utf-8"))
     text = template.substitute(
         {ending: _code() for ending in ENDINGS},
         name=path.stem,
         game=game,
-        preset=next(iter(presets)),
+        preset=loaded.preset,
         first=first,
         second=second,
-        seat=_SEATS.get(game, "random"),
+        seat=seat or "random",
     )
     try:
         with path.open("x", encoding="utf-8") as file:

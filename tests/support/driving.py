@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from negolab_widgets.play.matchmaking import title
+from negolab.catalog import title
 
 SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
 MOST_TABS = 150

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from negolab.formats.transcript.clembench import clembench
+from negolab.formats.transcript.clembench import CLEMBENCH_GAME, clembench
 from negolab.formats.transcript.html import html
 from negolab.formats.transcript.latex import latex
 from negolab.formats.transcript.markdown import markdown
@@ -30,6 +30,11 @@ def export(source: Record | SeatRecord, style: str = "latex") -> str:
     return STYLES[style](source)
 
 
+def styles(game: str) -> list[str]:
+    """List the styles for the records of a game, by the id that they keep."""
+    return [style for style in STYLES if style != "clembench" or game == CLEMBENCH_GAME]
+
+
 STYLES: dict[str, Callable[[Record | SeatRecord], str]] = {
     "latex": latex,
     "html": html,
@@ -38,4 +43,4 @@ STYLES: dict[str, Callable[[Record | SeatRecord], str]] = {
 }
 """Style -> function that formats a record or view."""
 
-__all__ = ["STYLES", "Row", "clembench", "export", "html", "latex", "markdown", "messages", "rows"]
+__all__ = ["STYLES", "Row", "clembench", "export", "html", "latex", "markdown", "messages", "rows", "styles"]

@@ -11,6 +11,9 @@ from typing import NamedTuple
 from negolab.formats.transcript.rows import Row, rows
 from negolab.record import Record, SeatRecord
 
+CLEMBENCH_GAME = "balloon"
+"""The game whose transcripts clembench publishes."""
+
 HEAD = r"""
 \documentclass{article}
 \usepackage{colortbl}
@@ -61,8 +64,8 @@ def clembench(source: Record | SeatRecord) -> str:
         ValueError: Another game than balloon.
     """
     game = source.game if isinstance(source, SeatRecord) else source.header.game
-    if game != "balloon":
-        raise ValueError(f"the clembench layout is for balloon only, not {game}: use latex")
+    if game != CLEMBENCH_GAME:
+        raise ValueError(f"the clembench layout is for {CLEMBENCH_GAME} only, not {game}: use latex")
     return latex(rows(source))
 
 

@@ -8,6 +8,7 @@ from negolab.games.balloon.instance import Instance, importances
 from negolab.games.balloon.rules import Balloon
 from negolab.games.balloon.state import Fault, Message, Private, Public, Say, Terms
 
+TITLE = "Balloon: agree on a set of items"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "clembench": {"rules": "reference", "empty_turn_limit": 8, "turn_limit": None, "importance_seed": 1},

@@ -230,11 +230,11 @@ def toward_last_offer(desk: SeatAnalysis, least: float) -> Names:
 
 
 PLAYERS: dict[str, type[Scripted]] = {
+    "linear": Linear,
+    "boulware": Boulware,
     "stubborn": Stubborn,
     "agreeable": Agreeable,
     "time": Time,
-    "boulware": Boulware,
-    "linear": Linear,
     "conceder": Conceder,
     "swap-tit-for-tat": SwapTitForTat,
 }

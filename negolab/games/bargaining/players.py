@@ -474,9 +474,9 @@ class ThresholdTalk(Threshold):
 
 
 PLAYERS: dict[str, type[Scripted]] = {
-    "time": Time,
-    "boulware": Boulware,
     "linear": Linear,
+    "boulware": Boulware,
+    "time": Time,
     "conceder": Conceder,
     "tft_relative": RelativeTitForTat,
     "tft_absolute": AbsoluteTitForTat,

@@ -9,6 +9,7 @@ from negolab.games.split.draws import corpus_scenarios
 from negolab.games.split.rules import Split
 from negolab.games.split.state import Action, Draw, Message, Private, Proposal, Public, Schedule, Sent, Settled
 
+TITLE = "Split: divide what is there"
 _TRUST: dict[str, Any] = {"source": "rps", "roles": "random", "show": "hand"}
 _TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True}
 

@@ -334,10 +334,10 @@ def points_of(units: Units, values: Units) -> int:
 
 
 PLAYERS: dict[str, type[Scripted]] = {
+    "truthful": Truthful,
     "greedy": Greedy,
     "equal": Equal,
     "welfare": Welfare,
-    "truthful": Truthful,
     "liar": Liar,
     "tit-for-tat": TitForTat,
     "random": Random,

@@ -10,6 +10,7 @@ from typing import Any
 from negolab.games.trading.rules import Trading
 from negolab.games.trading.state import GOODS, Entry, Goods, Move, Offer, Private, Public
 
+TITLE = "Trading: exchange goods"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "tolerant": {"rules": "tolerant"},

@@ -227,9 +227,9 @@ def _certain_holdings(game: Trading, seen: Seen, accepted: Offer | None) -> Good
 
 
 PLAYERS: dict[str, type[Scripted]] = {
+    "fair-split": FairSplit,
+    "greedy-honest": GreedyHonest,
     "chat": Chat,
     "random-legal": RandomLegal,
-    "greedy-honest": GreedyHonest,
-    "fair-split": FairSplit,
     "tit-for-tat": TitForTat,
 }

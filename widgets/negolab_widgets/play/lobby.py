@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from negolab import catalog
 from negolab.game import other
-from negolab.players.lookup import list_players
+from negolab.players.lookup import compatible_players, list_players
 from negolab.protocols import Scripted
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
@@ -21,8 +21,6 @@ from negolab_widgets.play.matchmaking import (
     LocalMatchmaker,
     Matchmaker,
     MatchRequest,
-    compatible_players,
-    title,
 )
 from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
 from negolab_widgets.tables.controls import column, set_visible, warning
@@ -73,7 +71,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _build_form(self, names: Sequence[str]) -> w.VBox:
         """Make the widgets and return the form."""
-        self._game = w.Dropdown(description="Game", options=[(title(name), name) for name in names])
+        self._game = w.Dropdown(description="Game", options=[(catalog.title(name), name) for name in names])
         self._preset = w.Dropdown(description="Preset")
         self._opponent = w.Dropdown(description="Opponent")
         self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
@@ -96,12 +94,10 @@ class Lobby(w.VBox):  # type: ignore[misc]
         return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
 
     def _update_presets(self) -> None:
-        presets = catalog.list_games().get(self._game.value) or tuple(
-            catalog.presets(catalog.game_module(self._game.value))
-        )
+        presets = tuple(catalog.presets(catalog.game_module(self._game.value)))
         self._preset.options = presets
         self._preset.value = presets[0]
-        self._seat.value = "B" if self._game.value == "bargaining" else "A"
+        self._seat.value = catalog.front_seat(self._game.value) or "A"
         self._update_opponents()
 
     def _update_opponents(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -11,12 +10,10 @@ from typing import Any, NamedTuple, Protocol
 import ipywidgets as w
 
 from negolab import catalog
-from negolab.catalog import AnyGame
+from negolab.catalog import title
 from negolab.game import Seat, other
 from negolab.match import Match
-from negolab.players.lookup import list_players
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
-from negolab.protocols import Scripted
 from negolab.runs.driver import seat_players
 from negolab.store import Store
 from negolab.studies.client import HostClient, HostSeat, PageClient
@@ -26,18 +23,6 @@ from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
 from negolab_widgets.play.models import LocalEndpoints
 from negolab_widgets.play.seat import HumanSeat, SeatWidget
 from negolab_widgets.tables.controls import column, set_visible, warning
-
-TITLES = {
-    "balloon": "Balloon: agree on a set of items",
-    "bargaining": "Bargaining: agree on a price",
-    "split": "Split: divide what is there",
-    "trading": "Trading: exchange goods",
-}
-
-
-def title(game: str) -> str:
-    """Return a game's name on screen."""
-    return TITLES.get(game, game)
 
 
 class MatchRequest(NamedTuple):
@@ -186,26 +171,3 @@ def _stop_notice(reason: str | None) -> str:
 
 def _record_notice(match: str) -> str:
     return f"Kept as record {match[:12]}."
-
-
-PREFERRED_PLAYERS = ("linear", "truthful", "fair-split", "greedy")
-"""Players that make a first game worth playing."""
-
-
-def compatible_players(game: AnyGame, seat: Seat) -> list[str]:
-    """List the players that play this seat of a game with their defaults, a good first one at the head."""
-    found = [name for name, cls in list_players(game).items() if seat in cls.seats and _is_compatible(cls, game)]
-    first = next((name for name in PREFERRED_PLAYERS if name in found), found[0])
-    return [first, *(name for name in found if name != first)]
-
-
-def _is_compatible(cls: type[Scripted], game: AnyGame) -> bool:
-    """Check that a player needs no parameter and accepts the game."""
-    needs = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
-    if needs:
-        return False
-    try:
-        cls().check(game)
-    except ValueError:
-        return False
-    return True

@@ -10,13 +10,13 @@ from negolab.catalog import AnyGame
 from negolab.events import Ended, Event
 from negolab.game import SEATS, Seat
 from negolab.match import Match
+from negolab.players.lookup import compatible_players
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
 from negolab.record import Record
 from negolab.runs.driver import make_player, play, seat_players
 from negolab.studies.session import PERSON
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
-from negolab_widgets.play.matchmaking import compatible_players
 from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice
 from negolab_widgets.replay.continuation import Continuation, LocalContinuation, open_continuation
 from negolab_widgets.tables.controls import column, row, set_visible, warning

@@ -149,8 +149,7 @@ class Replay(w.VBox):  # type: ignore[misc]
         fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
         self._facts.value = html.join([warning(fault) if seat is None and fault else "", _render_facts(record, seat)])
         self._link.value = ""
-        # The published layout is one of balloon's transcripts only.
-        styles = [style for style in transcript.STYLES if style != "clembench" or record.header.game == "balloon"]
+        styles = transcript.styles(record.header.game)
         if list(self._style.options) != styles:
             self._style.options = styles
             self._style.index = 0
