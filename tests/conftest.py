@@ -10,13 +10,15 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
 import pytest
+
+from negolab.cli.serve import OPTIONS
 
 CI = os.environ.get("CI") == "true"
 ROOT = Path(__file__).parent.parent
@@ -74,6 +76,22 @@ def showing(command: list[str], out: Path, **popen: Any) -> Generator[Served, No
     port = free_port()
     with running([*command, "--no-browser", f"--port={port}"], "negolab is at", **popen) as (line, pid):
         yield Served(line.split()[3], out, pid=pid)
+
+
+def launching(out: Path, prefix: Sequence[str] = (), **options: Any) -> Generator[Served, None, None]:
+    """Start the server itself, as `negolab` does, with these options, until the caller is done with it."""
+    env = launch_environment(out=out, **{"port": free_port(), **options})
+    with running([*prefix, *LAUNCH], "negolab is at", env=env, stdin=subprocess.DEVNULL) as (line, pid):
+        yield Served(line.split()[3], out, pid=pid)
+
+
+LAUNCH = [sys.executable, "-P", "-m", "negolab_widgets.server"]
+
+
+def launch_environment(**options: Any) -> dict[str, str]:
+    """The environment that hands options to the server; it finds modules of the tests."""
+    text = json.dumps({"command": "serve", "browser": False, **options}, default=str)
+    return {**os.environ, "PYTHONPATH": str(ROOT), OPTIONS: text}
 
 
 @contextmanager

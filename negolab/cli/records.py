@@ -40,7 +40,7 @@ def replay(
     browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
-    base_url: serve.BaseUrls = None,
+    base_urls: serve.BaseUrls = None,
 ) -> None:
     """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
     import_game_module(module)
@@ -49,7 +49,9 @@ def replay(
             raise FileNotFoundError(f"no records at {file}: neither a file nor a folder")
         if id is not None or seat is not None:
             raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
-        serve.replay(file, module, port, out, base_url or ())
+        serve.start(
+            serve.PageOptions(page="replay", source=file, module=module, port=port, out=out, base_urls=base_urls)
+        )
     view = None if seat is None else parse_seat(seat)
     records = select_records(iter_records(file), id)
     if len(records) > 1:

@@ -1,97 +1,113 @@
-"""`negolab serve | lab`: start the server of the web pages as a process of its own."""
+"""`negolab serve | lab`: options of the servers of the web pages, and their start as a process of its own."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
+import msgspec
 import typer
 
-from negolab.cli.options import DB, Db
+from negolab.cli.options import Db
 from negolab.cli.play import RUNS
 from negolab.cli.study import check_servable
 
+OPTIONS = "NEGOLAB_SERVER_OPTIONS"
+"""Environment variable that hands options to the server. In its command, anybody could read a database's password."""
+
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")]
 BaseUrls = Annotated[
     list[str] | None,
-    typer.Option(metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."),
+    typer.Option(
+        "--base-url", metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."
+    ),
 ]
-Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
 
 
-def serve(
-    study: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", help="A study for people.")] = None,
-    port: Port = 8866,
-    out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people",
-    db: Db = None,
-    host: Annotated[str, typer.Option(help="Address that participants reach.")] = "127.0.0.1",
-    public_url: Annotated[str | None, typer.Option(metavar="URL", help="What participants' links begin with.")] = None,
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy does TLS and names visitors.")] = False,
-    certfile: Annotated[Path | None, typer.Option(help="Certificate, where there is no proxy.")] = None,
-    keyfile: Annotated[Path | None, typer.Option(help="Its key.")] = None,
-    kernel_user: Annotated[str | None, typer.Option(metavar="NAME", help="User of the kernels (needs root).")] = None,
-    max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None,
-    pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2,
-    desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867,
-    base_url: BaseUrls = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
-) -> None:
-    """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
-    if study is not None and study.is_file():
-        check_servable(study, db)
-    if db is not None:
-        os.environ[DB] = db  # a password in it would be seen in the list of processes
-    given = {
-        "--public-url": public_url,
-        "--certfile": certfile,
-        "--keyfile": keyfile,
-        "--kernel-user": kernel_user,
-        "--max-kernels": max_kernels,
-        "--budget": budget,
-    }
-    more = [f"--base-url={url}" for url in base_url or []]
-    more += [f"{name}={value}" for name, value in given.items() if value is not None]
-    more += ["--behind-proxy"] if behind_proxy else []
-    more += [] if study is None else [str(study)]
-    always = [f"--port={port}", f"--out={out}", f"--host={host}", f"--pool={pool}", f"--desk-port={desk_port}"]
-    _run("serve", *always, *more, *([] if browser else ["--no-browser"]))
+class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="command"):
+    """Base class of the options of a server."""
 
 
-def replay(file: Path, module: str | None, port: int, out: Path, base_urls: Sequence[str] = ()) -> None:
-    """Open the page that replays the records of `file`; matches can be branched to models at `base_urls`."""
-    more = [] if module is None else ["--module", module]
-    more += [f"--base-url={url}" for url in base_urls]
-    _run("replay", "--file", str(file), *more, "--port", str(port), "--out", str(out))
+class ServeOptions(ServerOptions, frozen=True, tag="serve"):
+    """Options of `negolab serve`."""
+
+    study: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", help="A study for people.")] = None
+    port: Port = 8866
+    out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people"
+    db: Db = None
+    host: Annotated[str, typer.Option(help="Address that participants reach.")] = "127.0.0.1"
+    public_url: Annotated[str | None, typer.Option(metavar="URL", help="What participants' links begin with.")] = None
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy does TLS and names visitors.")] = False
+    certfile: Annotated[Path | None, typer.Option(help="Certificate, where there is no proxy.")] = None
+    keyfile: Annotated[Path | None, typer.Option(help="Its key.")] = None
+    kernel_user: Annotated[str | None, typer.Option(metavar="NAME", help="User of the kernels (needs root).")] = None
+    max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None
+    pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2
+    desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
+    base_urls: BaseUrls = None
+    budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None
+    browser: Browser = True
 
 
-def results(
-    run: Path, module: str | None, port: int, out: Path, base_urls: Sequence[str] = (), browser: bool = True
-) -> None:
-    """Open the page of the sweep in the folder `run`."""
-    more = [] if module is None else ["--module", module]
-    more += [f"--base-url={url}" for url in base_urls]
-    more += [] if browser else ["--no-browser"]
-    _run("results", "--file", str(run), *more, "--port", str(port), "--out", str(out))
+class PageOptions(ServerOptions, frozen=True, tag="page"):
+    """Options of `negolab replay --browser` and `negolab sweep show`: a page on what `source` keeps."""
+
+    page: Literal["replay", "results"]
+    source: Path
+    port: int
+    out: Path
+    module: str | None = None
+    base_urls: list[str] | None = None
+    browser: bool = True
 
 
-def lab(
+class LabOptions(ServerOptions, frozen=True, tag="lab"):
+    """Options of `negolab lab`."""
+
     folder: Annotated[Path, typer.Option("--dir", help="Where your copy of the notebooks is kept.")] = Path(
         "negolab-notebooks"
-    ),
-    port: Port = 8888,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
-) -> None:
+    )
+    port: Port = 8888
+    browser: Browser = True
+
+
+S = TypeVar("S", bound=ServerOptions)
+
+
+def _with_options(options: type[S], run: Callable[[S], None]) -> Callable[..., None]:
+    """Turn a function of an option set into a command whose parameters are the set's fields."""
+
+    @functools.wraps(run)
+    def command(**values: Any) -> None:
+        run(options(**values))
+
+    command.__signature__ = inspect.signature(options)  # type: ignore[attr-defined]
+    return command
+
+
+def serve(options: ServeOptions) -> None:
+    """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
+    if options.study is not None and options.study.is_file():
+        check_servable(options.study, options.db)
+    start(options)
+
+
+def lab(options: LabOptions) -> None:
     """Open JupyterLab on a copy of the notebooks."""
-    _run("lab", "--dir", str(folder), "--port", str(port), *([] if browser else ["--no-browser"]))
+    start(options)
 
 
-def _run(*args: str) -> None:
-    """Run the server with these arguments and exit with its code."""
-    command = [sys.executable, "-P", "-m", "negolab_widgets.server", *args]
+def start(options: ServerOptions) -> NoReturn:
+    """Run the server with these options and exit with its code."""
+    os.environ[OPTIONS] = msgspec.json.encode(options, enc_hook=str).decode()
+    command = [sys.executable, "-P", "-m", "negolab_widgets.server"]
     if os.name == "posix":
         # Replace this process by the server, so that signals reach it.
         os.execv(sys.executable, command)
@@ -99,5 +115,5 @@ def _run(*args: str) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command()(serve)
-    app.command()(lab)
+    app.command()(_with_options(ServeOptions, serve))
+    app.command()(_with_options(LabOptions, lab))

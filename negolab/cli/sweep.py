@@ -194,10 +194,14 @@ def show(
     module: Module = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
-    base_url: serve.BaseUrls = None,
+    base_urls: serve.BaseUrls = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Look at a sweep in the browser, while it runs or later: its cells, their records, its results."""
     import_game_module(module)
     folder.read_folder_plan(run)
-    serve.results(run, module, port, out, base_url or (), browser)
+    serve.start(
+        serve.PageOptions(
+            page="results", source=run, module=module, port=port, out=out, base_urls=base_urls, browser=browser
+        )
+    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from functools import cache
@@ -18,7 +16,7 @@ from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.runs.batch import batch
 from negolab.store import Store
-from tests.conftest import browser, showing
+from tests.conftest import browser, launching
 
 MESSAGES = 600
 RECORDS = 10_000
@@ -68,8 +66,7 @@ def worst_step() -> float:
 def step_in_the_browser() -> float:
     """Milliseconds from an arrow key on the served page until the step's card and tables are drawn."""
     out = Path(tempfile.mkdtemp(prefix="negolab-benchmark-"))
-    command = [sys.executable, "-P", "-m", "negolab_widgets.server", "replay", f"--file={long_record()}"]
-    pages = showing([*command, f"--out={out}"], out, stdin=subprocess.DEVNULL)
+    pages = launching(out, command="page", page="replay", source=long_record())
     with browser() as launched:
         page = launched.new_page(viewport={"width": 1280, "height": 900})
         page.goto(next(pages).url)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from negolab.store import read
-from tests.conftest import Served, showing
+from tests.conftest import Served, launching
 from tests.formats.test_transcript import DEAL, interactions
 from tests.formats.test_transcript import folder as episode
 from tests.support.driving import Keyboard, faults, fits, run_notebook, run_to_branches, shot
@@ -24,8 +23,7 @@ def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     episode(source / "deal", interactions(*DEAL))
     episode(source / "other", interactions(*DEAL[:2]))
     episode(source / "crashed", None)
-    command = [sys.executable, "-P", "-m", "negolab_widgets.server", "replay", f"--file={source}", f"--out={out}"]
-    yield from showing(command, out)
+    yield from launching(out, command="page", page="replay", source=source)
 
 
 def test_a_published_episode_is_branched_at_its_third_message(replaying: Served, chromium: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import socket
@@ -173,7 +172,3 @@ def raw(port: int, text: str) -> str:
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(text.encode())
         return connection.makefile("rb").read().decode(errors="replace")
-
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-"""For `-P -m tests.support.fake_host`, as the launcher starts the host."""

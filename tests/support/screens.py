@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from negolab.catalog import game_names
-from tests.conftest import ROOT, Served, browser, serving, showing
+from tests.conftest import ROOT, Served, browser, launching, serving
 from tests.support import driving, scenes
 from tests.support.driving import Mouse, play_to_the_end, run_to_branches, shot, sit_down
 from tests.support.studying import standing
@@ -84,9 +84,8 @@ def main() -> None:
         driving.SHOTS = Path(sys.argv[1])
     out = Path(tempfile.mkdtemp(prefix="negolab-screens-"))
     play = [sys.executable, "-m", "negolab"]
-    look = [sys.executable, "-P", "-m", "negolab_widgets.server", "replay"]
-    look += [f"--file={ROOT / 'data' / 'replays'}", f"--out={out}"]
-    with browser() as launched, closing(serving(play, out)) as served, closing(showing(look, out)) as shown:
+    look = launching(out, command="page", page="replay", source=ROOT / "data" / "replays")
+    with browser() as launched, closing(serving(play, out)) as served, closing(look) as shown:
         playing, replaying = next(served), next(shown)
         work: list[Callable[[Any, str], None]] = [partial(lobby, served=playing), partial(replay, served=replaying)]
         work += [partial(table, served=playing, game=game) for game in game_names()]

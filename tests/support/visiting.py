@@ -25,7 +25,7 @@ from typing_extensions import override
 from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.studies.database import Database, StoredMatch
-from tests.conftest import ROOT, free_port
+from tests.conftest import LAUNCH, ROOT, free_port, launch_environment
 from tests.support import processes
 from tests.support.bots import Bot
 
@@ -50,13 +50,18 @@ class Site:
         self.db, self.out = folder / "visited-people.db", folder / "records"
         self.file.write_text(text, "utf-8")
         self._log = folder / "log"
-        command = [sys.executable, "-m", "negolab_widgets.server", "serve", str(self.file), f"--port={self.port}"]
-        command += [f"--desk-port={self.desk_port}", f"--out={self.out}", f"--db={self.db}", "--no-browser", "--pool=2"]
-        command += [f"--gate-option={option}" for option in options]
-        env = {**os.environ, "OPENAI_API_KEY": CANARY, "PYTHONPATH": f"{ROOT}:{ROOT}/widgets"}
+        env = launch_environment(
+            study=self.file,
+            port=self.port,
+            desk_port=self.desk_port,
+            out=self.out,
+            db=str(self.db),
+            gate_options=options,
+        )
+        env["OPENAI_API_KEY"] = CANARY
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env=env, start_new_session=True, preexec_fn=_limited
+                LAUNCH, stdout=log, stderr=log, env=env, start_new_session=True, preexec_fn=_limited
             )
 
     def wait(self) -> None:

@@ -22,6 +22,7 @@ from negolab_widgets.server.pool import KernelPool, WarmKernel
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
+from negolab.cli.serve import ServeOptions
 from tests.support.gates import KERNEL_ID, Gate, gate, kernels, raw, until
 from tests.support.processes import command
 
@@ -159,23 +160,23 @@ def test_logs_name_no_visitor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("options", "words"),
     [
-        (("0.0.0.0", 80, None, False, None, None), "--public-url"),
-        (("0.0.0.0", 80, "http://lab.example/", False, None, None), "not encrypted"),
-        (("0.0.0.0", 80, "https://lab.example/", False, None, None), "--behind-proxy"),
-        (("127.0.0.1", 80, None, True, None, None), "--public-url"),
-        (("127.0.0.1", 80, "lab.example", False, None, None), "is not an address"),
-        (("127.0.0.1", 80, "https://me:pw@lab.example/", True, None, None), "is not an address"),
-        (("127.0.0.1", 80, "https://lab.example/?a=1", True, None, None), "is not an address"),
-        (("127.0.0.1", 80, "https://lab.example/a b/", True, None, None), "letters"),
-        (("127.0.0.1", 80, "https://lab.example:x/", True, None, None), "is not an address"),
-        (("0.0.0.0", 80, "https://lab.example/", False, "cert.pem", None), "--keyfile"),
+        (ServeOptions(host="0.0.0.0"), "--public-url"),
+        (ServeOptions(host="0.0.0.0", public_url="http://lab.example/"), "not encrypted"),
+        (ServeOptions(host="0.0.0.0", public_url="https://lab.example/"), "--behind-proxy"),
+        (ServeOptions(behind_proxy=True), "--public-url"),
+        (ServeOptions(public_url="lab.example"), "is not an address"),
+        (ServeOptions(public_url="https://me:pw@lab.example/", behind_proxy=True), "is not an address"),
+        (ServeOptions(public_url="https://lab.example/?a=1", behind_proxy=True), "is not an address"),
+        (ServeOptions(public_url="https://lab.example/a b/", behind_proxy=True), "letters"),
+        (ServeOptions(public_url="https://lab.example:x/", behind_proxy=True), "is not an address"),
+        (ServeOptions(host="0.0.0.0", public_url="https://lab.example/", certfile=Path("cert.pem")), "--keyfile"),
     ],
 )
-def test_an_unsafe_address_is_refused(arguments: tuple[Any, ...], words: str) -> None:
+def test_an_unsafe_address_is_refused(options: ServeOptions, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        addresses.serving_address(*arguments)
+        addresses.serving_address(options)
 
 
 @pytest.mark.parametrize(

@@ -16,22 +16,22 @@ from typing import Any
 import httpx
 import pytest
 from negolab_widgets.server import addresses
-from negolab_widgets.server.launcher import ServeOptions
+from negolab_widgets.server.launcher import LaunchOptions
 from negolab_widgets.server.supervisor import MAX_QUICK_DEATHS, Child, CrashLoop
 
 from tests.cli.test_cli import BASE
-from tests.conftest import CI, Served, free_port, needs, running, serving
-from tests.support.gates import ENVIRONMENT, KERNEL_ID, answers, gate, notebook, until
+from tests.conftest import CI, LAUNCH, Served, free_port, launch_environment, launching, needs, serving
+from tests.support.gates import KERNEL_ID, answers, gate, notebook, until
 
-LAUNCH = [sys.executable, "-P", "-m", "negolab_widgets.server"]
-OTHER_HOST = "--host-module=tests.support.fake_host"
+OTHER_HOST = "tests.support.fake_host"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are looked at in /proc")
 
 
-def study(folder: Path) -> list[str]:
+def study(folder: Path) -> dict[str, Any]:
     """The options of a study with a small page. The real host would read the file; the one of the tests does not."""
     (folder / "small.toml").write_text("")
-    return [str(folder / "small.toml"), f"--study-page={notebook(folder)}", f"--desk-port={free_port()}"]
+    page = notebook(folder)
+    return {"study": folder / "small.toml", "study_page": page, "host_module": OTHER_HOST, "desk_port": free_port()}
 
 
 def refusal(*options: str) -> str:
@@ -118,15 +118,22 @@ def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path) 
     ],
 )
 def test_the_command_for_links_leads_to_what_is_served(given: dict[str, Any], words: str) -> None:
-    plan = ServeOptions(**{"port": 8866, "out": Path("out"), "browser": False, "study": Path("my/s.toml"), **given})
-    served = addresses.serving_address(
-        plan.host, plan.port, plan.public_url, plan.behind_proxy, plan.certfile, plan.keyfile
-    )
-    assert plan.links(served) == words
+    options = LaunchOptions(study=Path("my/s.toml"), **given)
+    assert options.links_command(addresses.serving_address(options)) == words
 
 
 def test_a_database_is_named_by_its_whole_path() -> None:
-    assert ServeOptions(port=1, out=Path(), browser=False, db="x.db").database == str(Path.cwd() / "x.db")
+    assert LaunchOptions(db="x.db").database == str(Path.cwd() / "x.db")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"prt": 1}, "unknown field `prt`"), ({"port": "x"}, "Expected `int`"), ({"command": "x"}, "Invalid value 'x'")],
+)
+def test_options_that_the_server_does_not_know_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:
+    ran = subprocess.run(LAUNCH, env=launch_environment(**options), capture_output=True, text=True, timeout=60)
+    (line,) = ran.stderr.splitlines()
+    assert ran.returncode == 2 and words in line
 
 
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
@@ -158,7 +165,7 @@ def test_a_child_that_dies_again_and_again_is_given_up(capsys: pytest.CaptureFix
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     out = tmp_path_factory.mktemp("desk")
-    yield from serving(LAUNCH, out, OTHER_HOST, env=ENVIRONMENT)
+    yield from launching(out, host_module=OTHER_HOST)
 
 
 def test_the_researchers_pages_need_the_token(desk: Served) -> None:
@@ -207,18 +214,18 @@ def test_the_token_stands_in_no_command_and_no_kernels_environment(desk: Served)
 def test_a_study_is_served_with_a_certificate_of_its_own(tmp_path: Path) -> None:
     openssl, port = needs("openssl", "openssl"), free_port()
     names = [f"-keyout={tmp_path}/key", f"-out={tmp_path}/cert"]
-    options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-    subprocess.run([openssl, *options, *" ".join(names).replace("=", " ").split()], check=True, capture_output=True)
-    given = [f"--public-url=https://127.0.0.1:{port}/", f"--certfile={tmp_path}/cert", f"--keyfile={tmp_path}/key"]
-    command = [*LAUNCH, "serve", f"--port={port}", f"--out={tmp_path}", "--no-browser", OTHER_HOST, *given]
-    with running([*command, *study(tmp_path)], "negolab is at", env=ENVIRONMENT):
+    request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([openssl, *request, *" ".join(names).replace("=", " ").split()], check=True, capture_output=True)
+    options = {"certfile": tmp_path / "cert", "keyfile": tmp_path / "key", **study(tmp_path)}
+    with closing(launching(tmp_path, port=port, public_url=f"https://127.0.0.1:{port}/", **options)) as started:
+        next(started)
         answer = httpx.post(f"https://127.0.0.1:{port}/join/good-ann", verify=False)
         assert answer.status_code == 303 and "Secure" in answer.headers["set-cookie"]
 
 
 @POSIX
 def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
-    with closing(serving(LAUNCH, tmp_path, OTHER_HOST, *study(tmp_path), env=ENVIRONMENT)) as started:
+    with closing(launching(tmp_path, **study(tmp_path))) as started:
         served = next(started)
         assert until(lambda: sum("ipykernel" in command for command in family(served.pid).values()) >= 3)
         everybody = family(served.pid)
@@ -230,7 +237,7 @@ def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
 
 @POSIX
 def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: Path) -> None:
-    with closing(serving(LAUNCH, tmp_path, OTHER_HOST, *study(tmp_path), env=ENVIRONMENT)) as started:
+    with closing(launching(tmp_path, **study(tmp_path))) as started:
         served = next(started)
         for words in ("server.gate", "server.admin", "fake_host"):
             old = child(served.pid, words)
@@ -247,13 +254,14 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
     game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
     (tmp_path / "haggling.py").write_bytes(game.read_bytes())
     own = BASE.replace('"trading"', '"haggling.py"').replace("fair-split", "random-legal")
-    options = study(tmp_path)
-    (tmp_path / "small.toml").write_text(own)
-    with closing(serving([sys.executable, "-m", "negolab"], tmp_path, *options[::2])) as started:
+    file = tmp_path / "small.toml"
+    file.write_text(own)
+    options = [str(file), f"--desk-port={free_port()}"]
+    with closing(serving([sys.executable, "-m", "negolab"], tmp_path, *options)) as started:
         served = next(started)
         with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
             assert client.get("/health").json() == {"title": "A study", "study": "small"}
-        (tmp_path / "small.toml").write_text("title = ")
+        file.write_text("title = ")
         old = child(served.pid, "studies.server")
         os.kill(old, signal.SIGKILL)
         assert until(
@@ -283,8 +291,7 @@ def test_participants_kernels_run_as_another_user_without_our_files(tmp_path: Pa
     hold = open_to_all / "python"
     hold.mkdir()
     prefix = readable_python(hold)
-    options = [OTHER_HOST, *study(open_to_all), "--kernel-user=nobody"]
-    with closing(serving([*prefix, *LAUNCH], tmp_path, *options, env=ENVIRONMENT)) as started:
+    with closing(launching(tmp_path, prefix, kernel_user="nobody", **study(open_to_all))) as started:
         served = next(started)
         assert until(lambda: sum("ipykernel" in command for command in family(served.pid).values()) >= 3)
         owners = {command: Path(f"/proc/{pid}").stat().st_uid for pid, command in family(served.pid).items()}

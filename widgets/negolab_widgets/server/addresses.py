@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from negolab.cli.serve import ServeOptions
 
 
 class Address(NamedTuple):
@@ -57,19 +60,19 @@ def local_address(port: int) -> Address:
     return Address("http", f"127.0.0.1:{port}", "/")
 
 
-def serving_address(
-    host: str, port: int, public_url: str | None, behind_proxy: bool, certfile: object, keyfile: object
-) -> Address:
+def serving_address(options: ServeOptions) -> Address:
     """Return the participants' address; raise ValueError with one line for an unsafe combination of options."""
-    if (certfile is None) != (keyfile is None):
+    if (options.certfile is None) != (options.keyfile is None):
         raise ValueError("--certfile and --keyfile belong together: give both")
-    if public_url is None:
-        if not is_loopback(host):
-            raise ValueError(f"--host {host} can be reached from elsewhere: say how with --public-url https://...")
-        if behind_proxy or certfile is not None:
+    if options.public_url is None:
+        if not is_loopback(options.host):
+            raise ValueError(
+                f"--host {options.host} can be reached from elsewhere: say how with --public-url https://..."
+            )
+        if options.behind_proxy or options.certfile is not None:
             raise ValueError("say under which address participants come, with --public-url https://...")
-        return local_address(port)
-    address = parse_public_url(public_url)
-    if address.scheme == "https" and not behind_proxy and certfile is None:
+        return local_address(options.port)
+    address = parse_public_url(options.public_url)
+    if address.scheme == "https" and not options.behind_proxy and options.certfile is None:
         raise ValueError("--public-url https://... needs a proxy (--behind-proxy) or --certfile and --keyfile")
     return address

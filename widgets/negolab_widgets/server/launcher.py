@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,27 +22,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.host_config import HostConfig, briefed
 from negolab.studies.links import LOCAL_URL
-from negolab_widgets.page import MODULE, SOURCE, SWEEP
+from negolab_widgets.page import DESK, MODULE, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config, selftest
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.config import notebooks
 from negolab_widgets.server.kernel_user import KernelUser, kernel_user
 from negolab_widgets.server.logs import print_line
 from negolab_widgets.server.supervisor import Child, supervise, terminating
-
-
-def check_port_free(host: str, port: int, option: str = "--port") -> None:
-    """Raise RuntimeError, in one line, if the port is in use."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            raise RuntimeError(f"port {port} is in use: choose another with {option}") from None
-
 
 HOST_READY_WITHIN = 60.0
 MEMORY_OF_A_KERNEL = 200 * 2**20
@@ -52,29 +40,12 @@ MAX_KERNELS = 30
 """The default where there is memory enough."""
 
 
-@dataclass(frozen=True)
-class ServeOptions:
-    """Options of `negolab serve`."""
+class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
+    """Options of `negolab serve`, and of tests: another host, another page, defences that are switched off."""
 
-    port: int
-    out: Path
-    browser: bool
-    study: Path | None = None
-    host: str = "127.0.0.1"
-    public_url: str | None = None
-    behind_proxy: bool = False
-    certfile: Path | None = None
-    keyfile: Path | None = None
-    db: str | None = None
-    kernel_user: str | None = None
-    max_kernels: int | None = None
-    pool: int = 2
-    desk_port: int = 8867
     host_module: str = "negolab.studies.server"
-    base_urls: tuple[str, ...] = ()
-    budget: float | None = None
     study_page: Path | None = None
-    gate_options: tuple[str, ...] = ()
+    gate_options: list[str] = []
 
     @property
     def database(self) -> str:
@@ -82,18 +53,42 @@ class ServeOptions:
         default = self.out / "negolab.db" if self.study is None else self.study.with_suffix(".db")
         return self.db if self.db and "://" in self.db else str(Path(self.db or default).resolve())
 
-    def briefing(self) -> HostConfig:
+    def host_config(self) -> HostConfig:
         """Return what only the host learns: the database's address, and the keys of models."""
-        return briefed(self.database, self.base_urls, self.budget, os.environ)
+        return briefed(self.database, self.base_urls or (), self.budget, os.environ)
 
-    def links(self, address: Address) -> str:
+    def links_command(self, address: Address) -> str:
         """Return the command that prints links to what is served here."""
         options = [] if address.url == LOCAL_URL else ["--url", address.url]
         # An address with a password is not for the terminal either.
-        named = self.db is not None and _without_password(self.database) == self.database
-        options += ["--db", self.database] if named else []
-        said = shlex.join(["negolab", "study", "links", str(self.study), "-n", "20", *options])
-        return said if named or self.db is None else f"{said}, with $NEGOLAB_DB as it is here"
+        may_print = self.db is not None and _without_password(self.database) == self.database
+        options += ["--db", self.database] if may_print else []
+        command = shlex.join(["negolab", "study", "links", str(self.study), "-n", "20", *options])
+        return command if may_print or self.db is None else f"{command}, with $NEGOLAB_DB as it is here"
+
+
+Options = LaunchOptions | PageOptions | LabOptions
+
+
+def parse_options(text: str) -> Options:
+    """Parse options as `negolab` encodes them; `ValueError` if they are none."""
+    try:
+        options: Options = msgspec.json.decode(text, type=Options, dec_hook=lambda kind, value: kind(value))
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{error}: start this server with negolab serve, replay, sweep show or lab") from None
+    return options
+
+
+def run(options: Options) -> int:
+    """Run a server until it is interrupted, and return its exit code."""
+    match options:
+        case LaunchOptions():
+            run_serve(options)
+        case PageOptions():
+            run_page(options)
+        case LabOptions():
+            return run_lab(options)
+    return 0
 
 
 @dataclass(frozen=True)
@@ -111,152 +106,133 @@ class Sockets:
         return str(self.folder / "desk.sock")
 
 
-def run_serve(plan: ServeOptions) -> None:
+def run_serve(options: LaunchOptions) -> None:
     """Serve the lobby, or a study and its monitor, until interrupted."""
-    address, user = _check_options(plan)
-    plan.out.mkdir(parents=True, exist_ok=True)
+    address, user = _check_options(options)
+    options.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(config.socket_folder()))
         folder.chmod(0o711)
         sockets, token = Sockets(folder), secrets.token_urlsafe(24)
-        copy = None if plan.study is None else _copy_study(plan.study, folder)
-        children = [_host_child(plan, sockets, user, copy)]
+        children = [_study_host_child(options, sockets, user)]
         stack.enter_context(terminating(children))
         _start_host(children[0])
-        desk_port = plan.port if plan.study is None else plan.desk_port
-        env = config.researcher_environment(plan.out, NEGOLAB_DESK=sockets.desk, **{SOURCE: str(plan.out.resolve())})
-        children.append(_admin_child("play", desk_port, token, env, folder))
-        if plan.study is not None:
-            children.append(_gate_child(plan, address, sockets, user))
+        admin_port = options.port if options.study is None else options.desk_port
+        env = config.researcher_environment(options.out, **{DESK: sockets.desk, SOURCE: str(options.out.resolve())})
+        children.append(_admin_child("play", admin_port, token, env, folder))
+        if options.study is not None:
+            children.append(_gate_child(options, address, sockets, user))
         for child in children[1:]:
             child.start()
-        local = addresses.local_address(desk_port)
-        _self_test(children[1], "127.0.0.1", desk_port, local)
-        if plan.study is not None:
-            _self_test(children[2], _reachable_ip(plan.host), plan.port, address, plan.certfile is not None)
-        _announce(plan, address, f"{local.url}{'' if plan.study is None else 'monitor'}?token={token}")
+        local = addresses.local_address(admin_port)
+        _self_test(children[1], "127.0.0.1", admin_port, local)
+        where = f"records: {options.out.resolve()}"
+        if options.study is not None:
+            _self_test(children[2], _reachable_ip(options.host), options.port, address, options.certfile is not None)
+            print_line(f"participants come to {address.url}   (get their links: {options.links_command(address)})")
+            where = f"database: {_without_password(options.database)}; {where}"
+        _announce(f"{local.url}{'' if options.study is None else 'monitor'}?token={token}", where, options.browser)
         supervise(children)
 
 
-def run_replay(
-    file: Path, module: str | None, port: int, out: Path, browser: bool, base_urls: Sequence[str] = ()
-) -> None:
-    """Serve the page that replays the records of `file`; branches of them are kept in `out`.
+def run_page(options: PageOptions) -> None:
+    """Serve one page of the researcher's, which finds in its environment what it shows, until interrupted.
 
     Where models are known, a host has their keys, and plays the branches that continue with them.
     """
-    _serve_page("replay", {SOURCE: str(file.resolve())}, module, port, out, browser, base_urls)
-
-
-def run_results(
-    run: Path, module: str | None, port: int, out: Path, browser: bool, base_urls: Sequence[str] = ()
-) -> None:
-    """Serve the page of the sweep in the folder `run`: its cells, their records, its results."""
-    _serve_page("results", {SWEEP: str(run.resolve())}, module, port, out, browser, base_urls)
-
-
-def _serve_page(
-    page: str,
-    shown: dict[str, str],
-    module: str | None,
-    port: int,
-    out: Path,
-    browser: bool,
-    base_urls: Sequence[str],
-) -> None:
-    """Serve one page of the researcher's, which finds in its environment what it shows."""
-    briefing = briefed("", base_urls, None, os.environ)
-    check_port_free("127.0.0.1", port)
-    out.mkdir(parents=True, exist_ok=True)
-    # The page runs in a folder of its own: what is a file gets its whole path.
-    game = {} if module is None else {MODULE: str(Path(module).resolve()) if Path(module).is_file() else module}
-    env = config.researcher_environment(out, **shown, **game)
-    token, local = secrets.token_urlsafe(24), addresses.local_address(port)
+    host_config = briefed("", options.base_urls or (), None, os.environ)
+    check_port_free("127.0.0.1", options.port)
+    options.out.mkdir(parents=True, exist_ok=True)
+    shown = {SWEEP if options.page == "results" else SOURCE: str(options.source.resolve())}
+    if options.module is not None:
+        # The page runs in a folder of its own: what is a file gets its whole path.
+        shown[MODULE] = str(Path(options.module).resolve()) if Path(options.module).is_file() else options.module
+    token, local = secrets.token_urlsafe(24), addresses.local_address(options.port)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(config.socket_folder()))
-        host = _branching_host_child(briefing, Sockets(folder), game.get(MODULE)) if briefing.endpoints else None
-        if host is not None:
-            stack.enter_context(terminating([host]))
-            _start_host(host)
-            env["NEGOLAB_DESK"] = Sockets(folder).desk
-        child = _admin_child(page, port, token, env, folder, alone=True)
-        stack.enter_context(terminating([child]))
-        child.start()
-        _self_test(child, "127.0.0.1", port, local)
-        url = f"{local.url}?token={token}"
-        print_line(f"negolab is at {url}   (branches: {out.resolve()}; Ctrl-C ends it)")
-        if browser:
-            webbrowser.open(url)
-        supervise([child] if host is None else [host, child])
+        children: list[Child] = []
+        stack.enter_context(terminating(children))
+        if host_config.endpoints:
+            shown[DESK] = Sockets(folder).desk
+            children.append(_branching_host_child(host_config, Sockets(folder), shown.get(MODULE)))
+            _start_host(children[0])
+        env = config.researcher_environment(options.out, **shown)
+        children.append(_admin_child(options.page, options.port, token, env, folder, alone=True))
+        children[-1].start()
+        _self_test(children[-1], "127.0.0.1", options.port, local)
+        _announce(f"{local.url}?token={token}", f"branches: {options.out.resolve()}", options.browser)
+        supervise(children)
 
 
-def _check_options(plan: ServeOptions) -> tuple[Address, KernelUser | None]:
+_FOR_STUDIES = (
+    "host",
+    "public_url",
+    "behind_proxy",
+    "certfile",
+    "kernel_user",
+    "max_kernels",
+    "pool",
+    "desk_port",
+)
+"""Options that have no meaning without a study."""
+
+
+def _check_options(options: LaunchOptions) -> tuple[Address, KernelUser | None]:
     """Refuse what would not be safe, before anything is started."""
-    plan.briefing().models()
-    if plan.study is None:
-        given = {
-            "--host": plan.host != "127.0.0.1",
-            "--public-url": plan.public_url is not None,
-            "--behind-proxy": plan.behind_proxy,
-            "--certfile": plan.certfile is not None,
-            "--kernel-user": plan.kernel_user is not None,
-            "--max-kernels": plan.max_kernels is not None,
-            "--pool": plan.pool != ServeOptions.pool,
-            "--desk-port": plan.desk_port != ServeOptions.desk_port,
-        }
-        for name, there in given.items():
-            if there:
+    options.host_config().models()
+    if options.study is None:
+        defaults = LaunchOptions()
+        for field in _FOR_STUDIES:
+            if getattr(options, field) != getattr(defaults, field):
+                name = "--" + field.replace("_", "-")
                 raise ValueError(f"{name} is for a study: name its file, negolab serve STUDY.toml {name} ...")
-    elif not plan.study.is_file():
-        raise ValueError(f"there is no study {plan.study}: write one with negolab study new")
-    elif plan.port == plan.desk_port:
-        raise ValueError(f"--port and --desk-port are both {plan.port}: choose two")
-    address = addresses.serving_address(
-        plan.host, plan.port, plan.public_url, plan.behind_proxy, plan.certfile, plan.keyfile
-    )
-    check_port_free(plan.host, plan.port)
-    if plan.study is not None:
-        check_port_free("127.0.0.1", plan.desk_port, "--desk-port")
-    return address, None if plan.kernel_user is None else kernel_user(plan.kernel_user)
+    elif not options.study.is_file():
+        raise ValueError(f"there is no study {options.study}: write one with negolab study new")
+    elif options.port == options.desk_port:
+        raise ValueError(f"--port and --desk-port are both {options.port}: choose two")
+    address = addresses.serving_address(options)
+    check_port_free(options.host, options.port)
+    if options.study is not None:
+        check_port_free("127.0.0.1", options.desk_port, "--desk-port")
+    return address, None if options.kernel_user is None else kernel_user(options.kernel_user)
+
+
+def check_port_free(host: str, port: int, option: str = "--port") -> None:
+    """Raise RuntimeError, in one line, if the port is in use."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            raise RuntimeError(f"port {port} is in use: choose another with {option}") from None
 
 
 # The children.
 
 
-def _copy_study(study: Path, folder: Path) -> Path:
-    """Copy the study, for nobody else to read: what is edited later counts from the next `serve` on."""
-    copy = folder / "study.toml"
-    copy.touch(mode=0o600)
-    copy.write_bytes(study.read_bytes())
-    return copy
+def _study_host_child(options: LaunchOptions, sockets: Sockets, user: KernelUser | None) -> Child:
+    arguments = [f"--seats={sockets.seats}", f"--out={options.out.resolve()}"]
+    if options.study is not None:
+        # A copy for nobody else to read: what is edited later counts from the next `serve` on.
+        copy = sockets.folder / "study.toml"
+        copy.touch(mode=0o600)
+        copy.write_bytes(options.study.read_bytes())
+        arguments += [f"--study={copy}", f"--study-at={options.study.resolve()}"]
+    arguments += [] if user is None else [f"--owner={user.name}"]
+    return _host_child(options.host_module, sockets, options.host_config(), arguments)
 
 
-def _branching_host_child(briefing: HostConfig, sockets: Sockets, module: str | None) -> Child:
+def _branching_host_child(host_config: HostConfig, sockets: Sockets, module: str | None) -> Child:
     """Make a host for branches alone: what it plays is kept by the page."""
-    with_database = msgspec.structs.replace(briefing, db=str(sockets.folder / "branches.db"))
-    command = [sys.executable, "-P", "-m", ServeOptions.host_module, f"--desk={sockets.desk}", "--db=-"]
-    command += [] if module is None else [f"--module={module}"]
-    return Child(
-        "the host",
-        command,
-        config.kernel_environment(),
-        {"stdout": subprocess.DEVNULL},
-        stdin_data=with_database.line(),
-    )
+    host_config = msgspec.structs.replace(host_config, db=str(sockets.folder / "branches.db"))
+    arguments = [] if module is None else [f"--module={module}"]
+    return _host_child(LaunchOptions().host_module, sockets, host_config, arguments)
 
 
-def _host_child(plan: ServeOptions, sockets: Sockets, user: KernelUser | None, copy: Path | None) -> Child:
-    command = [sys.executable, "-P", "-m", plan.host_module, f"--seats={sockets.seats}", f"--desk={sockets.desk}"]
-    command += ["--db=-", f"--out={plan.out.resolve()}"]
-    command += [] if plan.study is None else [f"--study={copy}", f"--study-at={plan.study.resolve()}"]
-    command += [] if user is None else [f"--owner={user.name}"]
-    return Child(
-        "the host",
-        command,
-        config.kernel_environment(),
-        {"stdout": subprocess.DEVNULL},
-        stdin_data=plan.briefing().line(),
-    )
+def _host_child(module: str, sockets: Sockets, host_config: HostConfig, arguments: list[str]) -> Child:
+    command = [sys.executable, "-P", "-m", module, f"--desk={sockets.desk}", "--db=-", *arguments]
+    return Child("the host", command, config.kernel_environment(), stdin_data=host_config.line())
 
 
 def _start_host(child: Child) -> None:
@@ -285,37 +261,49 @@ def _forward_lines(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
 
 
 def _admin_child(first: str, port: int, token: str, env: dict[str, str], folder: Path, alone: bool = False) -> Child:
-    page = config.dashboard(first)
-    command = _voila_command("admin", page, port, folder)
-    command += [
-        f"--AdminServer.names={page.stem if alone else ' '.join(admin.PAGE_TITLES)}",
-        "--AdminServer.absent_after=1800",
-        f"--AdminServer.folder={folder}",
-    ]
+    names = first if alone else " ".join(admin.PAGE_TITLES)
+    command = _voila_command(
+        "admin.AdminServer",
+        config.dashboard(first),
+        port=port,
+        names=names,
+        absent_after=1800,
+        connection_dir_root=folder,
+        folder=folder,
+    )
     return Child("the researcher's server", command, {**env, admin.TOKEN: token})
 
 
-def _gate_child(plan: ServeOptions, address: Address, sockets: Sockets, user: KernelUser | None) -> Child:
+def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user: KernelUser | None) -> Child:
     folder = sockets.folder / "gate"
     folder.mkdir(mode=0o700)
     if user is not None:
         user.give(folder)
-    command = _voila_command("gate", plan.study_page or config.dashboard("study"), plan.port, folder)
-    command += [f"--Gate.ip={plan.host}", f"--Gate.seats={sockets.seats}", f"--Gate.pool_size={plan.pool}"]
-    command += [f"--Gate.max_kernels={plan.max_kernels or _default_max_kernels(plan.pool)}"]
-    command += [f"--Gate.public_url={address.url}"] if plan.public_url else []
-    command += ["--Gate.behind_proxy=True"] if plan.behind_proxy else []
-    command += [f"--Gate.certfile={plan.certfile}", f"--Gate.keyfile={plan.keyfile}"] if plan.certfile else []
-    command += plan.gate_options
+    command = _voila_command(
+        "gate.Gate",
+        options.study_page or config.dashboard("study"),
+        port=options.port,
+        connection_dir_root=folder,
+        ip=options.host,
+        seats=sockets.seats,
+        pool_size=options.pool,
+        max_kernels=options.max_kernels or _default_max_kernels(options.pool),
+        public_url=address.url if options.public_url else None,
+        behind_proxy=options.behind_proxy,
+        certfile=options.certfile,
+        keyfile=options.keyfile,
+    )
     env = config.participants_environment(sockets.seats, folder)
-    return Child("the participants' server", command, env, {} if user is None else user.options())
+    popen_options = {} if user is None else user.options()
+    return Child("the participants' server", [*command, *options.gate_options], env, popen_options)
 
 
-def _voila_command(kind: str, page: Path, port: int, folder: Path) -> list[str]:
+def _voila_command(server: str, page: Path, **traits: object) -> list[str]:
+    """Return the command of a server of ours, named with its module; traits that are None keep their defaults."""
+    module, name = server.split(".")
     # -P: a file of the user's in the working directory is never taken for a module.
-    command = [sys.executable, "-P", "-m", f"negolab_widgets.server.{kind}", str(page)]
-    name = {"admin": "AdminServer", "gate": "Gate"}[kind]
-    return [*command, f"--{name}.port={port}", f"--{name}.tied=True", f"--{name}.connection_dir_root={folder}"]
+    command = [sys.executable, "-P", "-m", f"negolab_widgets.server.{module}", str(page), f"--{name}.tied=True"]
+    return command + [f"--{name}.{trait}={value}" for trait, value in traits.items() if value is not None]
 
 
 def _default_max_kernels(pool: int) -> int:
@@ -328,8 +316,8 @@ def _free_memory() -> int:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         lines = []
-    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-    return found[0] if found else sys.maxsize
+    available = (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    return next(available, sys.maxsize)
 
 
 def _self_test(child: Child, ip: str, port: int, address: Address, tls: bool = False) -> None:
@@ -341,16 +329,12 @@ def _reachable_ip(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
 
 
-# What is said.
+# What is printed.
 
 
-def _announce(plan: ServeOptions, address: Address, url: str) -> None:
-    where = f"records: {plan.out.resolve()}; Ctrl-C ends it"
-    if plan.study is not None:
-        print_line(f"participants come to {address.url}   (get their links: {plan.links(address)})")
-        where = f"database: {_without_password(plan.database)}; {where}"
-    print_line(f"negolab is at {url}   ({where})")
-    if plan.browser:
+def _announce(url: str, where: str, browser: bool) -> None:
+    print_line(f"negolab is at {url}   ({where}; Ctrl-C ends it)")
+    if browser:
         webbrowser.open(url)
 
 
@@ -362,12 +346,13 @@ def _without_password(url: str) -> str:
 _IGNORED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
-def run_lab(folder: Path, port: int, browser: bool) -> int:
-    """Copy the notebooks to `folder` (files that are there already stay as they are) and open JupyterLab on it."""
+def run_lab(options: LabOptions) -> int:
+    """Copy the notebooks to the folder (files that are there already stay as they are) and open JupyterLab on it."""
+    folder = options.folder
     shutil.copytree(notebooks(), folder, dirs_exist_ok=True, copy_function=_copy_new, ignore=_IGNORED)
     print_line(f"your copy of the notebooks is in {folder.resolve()}")
-    command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ip=127.0.0.1", "--LabApp.news_url=None"]
-    command += [f"--ServerApp.root_dir={folder.resolve()}", *([] if browser else ["--no-browser"])]
+    command = [sys.executable, "-m", "jupyterlab", f"--port={options.port}", "--ip=127.0.0.1", "--LabApp.news_url=None"]
+    command += [f"--ServerApp.root_dir={folder.resolve()}", *([] if options.browser else ["--no-browser"])]
     command += ["--ServerApp.allow_root=True"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     process = subprocess.Popen(command, cwd=str(folder), start_new_session=True)
     try:
