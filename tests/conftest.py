@@ -1,4 +1,4 @@
-"""What tests share: programs that must be there in CI, a served dashboard, and the counts of vectors in the summary."""
+"""Requirements of tests, served pages, the browser, and the counts of conformance vectors in the summary."""
 
 from __future__ import annotations
 
@@ -14,41 +14,39 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
 from negolab.cli.serve import OPTIONS
 
-CI = os.environ.get("CI") == "true"
+NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
+"""Set by `.ci/run` alone: what a test needs must be there."""
 ROOT = Path(__file__).parent.parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI a failed test is run once more: servers and browsers on a machine that stands still for a while fail for
-    no fault of theirs. The summary lists what passed the second time only."""
-    # Where a shell started the tests in the background, Ctrl-C is ignored, also by the programs that they start.
+    """Restore Ctrl-C; in `.ci/run`, repeat failed tests once and list those that passed the second time."""
+    # A shell that starts the tests in the background ignores SIGINT, and so do the programs that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if CI:
+    if NEGOLAB_CI:
         config.option.reruns = 1
         config.option.reportchars = "R" + config.option.reportchars
 
 
+def missing(requirement: str) -> NoReturn:
+    """Skip a test for want of a requirement; in `.ci/run`, fail it."""
+    pytest.fail(requirement) if NEGOLAB_CI else pytest.skip(requirement)
+
+
 def needs(program: str, package: str, path: str | None = None) -> str:
-    """Where a program is (looked for in `path`; None: $PATH). Missing: a failure in CI, elsewhere a skip that names the
-    package."""
-    found = shutil.which(program, path=path)
-    if found is None:
-        text = f"{program} is not installed: apt-get install {package}"
-        if CI:
-            pytest.fail(text)
-        pytest.skip(text)
-    return found
+    """Return the path of a program, looked up in `path` (None: $PATH); if it is missing, name the package."""
+    return shutil.which(program, path=path) or missing(f"{program} is not installed: apt-get install {package}")
 
 
 class Served(NamedTuple):
-    """A running server: its address (with its token), the folder of its records, and for JupyterLab that
-    of its notebooks. `base` is the address without the token; `pid` is its process."""
+    """A running server: its address with the token, the folder of its records, for JupyterLab that of the notebooks,
+    and its process id. `base` is the address without the token."""
 
     url: str
     out: Path
@@ -67,12 +65,12 @@ def free_port() -> int:
 
 
 def serving(command: list[str], out: Path, *options: str, **popen: Any) -> Generator[Served, None, None]:
-    """Run `command serve` until the caller is done with it; ended by its process id, its kernels with it."""
+    """Run `command serve` until the generator is closed."""
     yield from showing([*command, "serve", f"--out={out}", *options], out, **popen)
 
 
 def showing(command: list[str], out: Path, **popen: Any) -> Generator[Served, None, None]:
-    """Run a command that serves a page, at a free port, until the caller is done with it."""
+    """Run a command that serves a page at a free port until the generator is closed."""
     port = free_port()
     with running([*command, "--no-browser", f"--port={port}"], "negolab is at", **popen) as (line, pid):
         yield Served(line.split()[3], out, pid=pid)
@@ -98,19 +96,19 @@ def launch_environment(**options: Any) -> dict[str, str]:
 def running(
     command: list[str], ready: str, stop: signal.Signals = signal.SIGINT, **popen: Any
 ) -> Iterator[tuple[str, int]]:
-    """A server from the line on that says that it is ready, with its process id; ended by that, its kernels with it."""
+    """Run a server; yield the line of output that contains `ready`, and its process id."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, **popen
     )
     assert process.stdout is not None
-    said: list[str] = []
+    output: list[str] = []
     for line in process.stdout:
-        said.append(line)
+        output.append(line)
         if ready in line:
             break
     else:
-        pytest.fail("the server did not start: " + "".join(said)[-3000:])
-    # What it says later is read and dropped, so that it never waits for us.
+        pytest.fail("the server did not start: " + "".join(output)[-3000:])
+    # Drain its output, so that a full pipe never blocks it.
     Thread(target=lambda: deque(process.stdout or (), maxlen=0), daemon=True).start()
     try:
         yield line, process.pid
@@ -126,7 +124,7 @@ def running(
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The page where people play."""
+    """`negolab`: the lobby."""
     yield from serving([sys.executable, "-m", "negolab"], tmp_path_factory.mktemp("people"))
 
 
@@ -135,7 +133,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """JupyterLab on a copy of the notebooks; `url` ends in `lab/tree/`, `out` keeps the records."""
     folder, out = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("people")
     shutil.copytree(ROOT / "notebooks", folder, dirs_exist_ok=True)
-    # Cells out of sight stay on the page, so that a test finds them, and nothing asks about news.
+    # Keep cells that are scrolled out of view in the page, and suppress the news dialog.
     for name, setting in {
         "notebook-extension/tracker": {"windowingMode": "none"},
         "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -156,23 +154,23 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "LabApp.workspaces_dir": folder / ".workspaces",
     }
     command = [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
-    # The notebooks keep what is played in temporary folders.
+    # The notebooks record to temporary folders.
     env = {**os.environ, "NEGOLAB_OUT": str(out), "TMPDIR": str(out), "PYTHONPATH": str(ROOT)}
-    # Ctrl-C would make it ask whether that was meant.
+    # On SIGINT it would ask for confirmation.
     with running(command, f"127.0.0.1:{port}/lab", signal.SIGTERM, cwd=folder, env=env):
         yield Served(f"http://127.0.0.1:{port}/lab/tree/", out, folder)
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The system's browser, without a screen."""
-    with browser() as launched:
+    """Headless Chromium for a module's tests."""
+    with launch_chromium() as launched:
         yield launched
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """The system's browser, driven by playwright."""
+def launch_chromium() -> Iterator[Any]:
+    """Launch the system's Chromium with playwright."""
     from playwright.sync_api import sync_playwright
 
     path = needs("chromium", "chromium")
@@ -185,7 +183,7 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print how many vectors of each file passed, also where workers ran the tests."""
+    """Print how many conformance vectors of each file passed, also under xdist."""
     reports = [r for kind in ("passed", "failed") for r in terminalreporter.stats.get(kind, [])]
     counts = [(name, value) for r in reports for name, value in getattr(r, "user_properties", []) if "vectors" in name]
     if counts:

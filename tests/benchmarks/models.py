@@ -13,7 +13,7 @@ from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.endpoint import Endpoint
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.models import Models
-from tests.support.endpoints import hostile
+from tests.support.endpoints import running_endpoint
 
 CALLS = 2000
 GAMES, TURNS = 300, 6
@@ -50,7 +50,7 @@ def cost(messages: int) -> float:
         await models.close()
         return 1000 * best / CALLS
 
-    with hostile(latency=0.02) as server:
+    with running_endpoint(latency=0.02) as server:
         return asyncio.run(calls())
 
 
@@ -91,14 +91,14 @@ def play(url: str, games: int, turns: int, limits: Limits) -> Kept:
 @cache
 def undeclared() -> Kept:
     """300 games of 6 turns where the server takes 100 requests a second and does not say so."""
-    with hostile(latency=0.05, rate=100, burst=100) as server:
+    with running_endpoint(latency=0.05, rate=100, burst=100) as server:
         return play(server.url, GAMES, TURNS, Limits())
 
 
 @cache
 def declared() -> Kept:
     """A minute's calls where 300 a minute are declared and the server holds to it."""
-    with hostile(latency=0.05, rate=5, burst=5) as server:
+    with running_endpoint(latency=0.05, rate=5, burst=5) as server:
         return play(server.url, 50, 6, Limits(requests_per_minute=300))
 
 

@@ -20,9 +20,9 @@ from tests.support import crowd
 def first_control() -> float:
     """Seconds from admission to the first control that answers: the median of thirty who come within ten seconds."""
     with tempfile.TemporaryDirectory() as folder:
-        database, _, _, came, weight = crowd.thirty(Path(folder))
+        database, _, _, came, weight = crowd.run_crowd(Path(folder))
         database.close()
-    print(crowd.told(came, weight), file=sys.stderr)
+    print(crowd.summary(came, weight), file=sys.stderr)
     return statistics.median(one.first for one in came)
 
 

@@ -14,7 +14,7 @@ import negolab as nl
 from negolab.llm.cache import Cache
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.models import Models
-from tests.support.endpoints import Server, hostile
+from tests.support.endpoints import Server, running_endpoint
 
 CONNECTIONS = 50
 
@@ -33,7 +33,7 @@ class Took(NamedTuple):
 
 def took(latency: float, games: int, rounds: int = 6) -> Took:
     """Bargaining between two models whose prices never meet, with answers kept on the disk and records written."""
-    with tempfile.TemporaryDirectory() as folder, hostile(latency=latency) as server:
+    with tempfile.TemporaryDirectory() as folder, running_endpoint(latency=latency) as server:
         asyncio.run(_played(server, Path(folder) / "warm", 10, rounds))
         server.reset(latency=latency)
         seconds, cpu = asyncio.run(_played(server, Path(folder) / "run", games, rounds))

@@ -16,7 +16,7 @@ from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.runs.batch import batch
 from negolab.store import Store
-from tests.conftest import browser, launching
+from tests.conftest import launch_chromium, launching
 
 MESSAGES = 600
 RECORDS = 10_000
@@ -67,7 +67,7 @@ def step_in_the_browser() -> float:
     """Milliseconds from an arrow key on the served page until the step's card and tables are drawn."""
     out = Path(tempfile.mkdtemp(prefix="negolab-benchmark-"))
     pages = launching(out, command="page", page="replay", source=long_record())
-    with browser() as launched:
+    with launch_chromium() as launched:
         page = launched.new_page(viewport={"width": 1280, "height": 900})
         page.goto(next(pages).url)
         slider = page.get_by_role("slider")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
-from tests.support.sweeping import notebook
+from tests.support.sweeps import write_notebook
 
 CELLS, WORKERS = 60, 2
 LIGHT = "import negolab as nl"
@@ -22,7 +22,7 @@ def overhead(body: str) -> Callable[[], float]:
     def measured() -> float:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            notebook(folder, "cell = 0\nout = None\nseed = 0", body)
+            write_notebook(folder, "cell = 0\nout = None\nseed = 0", body)
             file = folder / "plan.toml"
             axis = f"[grid]\ncell = {{first = 1, last = {CELLS}, step = 1}}\n"
             file.write_text(f'notebook = "game.ipynb"\n{axis}', "utf-8")

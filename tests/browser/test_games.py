@@ -10,17 +10,17 @@ from negolab.catalog import game_names
 from negolab.record import Record
 from negolab.store import read
 from tests.conftest import Served
-from tests.support.driving import (
+from tests.support.browser import (
     MOVES,
     Keyboard,
     Mouse,
-    faults,
-    fits,
-    lobby,
-    play_to_the_end,
+    accessibility_violations,
+    fits_width,
+    open_lobby,
+    play_to_end,
     run_notebook,
-    shot,
-    sit_down,
+    screenshot,
+    start_match,
 )
 
 pytestmark = pytest.mark.browser
@@ -58,19 +58,19 @@ def check_result(table: Any, out: Any, game: str) -> None:
 def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
     page, errors = opened(chromium)
     page.goto(served.url)
-    lobby(page)
-    assert faults(page) == []
-    table = sit_down(hand(page), game)
-    assert faults(page) == []
-    shot(page, f"{game}-start")
-    moves = play_to_the_end(hand(page), table, game)
+    open_lobby(page)
+    assert accessibility_violations(page) == []
+    table = start_match(hand(page), game)
+    assert accessibility_violations(page) == []
+    screenshot(page, f"{game}-start")
+    moves = play_to_end(hand(page), table, game)
     assert moves
-    shot(page, f"{game}-end")
+    screenshot(page, f"{game}-end")
     check_result(table, served.out, game)
-    assert faults(page) == []
+    assert accessibility_violations(page) == []
     page.set_viewport_size(NARROW)
     page.wait_for_timeout(300)
-    assert fits(page)
+    assert fits_width(page)
     assert not errors
     page.close()
 
@@ -84,9 +84,9 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
         start.wait_for(timeout=90_000)
         # As after a click beside it: from here on the keyboard goes its own way.
         page.get_by_label("Seed of the deal").focus()
-        table = sit_down(hand, game, choose_game=False)
-        assert faults(page, ".nl-page", least=SERIOUS) == []
-        play_to_the_end(hand, table, game)
+        table = start_match(hand, game, choose_game=False)
+        assert accessibility_violations(page, ".nl-page", least=SERIOUS) == []
+        play_to_end(hand, table, game)
         check_result(table, lab.out, game)
         page.get_by_role("button", name="Choose another match").click()
     assert not errors
@@ -97,12 +97,12 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)
     hand = Keyboard(page)
-    lobby(page)
+    open_lobby(page)
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
     for label in ("Game", "Seed of the deal"):
         hand.reach(page.get_by_label(label, exact=True))
         assert page.evaluate(outline) == "solid", label
-    table = sit_down(hand, "trading")
+    table = start_match(hand, "trading")
     page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=60_000)
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
@@ -114,7 +114,7 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
 def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)
-    table = sit_down(Mouse(page), "balloon")
+    table = start_match(Mouse(page), "balloon")
     table.get_by_role("button", name="Show: a box to type the reply yourself").click()
     box = table.get_by_label("Your message")
     box.fill("I would like everything, please <img src=x onerror=alert(1)>")
@@ -122,7 +122,7 @@ def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) 
     table.locator(".nl-notice", has_text="ARGUMENT").wait_for(timeout=60_000)
     assert table.locator("img").count() == 0
     assert box.input_value(), "what was written is still there to be mended"
-    shot(page, "balloon-rejected")
+    screenshot(page, "balloon-rejected")
     page.close()
 
 
@@ -131,7 +131,7 @@ def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> No
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(served.url)
-    sit_down(Mouse(page), "split")
+    start_match(Mouse(page), "split")
     outside = [url for url in asked if not url.startswith((served.base, "data:", "blob:"))]
     assert outside == []
     for path in ("voila/files/play.ipynb", "voila/tree", "api/contents", "api/terminals"):
@@ -142,7 +142,7 @@ def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> No
 def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)
-    table = sit_down(Mouse(page), "trading")
+    table = start_match(Mouse(page), "trading")
     words = "The quick brown fox jumps over the lazy dog and runs on."
     table.get_by_label("Your message").press_sequentially(words, delay=5)
     table.get_by_role("button", name="Send message without an offer").dblclick()
@@ -156,7 +156,7 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
 def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chromium: Any) -> None:
     page, _ = opened(chromium)
     page.goto(served.url)
-    table = sit_down(Mouse(page), "trading")
+    table = start_match(Mouse(page), "trading")
     MOVES["trading"](Mouse(page), table)
     page.wait_for_timeout(1000)
     before = table.inner_text()

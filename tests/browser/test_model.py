@@ -16,7 +16,7 @@ from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.store import read
 from tests.conftest import Served, serving
-from tests.support.driving import Mouse, faults, fits, lobby, ready, shot
+from tests.support.browser import Mouse, accessibility_violations, fits_width, is_turn, open_lobby, screenshot
 from tests.support.local_model import LocalModel, serving_model
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -64,11 +64,11 @@ def replay(page: Any, desk: Served) -> Any:
 
 def looked_at(page: Any, name: str) -> None:
     """What is shown has no fault and fits a phone; with NEGOLAB_SHOTS, pictures of it, light and dark."""
-    assert faults(page) == []
+    assert accessibility_violations(page) == []
     pictures(page, name)
     page.set_viewport_size(WIDTHS["360"])
     page.wait_for_timeout(300)
-    assert fits(page)
+    assert fits_width(page)
     page.set_viewport_size(WIDTHS["1280"])
 
 
@@ -78,7 +78,7 @@ def pictures(page: Any, name: str) -> None:
         for width, size in WIDTHS.items():
             page.set_viewport_size(size)
             page.wait_for_timeout(400)
-            shot(page, f"model-{name}-{scheme}-{width}")
+            screenshot(page, f"model-{name}-{scheme}-{width}")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(WIDTHS["1280"])
 
@@ -114,7 +114,7 @@ def kept(desk: Served) -> Record:
 def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: Any, desk: Served) -> None:
     hand = Mouse(page)
     page.goto(desk.url)
-    lobby(page)
+    open_lobby(page)
     hand.choose(page.get_by_label("Game", exact=True), "Bargaining: agree on a price")
     page.wait_for_timeout(400)
     hand.choose(page.get_by_label("Opponent"), MODEL)
@@ -127,11 +127,11 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     page.get_by_role("status").filter(has_text="local is thinking.").wait_for(timeout=60_000)
     table = page.locator(".nl-page .nl-page")
     if "NEGOLAB_SHOTS" in os.environ:
-        shot(page, "model-thinking-light-1280")
+        screenshot(page, "model-thinking-light-1280")
     answered(page)
     looked_at(page, "table")
     for number in range(EXCHANGES):
-        if ready(table):
+        if is_turn(table):
             offered(page, table, 42 + number)
     page.get_by_role("button", name="Leave this match").or_(page.get_by_role("button", name="Choose another")).click()
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)

@@ -20,7 +20,7 @@ from negolab.events import Rejected, Replied
 from negolab.games.bargaining import measures
 from negolab.record import Record, start_state
 from tests.conftest import ROOT
-from tests.support.endpoints import Server, hostile
+from tests.support.endpoints import Server, running_endpoint
 
 NOTEBOOK = ROOT / "notebooks" / "experiments" / "models" / "experiment.ipynb"
 PRICED, UNPRICED = "llm:gpt-5-nano", "llm:fake"
@@ -29,7 +29,7 @@ PRICED, UNPRICED = "llm:gpt-5-nano", "llm:fake"
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Server]:
-    with hostile(latency=0.005) as server:
+    with running_endpoint(latency=0.005) as server:
         yield server
 
 

@@ -11,7 +11,14 @@ from negolab.store import read
 from tests.conftest import Served, launching
 from tests.formats.test_transcript import DEAL, interactions
 from tests.formats.test_transcript import folder as episode
-from tests.support.driving import Keyboard, faults, fits, run_notebook, run_to_branches, shot
+from tests.support.browser import (
+    Keyboard,
+    accessibility_violations,
+    branch_replay,
+    fits_width,
+    run_notebook,
+    screenshot,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -30,17 +37,17 @@ def test_a_published_episode_is_branched_at_its_third_message(replaying: Served,
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    run_to_branches(page, replaying.url)
+    branch_replay(page, replaying.url)
     assert page.get_by_role("alert").filter(has_text="crashed").count() == 1
     assert page.locator(".nl-half").count() == 2, "two branches side by side"
-    assert faults(page) == []
-    shot(page, "branches")
+    assert accessibility_violations(page) == []
+    screenshot(page, "branches")
     records = read(replaying.out)
     assert [record.header.notes.get("forked_from") for record in records] == [None, records[0].id, records[0].id]
     assert all(record.end for record in records)
     page.set_viewport_size({"width": 360, "height": 800})
     page.wait_for_timeout(400)
-    assert fits(page)
+    assert fits_width(page)
     assert not errors
     page.close()
 
@@ -60,7 +67,7 @@ def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying:
     assert page.get_by_role("heading", name="What if").count() == 0
     # What seat A sees leaves the page a moment after the title has changed.
     page.wait_for_function("() => ![...document.querySelectorAll('.nl-view-a')].some((one) => one.offsetParent)")
-    assert faults(page) == []
+    assert accessibility_violations(page) == []
     page.close()
 
 
@@ -84,6 +91,6 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
     assert page.locator(".jp-Cell").count() == cells, "JupyterLab's own keys do not act while our controls are used"
     assert page.locator(".js-plotly-plot").count() > 0
     assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-    assert faults(page, ".nl-page", least=("serious", "critical")) == []
+    assert accessibility_violations(page, ".nl-page", least=("serious", "critical")) == []
     assert not errors
     page.close()

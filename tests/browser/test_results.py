@@ -18,8 +18,8 @@ from negolab_widgets.page import SWEEP
 from negolab.analysis import tables
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
 from tests.conftest import ROOT, Served, showing
-from tests.support.driving import Keyboard, Mouse, faults, fits, run_notebook, shot
-from tests.support.swept import finish, swept
+from tests.support.browser import Keyboard, Mouse, accessibility_violations, fits_width, run_notebook, screenshot
+from tests.support.sweeps import finish_cells, finished_sweep
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +32,7 @@ THERE = 20
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SweepFolder]:
     """A sweep in its middle; a notebook that is told of no other opens it."""
-    found = swept(tmp_path_factory.mktemp("sweep"), most=THERE)
+    found = finished_sweep(tmp_path_factory.mktemp("sweep"), count=THERE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SWEEP, str(found.path))
         yield found
@@ -109,12 +109,12 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
 
     rest = list(read_folder_plan(run.path).cells())[THERE:]
     with ThreadPoolExecutor(1) as aside:  # playwright's own event loop runs here
-        aside.submit(finish, run, rest).result()
+        aside.submit(finish_cells, run, rest).result()
     page.get_by_text("72 matches of 24 of 24 cells are read").wait_for(timeout=LONG)
     page.get_by_text("36 matches.").wait_for(timeout=LONG)
     assert said(page.get_by_label("Outcome").locator("option:checked")) == "result: payoff of B (dollars)"
     assert not page.get_by_label("boulware", exact=True).first.is_checked()
-    assert faults(page) == [] and page.faults == []
+    assert accessibility_violations(page) == [] and page.faults == []
     page.close()
 
 
@@ -149,8 +149,8 @@ def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, c
         timeout=LONG,
     )
     page.wait_for_timeout(500)
-    shot(page, "results-360")
-    assert fits(page) and faults(page) == [] and page.faults == []
+    screenshot(page, "results-360")
+    assert fits_width(page) and accessibility_violations(page) == [] and page.faults == []
     page.close()
 
 

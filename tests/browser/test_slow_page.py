@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.gates import gate, notebook
+from tests.support.gate_server import running_gate, write_page
 
 SLOW = """
 import anywidget, ipywidgets, traitlets
@@ -31,7 +31,7 @@ display(button, slow)
 
 @pytest.mark.browser
 def test_a_widget_that_takes_long_to_load_still_works(chromium: Any, tmp_path: Path) -> None:
-    with gate("pool_size=1", page=notebook(tmp_path, source=SLOW)) as own:
+    with running_gate("pool_size=1", page=write_page(tmp_path, source=SLOW)) as own:
         page = chromium.new_page()
         page.goto(f"{own.url}join/good-ann")
         page.get_by_role("button", name="Continue").click()

@@ -10,11 +10,11 @@ import pytest
 
 from negolab.catalog import game_names
 from negolab.events import Ended
-from tests.support import scenes
-from tests.support.driving import MOVES, Hand, Keyboard, faults, fits, shot
-from tests.support.hosting import study
-from tests.support.processes import Part
-from tests.support.studying import LONG, PHONE, WIDE, Person, Stand, standing
+from tests.support import study_visit
+from tests.support.browser import MOVES, Input, Keyboard, accessibility_violations, fits_width, screenshot
+from tests.support.host_process import study_toml
+from tests.support.processes import ProcessKind
+from tests.support.study_server import PHONE, TIMEOUT_MS, WIDE, Person, StudyServer, serving_study
 
 pytestmark = pytest.mark.browser
 
@@ -43,14 +43,14 @@ HOLDS_OUT = 6
 
 def move(person: Person) -> None:
     """The next thing to say; at balloon, agree only after a while."""
-    game, said = person.stand.study.game, len(person.said)
+    game, said = person.server.study.game, len(person.messages)
     person.move(one_item(said) if game == "balloon" and said < HOLDS_OUT else MOVES[game])
 
 
 def one_item(at: int) -> Callable[[Any, Any], None]:
     """At balloon: propose a single item, each time another one."""
 
-    def propose(hand: Hand, table: Any) -> None:
+    def propose(hand: Input, table: Any) -> None:
         hand.press(table.get_by_role("button", name="Untick all"))
         table.get_by_role("button", name="Propose a set").wait_for()
         hand.press(table.get_by_role("checkbox").nth(at))
@@ -82,14 +82,16 @@ def open_in_a_second_tab(person: Person) -> None:
 RESTORED = "The page is being restored. Nothing is lost."
 
 
-def lose(part: Part, *words: str) -> Callable[[Person], None]:
+def lose(part: ProcessKind, *words: str) -> Callable[[Person], None]:
     """A process is killed: the page says so in one of these ways and goes on by itself, without a click."""
 
     def lost(person: Person) -> None:
-        person.forget_what_was_told()
-        person.stand.kill(part, person.kernel() if part == "kernel" else "")
-        person.until(lambda: said_one_of(words, person.told()), "no warning was shown")
-        person.until(lambda: person.warnings() == [] and person.table.count() == 1, "the page did not go on")
+        person.clear_warnings()
+        person.server.kill(part, person.kernel() if part == "kernel" else "")
+        person.wait_until(lambda: said_one_of(words, person.warnings_shown()), "no warning was shown")
+        person.wait_until(
+            lambda: person.current_warnings() == [] and person.table.count() == 1, "the page did not go on"
+        )
         goes_on(person)
 
     return lost
@@ -100,7 +102,7 @@ def said_one_of(words: tuple[str, ...], told: list[str]) -> bool:
 
 
 def goes_on(person: Person) -> None:
-    person.seated().sees_what_was_said()
+    person.seated().check_messages()
 
 
 HAPPENS: dict[str, Callable[[Person], None]] = {
@@ -115,23 +117,25 @@ HAPPENS: dict[str, Callable[[Person], None]] = {
 @pytest.mark.parametrize("game", game_names())
 def test_a_whole_game_goes_on_through_whatever_happens_to_it(game: str, tmp_path: Path, chromium: Any) -> None:
     params, player, seed = ALONE[game]
-    text = study(game, PAIRS.format(params=params, wait=2, then=player, more="")).replace("seed = 3", f"seed = {seed}")
-    with standing(tmp_path, text) as stand:
-        person = Person(chromium, stand).come().begin()
-        person.sees("Waiting for another participant.")
+    text = study_toml(game, PAIRS.format(params=params, wait=2, then=player, more="")).replace(
+        "seed = 3", f"seed = {seed}"
+    )
+    with serving_study(tmp_path, text) as server:
+        person = Person(chromium, server).join().begin()
+        person.wait_for_text("Waiting for another participant.")
         person.seated()  # nobody came: a player sits down
         left = dict(HAPPENS)
-        while person.turn():
+        while person.wait_for_turn():
             move(person)
             if left and not person.is_over():
                 name = next(iter(left))
                 happens(left.pop(name), person, name)
         assert left == {}, "the game was too short"
-        record = person.agrees_with_the_record()
+        record = person.check_record()
         assert record.header.players[other_than(person)] == player
-        person.shows_the_result_of(record)
+        person.check_result(record)
         person.press("Continue")
-        assert person.code() == "DONE4242"
+        assert person.completion_code() == "DONE4242"
         assert person.errors == []
         person.close()
 
@@ -151,74 +155,74 @@ def other_than(person: Person) -> Any:
 def test_two_people_play_one_match_and_time_ends_what_nobody_else_does(
     game: str, tmp_path: Path, chromium: Any
 ) -> None:
-    text = study(game, PAIRS.format(params=TOGETHER[game], wait=6, then="end", more="[limits]\nreply = 14"))
-    with standing(tmp_path, text) as stand:
-        two_people_play_one_match(chromium, stand)
-        prompt, late = one_waits_for_the_other(chromium, stand)
-        nobody_comes_for_the_third(chromium, stand)
+    text = study_toml(game, PAIRS.format(params=TOGETHER[game], wait=6, then="end", more="[limits]\nreply = 14"))
+    with serving_study(tmp_path, text) as server:
+        two_people_play_one_match(chromium, server)
+        prompt, late = one_waits_for_the_other(chromium, server)
+        nobody_comes_for_the_third(chromium, server)
         time_is_up_and_no_move_is_made(prompt, late)
 
 
-def pair(chromium: Any, stand: Stand) -> tuple[Person, Person]:
+def pair(chromium: Any, server: StudyServer) -> tuple[Person, Person]:
     """Two people at one table: the first waits and is fetched by the second."""
-    first, second = Person(chromium, stand).come(), Person(chromium, stand).come()
-    first.begin().sees("Waiting for another participant.")
+    first, second = Person(chromium, server).join(), Person(chromium, server).join()
+    first.begin().wait_for_text("Waiting for another participant.")
     second.begin()
     return first.seated(), second.seated()
 
 
-def two_people_play_one_match(chromium: Any, stand: Stand) -> None:
-    people = pair(chromium, stand)
+def two_people_play_one_match(chromium: Any, server: StudyServer) -> None:
+    people = pair(chromium, server)
     while not all(person.is_over() for person in people):
         for person, other in (people, people[::-1]):
             if not person.is_over() and person.has_turn():
-                other.until(other.is_told)
+                other.wait_until(other.shows_turn)
                 person.move()
         people[0].page.wait_for_timeout(100)
-    records = [person.agrees_with_the_record() for person in people]
+    records = [person.check_record() for person in people]
     assert records[0] == records[1]
     assert {person.seat() for person in people} == {"A", "B"}
     for person, record in zip(people, records, strict=True):
-        person.shows_the_result_of(record)
+        person.check_result(record)
         person.press("Continue")
-        assert person.code() == "DONE4242"
+        assert person.completion_code() == "DONE4242"
         person.close()
 
 
-def one_waits_for_the_other(chromium: Any, stand: Stand) -> tuple[Person, Person]:
+def one_waits_for_the_other(chromium: Any, server: StudyServer) -> tuple[Person, Person]:
     """After a first move the match waits for the second person, whose clock runs."""
-    people = pair(chromium, stand)
-    people[0].until(lambda: any(person.has_turn() for person in people))
+    people = pair(chromium, server)
+    people[0].wait_until(lambda: any(person.has_turn() for person in people))
     prompt, late = sorted(people, key=lambda person: not person.has_turn())
     prompt.move()
-    late.until(late.has_turn)
-    late.sees("left for your answer")
-    prompt.until(prompt.waits)
+    late.wait_until(late.has_turn)
+    late.wait_for_text("left for your answer")
+    prompt.wait_until(prompt.is_waiting)
     return prompt, late
 
 
-def nobody_comes_for_the_third(chromium: Any, stand: Stand) -> None:
-    person = Person(chromium, stand).come().begin()
-    person.sees("Waiting for another participant.")
-    assert person.code() == "ALONE4242"
-    person.sees("Nobody came to play with you")
-    with stand.database() as database:
-        assert database.matches(stand.study.name, participant=person.id) == []
-    assert stand.participant(person.id).status == "unpaired"
+def nobody_comes_for_the_third(chromium: Any, server: StudyServer) -> None:
+    person = Person(chromium, server).join().begin()
+    person.wait_for_text("Waiting for another participant.")
+    assert person.completion_code() == "ALONE4242"
+    person.wait_for_text("Nobody came to play with you")
+    with server.database() as database:
+        assert database.matches(server.study.name, participant=person.id) == []
+    assert server.participant(person.id).status == "unpaired"
     person.close()
 
 
 def time_is_up_and_no_move_is_made(prompt: Person, late: Person) -> None:
-    assert late.code() == "LATE4242"
-    assert prompt.code() == "LEFT4242"
-    late.sees("no answer came in time")
-    prompt.sees("the other person has left or did not answer in time")
-    record = prompt.agrees_with_the_record()
-    assert late.agrees_with_the_record() == record
+    assert late.completion_code() == "LATE4242"
+    assert prompt.completion_code() == "LEFT4242"
+    late.wait_for_text("no answer came in time")
+    prompt.wait_for_text("the other person has left or did not answer in time")
+    record = prompt.check_record()
+    assert late.check_record() == record
     last = record.events[-1]
     assert isinstance(last, Ended)
     assert (last.end, last.reason) == ("ABORTED", f"seat {late.seat()} did not answer in time")
-    assert [late.stand.participant(person.id).status for person in (prompt, late)] == ["partner", "timeout"]
+    assert [late.server.participant(person.id).status for person in (prompt, late)] == ["partner", "timeout"]
     for person in (prompt, late):
         person.close()
 
@@ -230,39 +234,39 @@ def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Pa
     def checked(page: Any, name: str) -> None:
         met.append(name)
         page.wait_for_timeout(300)
-        assert faults(page) == [], name
-        assert fits(page), name
-        shot(page, f"study-{name}")
+        assert accessibility_violations(page) == [], name
+        assert fits_width(page), name
+        screenshot(page, f"study-{name}")
 
-    with standing(tmp_path, scenes.TEXT, *scenes.OPTIONS) as stand:
-        person = scenes.visit(chromium, stand, checked, PHONE)
-        assert met == list(scenes.NAMES)
-        assert person.code() == "DONE4242"
-        person.agrees_with_the_record()
-        with stand.database() as database:
+    with serving_study(tmp_path, study_visit.STUDY, *study_visit.OPTIONS) as server:
+        person = study_visit.visit(chromium, server, checked, PHONE)
+        assert met == list(study_visit.PAGES)
+        assert person.completion_code() == "DONE4242"
+        person.check_record()
+        with server.database() as database:
             assert database.answers(person.id)["experience"] == "never"
         person.close()
 
 
 def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, chromium: Any) -> None:
-    text = study("trading", PAIRS.format(params="", wait=1, then="fair-split", more=""))
-    with standing(tmp_path, text) as stand:
-        person = Person(chromium, stand).come().begin().seated()
+    text = study_toml("trading", PAIRS.format(params="", wait=1, then="fair-split", more=""))
+    with serving_study(tmp_path, text) as server:
+        person = Person(chromium, server).join().begin().seated()
         assert person.page.locator(".nl-pages").count() == 0, "a participant has no way to the researcher's pages"
         page = chromium.new_page(viewport=WIDE)
-        page.goto(stand.desk)
+        page.goto(server.desk)
         row = page.get_by_role("row").filter(has_text="playing")
-        row.wait_for(timeout=LONG)
+        row.wait_for(timeout=TIMEOUT_MS)
         assert row.locator("td, th").all_inner_texts()[:4] == ["1", "pairs", "playing", "open"]
-        assert faults(page) == []
+        assert accessibility_violations(page) == []
         end_it(Keyboard(page), "1, playing", "The room must be closed.")
-        assert person.code() == "STOP4242"
-        person.sees("The experimenter has ended the study for you.")
-        page.get_by_role("cell", name="ended", exact=True).wait_for(timeout=LONG)
+        assert person.completion_code() == "STOP4242"
+        person.wait_for_text("The experimenter has ended the study for you.")
+        page.get_by_role("cell", name="ended", exact=True).wait_for(timeout=TIMEOUT_MS)
         page.set_viewport_size(PHONE)
         page.wait_for_timeout(300)
-        assert fits(page)
-        record = person.agrees_with_the_record()
+        assert fits_width(page)
+        record = person.check_record()
         last = record.events[-1]
         assert isinstance(last, Ended)
         assert last.reason == "ended by the experimenter: The room must be closed."
@@ -273,7 +277,7 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
             ("Monitor", "Monitor: A small study"),
         ):
             page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
-            page.get_by_text(shows).first.wait_for(timeout=LONG)
+            page.get_by_text(shows).first.wait_for(timeout=TIMEOUT_MS)
         page.close()
         person.close()
 
@@ -285,4 +289,4 @@ def end_it(hand: Keyboard, who: str, why: str) -> None:
     hand.fill(page.get_by_label("Reason"), why)
     hand.press(page.get_by_role("button", name="End for this participant"))
     hand.press(page.get_by_role("button", name="Yes, end it"))
-    page.get_by_text("Ended for participant 1.").wait_for(timeout=LONG)
+    page.get_by_text("Ended for participant 1.").wait_for(timeout=TIMEOUT_MS)

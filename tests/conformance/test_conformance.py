@@ -1,5 +1,5 @@
-"""Every vector of every game. `$NEGOLAB_VECTORS` names the folder; without it, `../shared/vectors`, and where that is
-missing (a clone by itself, but never in CI) the slice beside this module."""
+"""Every conformance vector of every game: those in `$NEGOLAB_VECTORS` or `../shared/vectors`, and without either folder
+the slice beside this module (an error in `.ci/run`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from negolab.catalog import game_names
 from tests.conformance import Case
+from tests.conftest import NEGOLAB_CI
 
 HERE = Path(__file__).parent
 SLICE = HERE / "vectors"
@@ -22,7 +23,7 @@ def vectors() -> Path:
     """The folder of the vectors, by the rules above."""
     chosen = os.environ.get("NEGOLAB_VECTORS")
     folder = Path(chosen) if chosen else HERE.parents[2] / "shared" / "vectors"
-    if chosen or folder.is_dir() or os.environ.get("CI") == "true":
+    if chosen or folder.is_dir() or NEGOLAB_CI:
         return folder
     return SLICE
 
@@ -60,5 +61,5 @@ def test_every_vector_holds(game: str, record_property: Callable[[str, object], 
 
 def test_the_folder_of_vectors_is_not_empty() -> None:
     folder = vectors()
-    found = (next(iter(cases_of(game)(folder / game)), None) for game in game_names())
-    assert any(found), f"no vectors in {folder}"
+    first_cases = (next(iter(cases_of(game)(folder / game)), None) for game in game_names())
+    assert any(first_cases), f"no vectors in {folder}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +11,11 @@ from hypothesis import strategies as st
 
 from negolab import laws
 from negolab.catalog import list_games, load
+from tests.conftest import NEGOLAB_CI
 from tests.support.games import broken
 from tests.support.games.ultimatum import PRESETS, Ultimatum
 
-EXAMPLES = 200 if os.environ.get("CI") == "true" else 20
+EXAMPLES = 200 if NEGOLAB_CI else 20
 OURS = [(game, preset) for game, presets in list_games().items() for preset in presets]
 ALL = [*OURS, *(("tests.support.games.ultimatum", preset) for preset in PRESETS)]
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,8 +10,8 @@ import pytest
 
 import negolab as nl
 from tests.cli.test_cli import negolab
-from tests.support.hosting import Hosted, Participant, hosting
-from tests.support.scripted_model import Answering
+from tests.support.host_process import HostProcess, Participant, running_host
+from tests.support.scripted_model import ScriptedModel
 
 MADE = Path(__file__).parents[1] / "fixtures" / "v0_1_0"
 REFUSALS = ("I won't accept $", "No deal at ", " is too expensive", "not more than ")
@@ -24,9 +24,9 @@ def made(tmp_path: Path) -> Path:
     return Path(shutil.copytree(MADE, tmp_path / "moved"))
 
 
-def taking() -> Answering:
+def taking() -> ScriptedModel:
     """A model that takes what is offered."""
-    return Answering(lambda call: "accept")
+    return ScriptedModel(lambda call: "accept")
 
 
 def go_on(run: Path, n: int = 12) -> list[nl.Record]:
@@ -101,7 +101,7 @@ def test_all_games_of_a_run_are_read_alike_and_a_new_run_is_read_by_the_new_rule
         return "accept" if "repeats the price" in str(call) else "65.00 is too expensive"
 
     def offers(run: Path, n: int) -> list[int]:
-        nl.run("bargaining", "linear", "llm:refuser", n=n, seed=2, out=run, models=Answering(says))
+        nl.run("bargaining", "linear", "llm:refuser", n=n, seed=2, out=run, models=ScriptedModel(says))
         return [len(list(nl.states(record))[-1].public.offers) for record in nl.read(run)]
 
     assert offers(made / "half-run", 12)[7:] == [2] * 5
@@ -158,7 +158,7 @@ def study(made: Path) -> str:
 
 
 def test_a_study_goes_on_with_its_matches_and_its_participants(made: Path) -> None:
-    with hosting(made / "study", study(made)) as hosted:
+    with running_host(made / "study", study(made)) as hosted:
         assert len(hosted.matches()) == 2
         with hosted.database() as database:
             _, playing, invited = database.participants("small")
@@ -172,7 +172,7 @@ def test_a_study_goes_on_with_its_matches_and_its_participants(made: Path) -> No
     exported(made)
 
 
-def read_as_offer(hosted: Hosted, who: Participant) -> bool:
+def read_as_offer(hosted: HostProcess, who: Participant) -> bool:
     """A price that is refused by the one who plays is their offer, so that the ask is bought."""
     page = hosted.page(hosted.token(who))
     if who.status == "invited":
@@ -183,7 +183,7 @@ def read_as_offer(hosted: Hosted, who: Participant) -> bool:
 
 
 def test_a_study_reads_all_its_matches_as_it_began(made: Path) -> None:
-    with hosting(made / "study", study(made)) as hosted:
+    with running_host(made / "study", study(made)) as hosted:
         with hosted.database() as database:
             _, playing, invited = database.participants("small")
         assert read_as_offer(hosted, playing)
@@ -192,12 +192,12 @@ def test_a_study_reads_all_its_matches_as_it_began(made: Path) -> None:
 
 
 def test_a_study_goes_by_what_its_file_says_and_a_new_one_by_the_new_rule(made: Path, tmp_path: Path) -> None:
-    with hosting(made / "study", study(made) + "params = { refusal_guard = true }\n") as hosted:
+    with running_host(made / "study", study(made) + "params = { refusal_guard = true }\n") as hosted:
         with hosted.database() as database:
             *_, invited = database.participants("small")
         assert not read_as_offer(hosted, invited)
     (tmp_path / "new").mkdir()
-    with hosting(tmp_path / "new", study(made)) as hosted:
+    with running_host(tmp_path / "new", study(made)) as hosted:
         assert not read_as_offer(hosted, hosted.invite()[0])
 
 

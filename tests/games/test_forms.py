@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from collections.abc import Iterator
@@ -20,10 +19,11 @@ from negolab.llm import option_form
 from negolab.llm.output_modes import form_for
 from negolab.match import Match
 from negolab.protocols import Schema
+from tests.conftest import NEGOLAB_CI
 from tests.engine.test_laws import ALL, bounded
 from tests.support.games.ultimatum import Ultimatum
 
-EXAMPLES = 60 if os.environ.get("CI") == "true" else 6
+EXAMPLES = 60 if NEGOLAB_CI else 6
 SEEDS = st.integers(0, 2**32 - 1)
 TALK = 160
 KEYWORDS = {

@@ -17,7 +17,7 @@ from negolab.llm.endpoint.call import Usage
 from negolab.llm.endpoint.errors import BudgetReached, RunFailed
 from negolab.llm.endpoint.policy import CallPolicy, Limits
 from negolab.llm.endpoint.prices import PICO, Price, Prices, default_prices
-from tests.support.clockwork import run
+from tests.support.fake_clock import run
 
 CALLS = st.lists(
     st.tuples(st.integers(0, 3 * 10**10), st.floats(0, 1), st.floats(0, 3), st.sampled_from(["take", "drop", "lose"])),

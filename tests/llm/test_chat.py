@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 from typing import Any
 
@@ -23,12 +22,13 @@ from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.record import parse_record
 from negolab.runs.driver import submit_reply
+from tests.conftest import NEGOLAB_CI
 from tests.engine.test_laws import ALL, bounded
 from tests.games.test_forms import drawn
 from tests.support.games.ultimatum import Ultimatum
-from tests.support.scripted_model import Answering, answer
+from tests.support.scripted_model import ScriptedModel, answer
 
-EXAMPLES = 100 if os.environ.get("CI") == "true" else 15
+EXAMPLES = 100 if NEGOLAB_CI else 15
 STEPS = 40
 FORMS = ["form=free", "form=schema", "form=schema,talk=false", "chat=false", "chat=false,form=schema"]
 
@@ -37,7 +37,7 @@ lawful = settings(
 )
 
 
-def model(setting: str, game: AnyGame, answers: Answering) -> LLM:
+def model(setting: str, game: AnyGame, answers: ScriptedModel) -> LLM:
     found = player(f"llm:fake,{setting}", game, models=answers, match="m", draws=7)
     assert isinstance(found, LLM)
     return found
@@ -67,9 +67,9 @@ def sat_through(setting: str, game: AnyGame, seed: int) -> None:
     rng = random.Random(seed)
     match = Match(game, seed=seed)
     sitting: dict[Seat, LLM] = {}
-    scripts: dict[Seat, Answering] = {}
+    scripts: dict[Seat, ScriptedModel] = {}
     for seat in ("A", "B"):
-        scripts[seat] = Answering(lambda call: "")
+        scripts[seat] = ScriptedModel(lambda call: "")
         sitting[seat] = model(setting, game, scripts[seat])
     for _ in range(STEPS):
         asks = match.pending()
@@ -114,7 +114,7 @@ def test_sides_alternate_and_the_model_is_asked_last(game: str, preset: str, set
     loaded = bounded(game, preset)
     for seed in range(2):
         rng, match = random.Random(seed), Match(loaded, seed=seed)
-        scripts: dict[Seat, Answering] = {"A": Answering([]), "B": Answering([])}
+        scripts: dict[Seat, ScriptedModel] = {"A": ScriptedModel([]), "B": ScriptedModel([])}
         players = {seat: model(setting, loaded, scripts[seat]) for seat in scripts}
         for _ in range(STEPS):
             if not (asks := match.pending()):
@@ -128,9 +128,9 @@ def test_sides_alternate_and_the_model_is_asked_last(game: str, preset: str, set
             assert all(content.strip() for _, content in scripts[seat].last)
 
 
-def one(game: AnyGame, script: list[Any], setting: str = "form=free") -> tuple[Match, Answering, LLM]:
+def one(game: AnyGame, script: list[Any], setting: str = "form=free") -> tuple[Match, ScriptedModel, LLM]:
     """A match with a model at A."""
-    answers = Answering(script)
+    answers = ScriptedModel(script)
     return Match(game, seed=1), answers, model(setting, game, answers)
 
 
@@ -221,7 +221,7 @@ def test_words_of_another_author_in_its_seat_are_its_own_then() -> None:
     match = Match(game, seed=1)
     match.submit("A", Reply("70", via="table"))
     match.submit("B", "45")
-    answers = Answering(["69"])
+    answers = ScriptedModel(["69"])
     sitting = model("form=schema", game, answers)
     sitting.recall(match.record().seen_by("A"))
     turn(match, sitting)
@@ -233,7 +233,7 @@ def test_a_seat_taken_over_in_the_middle_of_a_turn_knows_what_was_refused() -> N
     game = nl.load("bargaining")
     match = Match(game, seed=1)
     match.submit("A", "hello")
-    answers = Answering(["60"])
+    answers = ScriptedModel(["60"])
     turn(match, model("form=free", game, answers))
     ((_, content),) = answers.last
     assert "Your answer was not accepted." in content

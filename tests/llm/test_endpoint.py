@@ -23,7 +23,7 @@ from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Price, Prices
 from negolab.llm.models import Models
 from tests.conftest import free_port
-from tests.support.endpoints import Server, call, hostile
+from tests.support.endpoints import Server, make_call, running_endpoint
 
 T = TypeVar("T")
 PRICES = Prices({"fake": Price(10.0, 10.0, 100.0)})
@@ -32,7 +32,7 @@ KEY = "sk-test-0123456789abcdef"
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with hostile() as server:
+    with running_endpoint() as server:
         yield server
 
 
@@ -59,14 +59,14 @@ def asking(server: Server | str, work: Callable[[Endpoint], Awaitable[T]], **giv
 
 
 def ask(server: Server | str, asked: Call | None = None, **given: Any) -> Answer:
-    return asking(server, lambda endpoint: endpoint.answer(asked or call()), **given)
+    return asking(server, lambda endpoint: endpoint.answer(asked or make_call()), **given)
 
 
 def many(server: Server, n: int, **given: Any) -> list[Answer | BaseException]:
     """`n` different calls at once."""
 
     async def all_(endpoint: Endpoint) -> list[Answer | BaseException]:
-        return await asyncio.gather(*(endpoint.answer(call(n=i)) for i in range(n)), return_exceptions=True)
+        return await asyncio.gather(*(endpoint.answer(make_call(n=i)) for i in range(n)), return_exceptions=True)
 
     return asking(server, all_, **given)
 
@@ -222,9 +222,9 @@ def test_calls_wait_for_an_endpoint_that_is_not_there_yet(server: Server) -> Non
     async def late() -> tuple[list[Answer], dict[str, Any]]:
         models = Models(keys={}, notify=told.append)
         endpoint = models.endpoint(f"http://127.0.0.1:{port}/v1")
-        waiting = [asyncio.create_task(endpoint.answer(call(n=i))) for i in range(20)]
+        waiting = [asyncio.create_task(endpoint.answer(make_call(n=i))) for i in range(20)]
         await asyncio.sleep(0.3)
-        with hostile(port, latency=0.005) as up:
+        with running_endpoint(port, latency=0.005) as up:
             answers = await asyncio.gather(*waiting)
             counts = up.counts()
         await models.close()
@@ -254,8 +254,8 @@ def test_a_parameter_that_the_model_calls_otherwise_is_learned_once(server: Serv
     server.set(forget=True)
 
     async def two(endpoint: Endpoint) -> None:
-        await endpoint.answer(call(n=1))
-        await endpoint.answer(call(n=2))
+        await endpoint.answer(make_call(n=1))
+        await endpoint.answer(make_call(n=2))
 
     asking(server, two)
     assert server.counts()["requests"] == 3
@@ -264,19 +264,19 @@ def test_a_parameter_that_the_model_calls_otherwise_is_learned_once(server: Serv
 def test_a_parameter_that_the_model_does_not_take_is_left_out_and_told(server: Server) -> None:
     told: list[str] = []
     server.set(refuses=["temperature"])
-    assert ask(server, call(temperature=0.5), notify=told.append).attempts == 2
+    assert ask(server, make_call(temperature=0.5), notify=told.append).attempts == 2
     assert told == ["fake takes no temperature: it is left out"]
 
 
 def test_a_parameter_without_which_answers_are_others_ends_the_run(server: Server) -> None:
     server.set(refuses=["response_format"])
     with pytest.raises(RunFailed, match="fake does not take the parameter response_format"):
-        ask(server, call(response_format={"type": "json_object"}))
+        ask(server, make_call(response_format={"type": "json_object"}))
 
 
 def test_what_the_call_itself_sets_is_no_parameter(server: Server) -> None:
     with pytest.raises(RunFailed, match="'stream' is no parameter of a call"):
-        ask(server, call(stream=True))
+        ask(server, make_call(stream=True))
     assert server.counts()["requests"] == 0
 
 
@@ -293,12 +293,12 @@ def test_a_call_that_is_taken_back_leaves_its_place(server: Server) -> None:
     server.set(faults={"hang": 1}, first=1)
 
     async def take_back(endpoint: Endpoint) -> Answer:
-        hanging = asyncio.create_task(endpoint.answer(call(n=1)))
+        hanging = asyncio.create_task(endpoint.answer(make_call(n=1)))
         await asyncio.sleep(0.2)
         hanging.cancel()
         await asyncio.wait([hanging])
         server.set(faults={})
-        return await endpoint.answer(call(n=2))
+        return await endpoint.answer(make_call(n=2))
 
     assert asking(server, take_back, limits=Limits(at_once=1)).text == "93.00"
 
@@ -329,7 +329,7 @@ def test_what_a_lost_attempt_took_counts_where_the_endpoint_says_it(server: Serv
     models = Models(keys={}, prices=PRICES, budget=Budget(usd=1))
 
     async def one() -> Answer:
-        answer = await models.endpoint(server.url).answer(call())
+        answer = await models.endpoint(server.url).answer(make_call())
         await models.close()
         return answer
 
@@ -347,7 +347,7 @@ def test_sums_tell_what_came_of_the_calls(server: Server) -> None:
     models = Models(keys={})
 
     async def some() -> None:
-        await asyncio.gather(*(models.endpoint(server.url).answer(call(n=i)) for i in range(5)))
+        await asyncio.gather(*(models.endpoint(server.url).answer(make_call(n=i)) for i in range(5)))
         await models.close()
 
     asyncio.run(some())
@@ -379,7 +379,7 @@ def test_a_kept_answer_is_not_asked_for_again_and_costs_nothing(server: Server) 
     first = ask(server, cache=shelf, prices=PRICES)
     assert shelf.kept == {(server.url, "match", "A", 0): first}
     models = Models(keys={}, cache=shelf, prices=PRICES)
-    again = asyncio.run(models.endpoint(server.url).answer(call()))
+    again = asyncio.run(models.endpoint(server.url).answer(make_call()))
     assert again == msgspec.structs.replace(first, replayed=True)
     assert server.counts()["requests"] == 1
     assert (models.usage.calls, models.usage.replayed, models.usage.cost) == (0, 1, 0)
@@ -440,7 +440,7 @@ def test_one_models_object_serves_one_event_loop_after_another(server: Server) -
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         for n in range(3):
-            assert asyncio.run(endpoint.answer(call(n=n))).text == "93.00"
+            assert asyncio.run(endpoint.answer(make_call(n=n))).text == "93.00"
         gc.collect()
     assert models.endpoint(server.url + "/") is endpoint
 
@@ -454,7 +454,7 @@ def test_the_client_of_an_endpoint_ends_with_its_event_loop(server: Server, monk
         closed.append(True)
 
     monkeypatch.setattr(client.Client, "close", noted)
-    asyncio.run(Models(keys={}).endpoint(server.url).answer(call()))
+    asyncio.run(Models(keys={}).endpoint(server.url).answer(make_call()))
     assert closed == [True]
 
 
@@ -470,7 +470,7 @@ def test_a_key_that_the_server_repeats_is_in_no_error_even_if_it_is_cut(server: 
     server.set(key="another")
     works: list[Callable[[Endpoint], Awaitable[object]]] = [
         Endpoint.list_models,
-        lambda endpoint: endpoint.answer(call()),
+        lambda endpoint: endpoint.answer(make_call()),
     ]
     for work in works:
         with pytest.raises(RunFailed, match=r"Incorrect API key provided: \[key\]\.") as refused:
@@ -584,12 +584,12 @@ def test_a_403_fails_its_game_once_the_model_has_answered_and_the_run_before(ser
     server.set(raw=raw, status=200 if inside else 403)
 
     async def two(endpoint: Endpoint) -> None:
-        await endpoint.answer(call())
+        await endpoint.answer(make_call())
         server.set(faults={"raw": 1})
         with pytest.raises(GameFailed, match=r"^HTTP 403: Not this input\.$"):
-            await endpoint.answer(call(n=1))
+            await endpoint.answer(make_call(n=1))
         with pytest.raises(RunFailed, match=r"HTTP 403: Not this input\.: the key may not do this$"):
-            await endpoint.answer(call(n=1, model="fake-2"))
+            await endpoint.answer(make_call(n=1, model="fake-2"))
 
     asking(server, two)
 
@@ -630,7 +630,7 @@ def test_what_the_endpoint_asks_to_wait_takes_no_time_of_the_game_and_our_own_pa
     async def one(endpoint: Endpoint) -> Answer:
         GAME_TIMER.set(clock)
         monkeypatch.setattr(asyncio, "sleep", noted)
-        return await endpoint.answer(call())
+        return await endpoint.answer(make_call())
 
     monkeypatch.setattr(policy.CallPolicy, "retry_delay", lambda self, broken: 8.0)
     server.set(faults={"raw": 1}, first=1, raw="{}", status=503, headers={"Retry-After": "7"})

@@ -22,13 +22,13 @@ from negolab.match import Match, replay_differences
 from negolab.players.lookup import list_players, player
 from negolab.record import parse_record
 from negolab.runs.driver import make_player, play
-from tests.support.scripted_model import Answering, answer
+from tests.support.scripted_model import ScriptedModel, answer
 
 GAME = nl.load("bargaining")
 
 
 def model(name: str, game: AnyGame = GAME, script: Any = (), **more: Any) -> LLM:
-    found = player(name, game, models=Answering(script), match="m", **more)
+    found = player(name, game, models=ScriptedModel(script), match="m", **more)
     assert isinstance(found, LLM)
     return found
 
@@ -70,7 +70,7 @@ def test_what_is_set_is_sent_and_max_tokens_always() -> None:
 
 
 def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
-    sitting = make_player("llm:x", GAME, 5, "A", models=Answering([]), match="m")
+    sitting = make_player("llm:x", GAME, 5, "A", models=ScriptedModel([]), match="m")
     assert isinstance(sitting, LLM)
     assert sitting.settings.seed is None
 
@@ -107,7 +107,7 @@ def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
 )
 def test_a_wrong_setting_is_named(name: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        player(name, GAME, models=Answering([]))
+        player(name, GAME, models=ScriptedModel([]))
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_a_wrong_setting_is_named(name: str, why: str) -> None:
 )
 def test_a_key_in_the_place_of_its_name_is_refused_and_not_repeated(key: str) -> None:
     with pytest.raises(ValueError, match="NAME of an environment variable") as refused:
-        player(f"llm:x,key={key}", GAME, models=Answering([]))
+        player(f"llm:x,key={key}", GAME, models=ScriptedModel([]))
     assert key not in str(refused.value)
 
 
 def test_address_and_name_of_the_key_are_handed_on() -> None:
-    answers = Answering(["50"])
+    answers = ScriptedModel(["50"])
     found = player("llm:x,base_url=http://127.0.0.1:9/v1,key=LAB_KEY", GAME, models=answers)
     assert isinstance(found, LLM)
     assert found.endpoint is answers
@@ -143,7 +143,7 @@ def test_a_persona_is_the_system_message_and_its_hash_is_noted(tmp_path: Path) -
     assert found.endpoint.last[0] == ("system", "You never give in.")  # type: ignore[attr-defined]
     assert found.notes() == {
         "model": "x",
-        "url": Answering.url,
+        "url": ScriptedModel.url,
         "form": "free",
         "chat": True,
         "parameters": {"max_tokens": 1000},
@@ -159,7 +159,7 @@ def test_a_persona_is_a_text(tmp_path: Path, held: bytes, why: str) -> None:
 
 
 def test_matches_without_an_id_share_no_answers() -> None:
-    first, second = (player("llm:x", GAME, models=Answering([])) for _ in range(2))
+    first, second = (player("llm:x", GAME, models=ScriptedModel([])) for _ in range(2))
     assert isinstance(first, LLM)
     assert isinstance(second, LLM)
     assert first.match != second.match
@@ -191,7 +191,7 @@ def test_thoughts_are_recorded_and_passed_on_to_nobody() -> None:
     secret = "<think>A07 is worth 990 to me</think>"
     words = "ARGUMENT: {'hello'}"
     match = Match(game, seed=1)
-    models = {seat: Answering([f"{secret}{words}", f"{secret}{words}", "", "", ""]) for seat in ("A", "B")}
+    models = {seat: ScriptedModel([f"{secret}{words}", f"{secret}{words}", "", "", ""]) for seat in ("A", "B")}
     players = {seat: player("llm:x", game, models=models[seat], match="m") for seat in models}
     play(match, players)  # type: ignore[arg-type]
     said = [event.reply for event in match.events if isinstance(event, Replied)]
@@ -454,7 +454,7 @@ def test_a_setting_behind_a_colon_is_no_part_of_the_models_name() -> None:
 def test_a_model_that_never_finds_a_move_fails_its_game() -> None:
     game = nl.load("bargaining")
     match = nl.Match(game, seed=1, players={"A": "linear", "B": "llm:fake"})
-    model = nl.player("llm:fake", game, models=Answering(["Hello there."] * 50))
+    model = nl.player("llm:fake", game, models=ScriptedModel(["Hello there."] * 50))
     with pytest.raises(GameFailed, match="20 answers in a row were no move of the game"):
         nl.play(match, {"A": nl.player("linear", game), "B": model})
     assert sum(isinstance(event, Rejected) for event in match.events) == 20

@@ -19,7 +19,7 @@ from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.queue import MIN_BACKOFF, CallQueue, QueuedCall
 from negolab.llm.endpoint.rate_limiter import RateLimiter
-from tests.support.clockwork import run
+from tests.support.fake_clock import run
 
 Ask = Callable[[], Coroutine[Any, Any, float | None]]
 

@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.soak, pytest.mark.browser]
 
 def test_thirty_people_come_within_ten_seconds_and_all_finish(tmp_path: Path) -> None:
     needs("chromium", "chromium")
-    database, study, people, came, weight = crowd.thirty(tmp_path)
-    print("\n" + crowd.told(came, weight))
+    database, study, people, came, weight = crowd.run_crowd(tmp_path)
+    print("\n" + crowd.summary(came, weight))
     assert [one.code for one in came] == ["DONE"] * crowd.PEOPLE
     for id, one in zip(people, came, strict=True):
         (sat,) = database.matches(study.name, participant=id)

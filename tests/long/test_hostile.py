@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Served
-from tests.support.driving import run_notebook
-from tests.support.hostile import TRICKS
+from tests.support.browser import run_notebook
+from tests.support.markup_injection import INJECTIONS
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ def test_no_trick_fires_anywhere(lab: Served, chromium: Any) -> None:
     page = shown(lab, chromium, "show")
     assert page.locator(".nl-page").count() > 20
     text = page.locator(".jp-NotebookPanel").inner_text()
-    for trick in TRICKS[:3]:
+    for trick in INJECTIONS[:3]:
         assert trick in text, "the words are there to be read"
     for plot in page.locator(".js-plotly-plot:visible .nsewdrag").all()[:6]:
         plot.hover(force=True)

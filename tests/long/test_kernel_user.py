@@ -13,8 +13,8 @@ from negolab.studies.database import Database
 from negolab.studies.study_file import read_study
 from tests.conftest import ROOT, free_port, running
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, made
-from tests.support.processes import kernels_of, parts
+from tests.support.crowd import STUDY, invite_links
+from tests.support.processes import kernels_of, processes_of
 from tests.widgets.test_serving import open_to_all, readable_python  # noqa: F401
 
 NOBODY = 65534
@@ -33,12 +33,12 @@ def test_a_game_is_played_by_kernels_that_own_nothing(tmp_path: Path, open_to_al
     canary = {"OPENAI_API_KEY": "sk-canary", "NEGOLAB_DB": str(db), "PYTHONPATH": f"{ROOT}:{ROOT / 'widgets'}"}
     with running(command, "negolab is at", env={**os.environ, **canary}) as (_, launcher):
         database = Database(db)
-        (link,) = made(database, study, 1, f"http://127.0.0.1:{port}/").values()
+        (link,) = invite_links(database, study, 1, f"http://127.0.0.1:{port}/").values()
         bot = Bot(link)
 
         async def play() -> str:
             await bot.arrive()
-            (voila,), (host,) = parts(launcher, "voila"), parts(launcher, "host")
+            (voila,), (host,) = processes_of(launcher, "voila"), processes_of(launcher, "host")
             owners = {pid: Path(f"/proc/{pid}").stat().st_uid for pid in (voila, host, *kernels_of(voila))}
             assert {uid for pid, uid in owners.items() if pid != host} == {NOBODY}
             assert owners[host] == 0

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT, free_port, needs
-from tests.support.gates import KERNEL_ID, Gate, answers, gate, until
+from tests.support.gate_server import KERNEL_ID, Gate, is_listening, running_gate, wait_until
 
 RECIPE = ROOT / ".readme" / "nginx.conf"
 
@@ -46,11 +46,11 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Gat
     nginx = needs("nginx", "nginx")
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     url = f"http://127.0.0.1:{port}/study/"
-    with gate(f"public_url={url}", "behind_proxy=True", "pool_size=2", warm=False) as own:
+    with running_gate(f"public_url={url}", "behind_proxy=True", "pool_size=2", warm=False) as own:
         conf = configuration(folder, port, own.port)
         process = subprocess.Popen([nginx, "-p", str(folder), "-c", str(conf), "-g", "daemon off;"])
         try:
-            assert until(lambda: answers(port))
+            assert wait_until(lambda: is_listening(port))
             yield url, own, folder
         finally:
             process.terminate()
@@ -63,7 +63,7 @@ def test_a_link_leads_under_the_path_to_a_page_with_a_kernel(proxied: tuple[str,
         origin = url.removesuffix("/study/")
         page = client.post(url + "join/good-ann", headers={"Origin": origin})
         assert str(page.url) == url
-        assert until(lambda: KERNEL_ID.search(client.get(url).text), 30)
+        assert wait_until(lambda: KERNEL_ID.search(client.get(url).text), 30)
         (cookie,) = client.cookies.jar
         assert (cookie.path, cookie.value) == ("/study/", "good-ann")
     assert httpx.get(url.removesuffix("study/")).status_code in (403, 404)

@@ -18,7 +18,7 @@ from negolab.store import read
 from negolab.studies.database import Database
 from tests.conftest import free_port, needs, running
 from tests.support import crowd
-from tests.support.screened import Screened
+from tests.support.crowd import BrowserParticipant
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -39,7 +39,7 @@ async def people(links: list[str]) -> list[tuple[str, list[str]]]:
 
         async def one(i: int, link: str) -> tuple[str, list[str]]:
             async with gate:
-                person = Screened(chrome, link, random.Random(i))
+                person = BrowserParticipant(chrome, link, random.Random(i))
                 await person.come()
                 stays = i % 6 != 2  # two of twelve leave
                 code = await person.play((0.5, 1.0), replies=1000 if stays else 1)

@@ -19,8 +19,8 @@ from negolab.studies.database import Database
 from negolab.studies.study_file import Study, read_study
 from tests.conftest import free_port, running
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, made
-from tests.support.processes import Part, kernels_of, kill, parts
+from tests.support.crowd import STUDY, invite_links
+from tests.support.processes import ProcessKind, kernels_of, kill, processes_of
 
 pytestmark = [pytest.mark.soak, pytest.mark.database]
 pytest_plugins = ("tests.support.databases",)
@@ -40,7 +40,7 @@ async def one(link: str, rng: random.Random) -> Bot:
     return bot
 
 
-async def killer(launcher: int, kills: list[Part], rng: random.Random, playing: asyncio.Event) -> None:
+async def killer(launcher: int, kills: list[ProcessKind], rng: random.Random, playing: asyncio.Event) -> None:
     """Kill one process after the other, until the list is empty."""
     while kills:
         await asyncio.sleep(rng.uniform(1.5, 5))
@@ -51,13 +51,13 @@ async def killer(launcher: int, kills: list[Part], rng: random.Random, playing: 
             kills.pop()
 
 
-def _victims(launcher: int, part: Part) -> list[int]:
+def _victims(launcher: int, part: ProcessKind) -> list[int]:
     if part == "kernel":
-        return [kernel for voila in parts(launcher, "voila") for kernel in kernels_of(voila)]
-    return parts(launcher, part)
+        return [kernel for voila in processes_of(launcher, "voila") for kernel in kernels_of(voila)]
+    return processes_of(launcher, part)
 
 
-async def soak(launcher: int, ways: list[str], kills: list[Part]) -> list[Bot]:
+async def soak(launcher: int, ways: list[str], kills: list[ProcessKind]) -> list[Bot]:
     rng = random.Random(SEED)
     gate, playing = asyncio.Semaphore(AT_ONCE), asyncio.Event()
 
@@ -79,13 +79,13 @@ def test_no_event_is_lost_or_doubled_when_processes_are_killed(database_url: str
     base = f"http://127.0.0.1:{port}/"
     command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
     command += [f"--out={tmp_path / 'out'}", f"--db={database_url}", "--no-browser", "--pool=3", "--max-kernels=8"]
-    order: list[Part] = ["host", "voila", "kernel"]
+    order: list[ProcessKind] = ["host", "voila", "kernel"]
     kills = [order[i % 3] for i in range(KILLS)]
     random.Random(SEED).shuffle(kills)
     began = time.monotonic()
     with running(command, "negolab is at") as (_, launcher):
         database = Database(database_url)
-        people = made(database, study, GAMES, base)
+        people = invite_links(database, study, GAMES, base)
         bots = asyncio.run(soak(launcher, list(people.values()), kills))
     seconds = time.monotonic() - began
     assert kills == [], f"{len(kills)} kills were left when the last game ended after {seconds:.0f} s"

@@ -30,10 +30,10 @@ from negolab.studies.session import MatchSession
 from negolab.studies.session_manager import SessionManager
 from negolab.studies.study_file import parse_study
 from tests.support import attacks
-from tests.support.gates import KERNEL_ID, gate, raw, until
-from tests.support.hostile import TRICKS, Says
-from tests.support.hosting import below
-from tests.support.visiting import CANARY, UNGUARDED, V1, Site, Visitor, Wire, named, visited
+from tests.support.gate_server import KERNEL_ID, running_gate, send_raw, wait_until
+from tests.support.host_process import descendants
+from tests.support.hostile_visitor import CANARY, UNGUARDED, V1, Site, Visitor, Wire, participant_id, serving_site
+from tests.support.markup_injection import INJECTIONS, FixedReplies
 
 pytestmark = pytest.mark.visitor
 
@@ -82,14 +82,14 @@ Attack = Callable[[Visitor, Wire], Coroutine[Any, Any, bool]]
 @pytest.fixture(scope="module")
 def prices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Bargaining with a seller whose cost is hidden."""
-    with visited(tmp_path_factory.mktemp("prices"), PRICES) as site:
+    with serving_site(tmp_path_factory.mktemp("prices"), PRICES) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Trading between two people."""
-    with visited(tmp_path_factory.mktemp("pairs"), PAIRS) as site:
+    with serving_site(tmp_path_factory.mktemp("pairs"), PAIRS) as site:
         yield site
 
 
@@ -97,14 +97,14 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def careless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server that does not check whose a kernel is; two people divide things that each values alone."""
     options = ("--Gate.self_test=False", "--Gate.check_owner=False")
-    with visited(tmp_path_factory.mktemp("careless"), SPLIT, *options) as site:
+    with serving_site(tmp_path_factory.mktemp("careless"), SPLIT, *options) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server without the guard at the websocket; two people choose items that each finds important."""
-    with visited(tmp_path_factory.mktemp("unguarded"), BALLOON, *UNGUARDED) as site:
+    with serving_site(tmp_path_factory.mktemp("unguarded"), BALLOON, *UNGUARDED) as site:
         yield site
 
 
@@ -239,7 +239,7 @@ async def say(one: Visitor, words: str) -> None:
 def others_numbers(site: Site, visitor: Visitor) -> set[str]:
     """The numbers that only the other seat has seen, of three digits and more."""
     ((sat, record),) = site.matches(visitor.link)
-    own = next(seat for seat, id in sat.people.items() if id == named(visitor.link))
+    own = next(seat for seat, id in sat.people.items() if id == participant_id(visitor.link))
     numbers: dict[bool, set[str]] = {True: set(), False: set()}
     for state in states(record):
         for seat, private in state.private.items():
@@ -424,7 +424,7 @@ def test_ten_presses_at_once_on_two_sockets_are_one_move(prices: Site) -> None:
 def words(site: Site, visitor: Visitor) -> list[str]:
     """What the visitor said, as it was kept; all of it was legal or refused."""
     ((sat, record),) = site.matches(visitor.link)
-    own = next(seat for seat, id in sat.people.items() if id == named(visitor.link))
+    own = next(seat for seat, id in sat.people.items() if id == participant_id(visitor.link))
     return [event.reply.text for event in record.events if isinstance(event, Replied) and event.seat == own]
 
 
@@ -490,18 +490,18 @@ def test_a_page_that_was_replaced_can_say_nothing_any_more(prices: Site) -> None
 def test_markup_and_script_in_every_field_stay_text_on_every_page(pairs: Site) -> None:
     async def attack() -> None:
         async with both(pairs) as players:
-            for trick in TRICKS[:6]:
+            for trick in INJECTIONS[:6]:
                 one = await asked(*players)
                 for id in one.ids("Text") + one.ids("Textarea"):
                     await one.fill(id, value=trick)
                 await say(one, trick)
                 await asyncio.sleep(BREATH)
             for one in players:
-                await one.until(partial(shows, one, *map(escape, TRICKS[:6])))
+                await one.until(partial(shows, one, *map(escape, INJECTIONS[:6])))
                 assert [found for model in one.models.values() for found in shown_live(model)] == []
             with pairs.host("desk.sock") as desk:
                 monitor = desk.get("/monitor").text
-            assert "cell-bilby" in monitor and not any(trick in monitor for trick in TRICKS)
+            assert "cell-bilby" in monitor and not any(trick in monitor for trick in INJECTIONS)
 
     asyncio.run(attack())
 
@@ -549,8 +549,8 @@ def test_a_stranger_gets_no_page_unless_tokens_are_not_checked(prices: Site) -> 
             await stranger.close()
 
     assert not asyncio.run(come(prices.url))
-    with gate("self_test=False", "check_token=False") as open_gate:
-        assert until(lambda: asyncio.run(come(open_gate.url)))
+    with running_gate("self_test=False", "check_token=False") as open_gate:
+        assert wait_until(lambda: asyncio.run(come(open_gate.url)))
 
 
 OTHER_PATHS = (
@@ -569,7 +569,7 @@ def test_no_other_path_and_no_other_method_does_anything(prices: Site) -> None:
                 answer = await visitor.ask(path, method)
                 assert answer.status_code in (403, 404, 405), (method, path)
             ask = f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{prices.port}\r\nCookie: {prices.cookie}={cookie}\r\n"
-            came = await asyncio.to_thread(raw, prices.port, ask + "Connection: close\r\n\r\n")
+            came = await asyncio.to_thread(send_raw, prices.port, ask + "Connection: close\r\n\r\n")
             visitor.received.append(came)
             assert re.match(r"HTTP/1.1 40[345]", came) and "root:" not in came, path
         for method in ("PUT", "DELETE", "PATCH", "POST"):
@@ -725,10 +725,10 @@ def test_a_stale_answer_is_heard_only_without_the_engines_check(
 
 def _smuggle() -> list[str]:
     """What of the other's words would run on a person's page."""
-    match = Match(load("trading"), seed=1, players={"A": TRICKS[0], "B": "person"})
-    others: Any = {"A": Says(" ".join(TRICKS[:6]) + " [Offer: 1 Wheat -> 1 Ore]")}
+    match = Match(load("trading"), seed=1, players={"A": INJECTIONS[0], "B": "person"})
+    others: Any = {"A": FixedReplies(" ".join(INJECTIONS[:6]) + " [Offer: 1 Wheat -> 1 Ore]")}
     seat = HumanSeat(match, "B", others)
-    return [found for part in below(seat) if isinstance(part, w.HTML) and not part.value.startswith("<style")
+    return [found for part in descendants(seat) if isinstance(part, w.HTML) and not part.value.startswith("<style")
             for found in attacks.live(part.value)]  # fmt: skip
 
 

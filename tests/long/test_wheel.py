@@ -12,14 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import CI, serving
+from tests.conftest import serving
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (CI or os.environ.get("NEGOLAB_SLOW")), reason="slow: set NEGOLAB_SLOW=1"),
-]
+pytestmark = pytest.mark.long
 
 
 def run(*command: str | Path, cwd: Path) -> str:

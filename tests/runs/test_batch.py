@@ -22,7 +22,7 @@ from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.store import read
 from tests.cli.test_cli import NEGOLAB, negolab
-from tests.support.endpoints import Server, hostile
+from tests.support.endpoints import Server, running_endpoint
 
 SECRET = "sk-not-to-be-found-4711"
 TIMES = ("asked_at", "answered_at", "created", "queued", "latency", "attempts")
@@ -30,7 +30,7 @@ TIMES = ("asked_at", "answered_at", "created", "queued", "latency", "attempts")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with hostile(latency=0.02) as found:
+    with running_endpoint(latency=0.02) as found:
         yield found
 
 
@@ -167,13 +167,13 @@ def test_a_budget_holds_with_many_calls_in_flight_and_can_be_raised(server: Serv
 
 
 def test_a_dead_endpoint_pauses_the_run_and_it_goes_on_when_it_is_back(tmp_path: Path) -> None:
-    with hostile(latency=0.1) as found:
+    with running_endpoint(latency=0.1) as found:
         port = int(found.url.rpartition(":")[2].removesuffix("/v1"))
         process = start(command(found.url, tmp_path, 60, "--game-seconds", "5"))
         until(lambda: found.counts()["answered"] > 50)
     time.sleep(6)
     assert process.poll() is None
-    with hostile(port, latency=0.02):
+    with running_endpoint(port, latency=0.02):
         out, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     assert "does not answer" in err and "answers again" in err

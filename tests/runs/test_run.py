@@ -33,7 +33,7 @@ from negolab.runs.plan import make_plan
 from negolab.runs.progress import MAX_SAME_FAILURES
 from negolab.runs.run import Run
 from negolab.store import Store
-from tests.support.endpoint_server import said
+from tests.support.endpoint_server import answer_text
 
 GAME = nl.load("bargaining")
 LLM = "llm:fake"
@@ -63,7 +63,7 @@ class Fake:
 
 
 def said_to(call: Call) -> Answer:
-    text = said("price", {"messages": msgspec.to_builtins(call.messages)}, b"")
+    text = answer_text("price", {"messages": msgspec.to_builtins(call.messages)}, b"")
     return Answer(text=text, finish="stop", usage=Usage(10, 2), cost=0.5, model="fake-1")
 
 

@@ -23,15 +23,23 @@ from negolab.store import read as records
 from negolab.studies.client import HostClient
 from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoints, briefed, read_host_config
 from negolab.studies.session import NotDelivered
-from tests.support.endpoints import Server, hostile
-from tests.support.hosting import Hosted, alone, hosting, press, study, text, visible
+from tests.support.endpoints import Server, running_endpoint
+from tests.support.host_process import (
+    HostProcess,
+    page_text,
+    press_button,
+    running_host,
+    shown_widgets,
+    solo_treatment,
+    study_toml,
+)
 
 CANARY = "sk-canary-7Yq2hV0nKx"
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Server]:
-    with hostile(key=CANARY) as server:
+    with running_endpoint(key=CANARY) as server:
         yield server
 
 
@@ -42,8 +50,8 @@ def server(endpoint: Server) -> Server:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
-    with hosting(tmp_path, briefing=told(server)) as hosted:
+def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProcess]:
+    with running_host(tmp_path, config=told(server)) as hosted:
         monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
         yield hosted
 
@@ -71,23 +79,23 @@ def until(done: Any, seconds: float = 15) -> None:
         time.sleep(0.02)
 
 
-def asked(desk: Hosted, lease: str) -> Any:
+def asked(desk: HostProcess, lease: str) -> Any:
     """What stands before the person."""
     return HostClient(desk.desk).ask("/now", lease=lease)["scene"]
 
 
-def begun(desk: Hosted, opponent: str = "llm:fake", game: str = "bargaining", seat: str = "B") -> str:
+def begun(desk: HostProcess, opponent: str = "llm:fake", game: str = "bargaining", seat: str = "B") -> str:
     wanted = {"game": game, "preset": None, "seat": seat, "opponent": opponent, "seed": 7}
     return str(HostClient(desk.desk).ask("/play", **wanted)["lease"])
 
 
-def say(desk: Hosted, lease: str, words: str) -> Any:
+def say(desk: HostProcess, lease: str, words: str) -> Any:
     until(lambda: asked(desk, lease)["table"]["asked"])
     turn = asked(desk, lease)["table"]["turn"]
     return HostClient(desk.desk).ask("/act", lease=lease, act={"kind": "say", "text": words, "turn": turn})
 
 
-def test_the_lobby_lists_the_models_of_the_endpoint_and_names_the_player(desk: Hosted) -> None:
+def test_the_lobby_lists_the_models_of_the_endpoint_and_names_the_player(desk: HostProcess) -> None:
     lobby = beside_a_model()
     assert lobby._models._model.options == ("fake", "fake-2")
     assert lobby._models.name() == "llm:fake"
@@ -161,7 +169,7 @@ def test_a_key_that_is_not_known_here_is_named() -> None:
         known.endpoint("http://b/v1", "A_KEY")
 
 
-def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: Hosted) -> None:
+def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: HostProcess) -> None:
     lease = begun(desk)
     assert "left" not in say(desk, lease, "10.00")["unheard"]
     say(desk, lease, "accept")
@@ -174,12 +182,12 @@ def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: Hosted) 
     assert replay_differences(record) == []
 
 
-def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: Hosted, server: Server) -> None:
+def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: HostProcess, server: Server) -> None:
     server.set(latency=30)
     lobby = beside_a_model()
-    press(lobby, "Start the match")
-    assert "fake is thinking." in text(lobby)
-    press(lobby, "Leave this match")
+    press_button(lobby, "Start the match")
+    assert "fake is thinking." in page_text(lobby)
+    press_button(lobby, "Leave this match")
     until(lambda: desk.matches()[0].ended is not None)
     (match,) = desk.matches()
     with desk.database() as database:
@@ -188,7 +196,7 @@ def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: Hos
     until(lambda: server.counts()["running"] == 0)
 
 
-def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: Hosted, server: Server) -> None:
+def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: HostProcess, server: Server) -> None:
     server.set(latency=0.05)
     lease = begun(desk)
     say(desk, lease, "10.00")
@@ -203,7 +211,7 @@ def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: Hosted, se
     assert len(prompts) == 3 and all("$1" in str(prompt) for prompt in prompts[1:])
 
 
-def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: Hosted) -> None:
+def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: HostProcess) -> None:
     for name in ("llm:fake,base_url=http://127.0.0.1:9/v1", "llm:fake,key=OTHER_KEY"):
         with pytest.raises(NotDelivered, match="not known here"):
             begun(desk, name)
@@ -211,11 +219,11 @@ def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: Hosted) -> 
 
 
 def test_without_an_endpoint_the_lobby_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with hosting(tmp_path) as hosted:
+    with running_host(tmp_path) as hosted:
         monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
         lobby = beside_a_model()
-        press(lobby, "Start the match")
-        assert "negolab serve --base-url URL" in text(lobby)
+        press_button(lobby, "Start the match")
+        assert "negolab serve --base-url URL" in page_text(lobby)
         with pytest.raises(NotDelivered, match="no language model is known here"):
             begun(hosted)
 
@@ -226,25 +234,25 @@ def test_an_address_that_is_none_keeps_nobody_from_playing_without_a_model(
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8080")
     Replay(nl.batch("bargaining", "time", "time", n=1))
     lobby = beside_a_model()
-    press(lobby, "Start the match")
-    assert "a base URL looks like" in text(lobby) and "localhost:8080" in text(lobby)
+    press_button(lobby, "Start the match")
+    assert "a base URL looks like" in page_text(lobby) and "localhost:8080" in page_text(lobby)
     lobby._opponent.value = "linear"
-    press(lobby, "Start the match")
-    assert "a base URL" not in text(lobby)
+    press_button(lobby, "Start the match")
+    assert "a base URL" not in page_text(lobby)
 
 
 def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Path, server: Server) -> None:
-    with hosting(tmp_path, briefing=told(server, "sk-wrong-1234567890")) as desk:
+    with running_host(tmp_path, config=told(server, "sk-wrong-1234567890")) as desk:
         lease = begun(desk)
         until(lambda: asked(desk, lease)["table"]["closing"])
         fault = asked(desk, lease)["fault"]
         assert "the other seat's player failed" in fault and "401" in fault
-        assert "sk-wrong" not in fault + "".join(desk.said)
+        assert "sk-wrong" not in fault + "".join(desk.stderr)
 
 
 def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: Server) -> None:
-    text_of = study("bargaining", alone("llm:fake", seat="B"))
-    with hosting(tmp_path, text_of, told(server, "sk-wrong-1234567890")) as desk:
+    text_of = study_toml("bargaining", solo_treatment("llm:fake", seat="B"))
+    with running_host(tmp_path, text_of, told(server, "sk-wrong-1234567890")) as desk:
         _, token = desk.invite()
         page = desk.page(token)
         page.act("start")
@@ -259,23 +267,23 @@ def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: 
 
 def test_a_study_with_a_model_that_is_not_known_here_is_not_served(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no language model is known here"):
-        Hosted(tmp_path, study("bargaining", alone("llm:fake", seat="B")))
+        HostProcess(tmp_path, study_toml("bargaining", solo_treatment("llm:fake", seat="B")))
 
 
-def test_the_key_is_in_nothing_but_the_request(desk: Hosted, server: Server) -> None:
+def test_the_key_is_in_nothing_but_the_request(desk: HostProcess, server: Server) -> None:
     lobby = beside_a_model()
     lease = begun(desk)
     say(desk, lease, "10.00")
     shown = str(asked(desk, lease)) + str(HostClient(desk.desk).ask("/models"))
     process = Path(f"/proc/{desk.process.pid}")
     shown += (process / "cmdline").read_text() + (process / "environ").read_text()
-    for widget in visible(lobby):
+    for widget in shown_widgets(lobby):
         shown += str({name: getattr(widget, name) for name in widget.keys if name != "layout"})
     say(desk, lease, "accept")
     desk.kill()
     kept = b"".join(file.read_bytes() for file in desk.folder.rglob("*") if file.is_file())
     assert server.counts()["answered"] >= 2, "the key was used"
-    assert CANARY not in shown + "".join(desk.said)
+    assert CANARY not in shown + "".join(desk.stderr)
     assert CANARY.encode() not in kept
     assert CANARY not in repr(told(server))
 
@@ -321,7 +329,7 @@ def test_what_no_model_could_be_asked_with_is_said_before_a_host_starts(
         briefed("", (address,), budget, {})
 
 
-def test_a_branch_goes_on_with_a_model_at_the_host(desk: Hosted, tmp_path: Path, server: Server) -> None:
+def test_a_branch_goes_on_with_a_model_at_the_host(desk: HostProcess, tmp_path: Path, server: Server) -> None:
     record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
     replay = branching(record, tmp_path / "branches", 4, A="linear", B=MODEL_CHOICE)
 
@@ -339,7 +347,7 @@ def test_a_branch_goes_on_with_a_model_at_the_host(desk: Hosted, tmp_path: Path,
     assert "fake" in str(branch.header.notes["models"]["B"])
 
 
-def test_a_branch_with_a_model_can_be_stopped(desk: Hosted, tmp_path: Path, server: Server) -> None:
+def test_a_branch_with_a_model_can_be_stopped(desk: HostProcess, tmp_path: Path, server: Server) -> None:
     server.set(latency=30)
     record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
     replay = branching(record, tmp_path / "branches", 4, A=MODEL_CHOICE, B=MODEL_CHOICE)
@@ -356,7 +364,7 @@ def test_a_branch_with_a_model_can_be_stopped(desk: Hosted, tmp_path: Path, serv
     until(lambda: server.counts()["running"] == 0)
 
 
-def test_a_person_goes_on_against_a_model_in_a_branch(desk: Hosted, tmp_path: Path) -> None:
+def test_a_person_goes_on_against_a_model_in_a_branch(desk: HostProcess, tmp_path: Path) -> None:
     record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
     at = next(i for i, e in enumerate(record.events) if isinstance(e, Replied) and e.seat == "A") + 2
     replay = branching(record, tmp_path / "branches", at, A=MODEL_CHOICE, B=PERSON_CHOICE)

@@ -22,14 +22,25 @@ from negolab.store import read
 from negolab.studies.client import AWAY, UNSURE, PageClient
 from negolab.studies.page_state import Playing
 from negolab.studies.session import LONGEST, NotDelivered
-from tests.support.hosting import PAIRS, Hosted, alone, below, buttons, hosting, press, study, text, until
+from tests.support.host_process import (
+    PAIR_TREATMENT,
+    HostProcess,
+    button_labels,
+    descendants,
+    follow_until,
+    page_text,
+    press_button,
+    running_host,
+    solo_treatment,
+    study_toml,
+)
 from tests.widgets.test_study_page import countdown, seated
 
 EVIL = "<img src=x onerror=alert(1)>"
-AGAINST = alone("greedy-honest")
+AGAINST = solo_treatment("greedy-honest")
 OPPONENTS = {"balloon": "linear", "bargaining": "linear", "split": "greedy", "trading": "fair-split"}
 
-Hosts = Callable[..., Hosted]
+Hosts = Callable[..., HostProcess]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +53,7 @@ def host(tmp_path: Path) -> Iterator[Hosts]:
     """Starts a host with a study of these parts."""
     with ExitStack() as stack:
         yield lambda tables=AGAINST, more="", game="trading": stack.enter_context(
-            hosting(tmp_path, study(game, tables, more))
+            running_host(tmp_path, study_toml(game, tables, more))
         )
 
 
@@ -51,12 +62,12 @@ def is_playing(*pages: StudyPage) -> bool:
 
 
 def code(page: StudyPage) -> str:
-    return "".join(part.code for part in below(page) if isinstance(part, CompletionCode))
+    return "".join(part.code for part in descendants(page) if isinstance(part, CompletionCode))
 
 
 def state(page: w.Widget) -> str:
     """All that a browser can ask for."""
-    parts = below(page)
+    parts = descendants(page)
     inner = [getattr(part, name) for part in parts for name in ("layout", "style") if hasattr(part, name)]
     return json.dumps([part.get_state() for part in [*parts, *inner]], default=str)
 
@@ -67,7 +78,7 @@ def say_an_option(page: w.Widget, at: int = 0) -> str:
     options = table._chair.game.options(table._view.seen)
     words = str(table._chair.game.say(options[at % len(options)]))
     table._submit(words)
-    assert "nl-notice" not in text(page) or "went wrong" not in text(page)
+    assert "nl-notice" not in page_text(page) or "went wrong" not in page_text(page)
     return words
 
 
@@ -82,16 +93,16 @@ def play(*pages: StudyPage) -> list[list[str]]:
         for at in turn:
             if tables[at]._view.asked:
                 said[at].append(say_an_option(pages[at], number))
-        until(lambda: all(t._view.closing for t in tables) or any(t._view.asked for t in tables), *pages)
+        follow_until(lambda: all(t._view.closing for t in tables) or any(t._view.asked for t in tables), *pages)
     raise AssertionError("200 moves and no end")
 
 
-def meet(hosted: Hosted) -> tuple[StudyPage, StudyPage]:
+def meet(hosted: HostProcess) -> tuple[StudyPage, StudyPage]:
     """Two people at one match."""
-    pages = hosted.come()[0], hosted.come()[0]
+    pages = hosted.join()[0], hosted.join()[0]
     for page in pages:
-        press(page, "Start")
-    until(lambda: is_playing(*pages), *pages)
+        press_button(page, "Start")
+    follow_until(lambda: is_playing(*pages), *pages)
     return pages
 
 
@@ -101,41 +112,41 @@ def meet(hosted: Hosted) -> tuple[StudyPage, StudyPage]:
 @pytest.mark.parametrize("game", game_names())
 def test_a_game_against_a_player_is_kept_as_it_was_played(game: str, host: Hosts) -> None:
     seat = "B" if game == "bargaining" else "A"
-    hosted = host(game=game, tables=alone(OPPONENTS[game], seat))
-    page, who, _ = hosted.come()
-    press(page, "Start")
+    hosted = host(game=game, tables=solo_treatment(OPPONENTS[game], seat))
+    page, who, _ = hosted.join()
+    press_button(page, "Start")
     (said,) = play(page)
-    press(page, "Continue")
+    press_button(page, "Continue")
     assert code(page) == "DONE4242"
     (match,) = hosted.matches()
     assert (match.people, match.treatment) == ({seat: who.id}, "alone")
-    assert hosted.words(match.id, seat) == said
+    assert hosted.replies(match.id, seat) == said
     assert match.ended is not None
     assert read(hosted.out) == [], "what people of a study wrote is in its database alone"
-    assert not hosted.said
+    assert not hosted.stderr
 
 
 @pytest.mark.parametrize("game", game_names())
 def test_two_people_play_a_game_to_its_end(game: str, host: Hosts) -> None:
-    hosted = host(game=game, tables=PAIRS)
+    hosted = host(game=game, tables=PAIR_TREATMENT)
     pages = meet(hosted)
     said = dict(zip((seated(page)._seat for page in pages), play(*pages), strict=True))
     for page in pages:
-        press(page, "Continue")
+        press_button(page, "Continue")
         assert code(page) == "DONE4242"
     (match,) = hosted.matches()
-    assert {seat: hosted.words(match.id, seat) for seat in said} == said
-    assert not hosted.said
+    assert {seat: hosted.replies(match.id, seat) for seat in said} == said
+    assert not hosted.stderr
 
 
 def test_what_one_types_is_not_lost_when_the_other_moves(host: Hosts) -> None:
-    pages = meet(host(tables=PAIRS))
+    pages = meet(host(tables=PAIR_TREATMENT))
     first, second = sorted(pages, key=lambda page: not seated(page)._view.asked)
     table = seated(second)
-    (box,) = [p for p in below(second) if isinstance(p, w.Textarea) and p.description == "Your message"]
+    (box,) = [p for p in descendants(second) if isinstance(p, w.Textarea) and p.description == "Your message"]
     box.value = "I was about to say"
     say_an_option(first)
-    until(lambda: table._view.asked, second)
+    follow_until(lambda: table._view.asked, second)
     assert seated(second) is table
     assert box.value == "I was about to say"
 
@@ -145,59 +156,59 @@ def test_what_one_types_is_not_lost_when_the_other_moves(host: Hosts) -> None:
 
 def test_a_second_page_goes_on_where_the_first_was(host: Hosts) -> None:
     hosted = host()
-    page, _, token = hosted.come()
-    press(page, "Start")
+    page, _, token = hosted.join()
+    press_button(page, "Start")
     say_an_option(page)
     before = seated(page)._view
     newer = hosted.open(token)
     assert seated(newer)._view == before
-    until(lambda: page._page.replaced, page)  # type: ignore[union-attr]
-    assert buttons(page) == []
+    follow_until(lambda: page._page.replaced, page)  # type: ignore[union-attr]
+    assert button_labels(page) == []
     say_an_option(newer)
     (match,) = hosted.matches()
-    assert len(hosted.words(match.id, "A")) == 2
+    assert len(hosted.replies(match.id, "A")) == 2
 
 
 def test_a_page_that_was_replaced_plays_nothing(host: Hosts) -> None:
     hosted = host()
-    page, _, token = hosted.come()
-    press(page, "Start")
+    page, _, token = hosted.join()
+    press_button(page, "Start")
     hosted.open(token)
     table = seated(page)
     table._submit("Pass.")  # before it has heard that it was replaced
-    assert "opened in another tab" in text(page)
+    assert "opened in another tab" in page_text(page)
     (match,) = hosted.matches()
-    assert hosted.words(match.id, "A") == []
+    assert hosted.replies(match.id, "A") == []
 
 
 def test_a_killed_host_is_waited_for_and_the_match_goes_on(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
-    press(page, "Start")
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
     said = [say_an_option(page)]
     before = seated(page)._view
     hosted.kill()
-    until(lambda: page._page.trouble == AWAY, page)  # type: ignore[union-attr]
-    assert AWAY in text(page)
+    follow_until(lambda: page._page.trouble == AWAY, page)  # type: ignore[union-attr]
+    assert AWAY in page_text(page)
     seated(page)._submit("Pass.")
     assert seated(page)._view == before, "nothing is heard, and nothing is lost"
     hosted.start()
-    until(lambda: not page._page.trouble, page)  # type: ignore[union-attr]
-    assert AWAY not in text(page).replace(seated(page)._controls.notice.value, "")
+    follow_until(lambda: not page._page.trouble, page)  # type: ignore[union-attr]
+    assert AWAY not in page_text(page).replace(seated(page)._controls.notice.value, "")
     assert seated(page)._view == before
     said += play(page)[0]
     (match,) = hosted.matches()
-    assert hosted.words(match.id, "A") == said
+    assert hosted.replies(match.id, "A") == said
 
 
 def test_a_click_while_the_host_is_away_says_so_and_works_later(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
+    page, _, _ = hosted.join()
     hosted.kill()
-    press(page, "Start")
-    assert UNSURE in text(page)
+    press_button(page, "Start")
+    assert UNSURE in page_text(page)
     hosted.start()
-    press(page, "Start")
+    press_button(page, "Start")
     assert is_playing(page)
 
 
@@ -205,51 +216,51 @@ def test_a_click_while_the_host_is_away_says_so_and_works_later(host: Hosts) -> 
 
 
 def test_who_does_not_answer_in_time_is_out_and_the_other_is_told(host: Hosts) -> None:
-    hosted = host(tables=f"{PAIRS}\n[limits]\nreply = 1")
+    hosted = host(tables=f"{PAIR_TREATMENT}\n[limits]\nreply = 1")
     pages = meet(hosted)
     late, other = sorted(pages, key=lambda page: not seated(page)._view.asked)
     assert countdown(late) is not None
     assert countdown(other) is None, "no limit runs for who is not asked"
-    until(lambda: code(late) and code(other), *pages)
+    follow_until(lambda: code(late) and code(other), *pages)
     assert (code(late), code(other)) == ("LATE4242", "LEFT4242")
     (match,) = hosted.matches()
-    assert [hosted.words(match.id, seat) for seat in "AB"] == [[], []], "a limit plays no move"
+    assert [hosted.replies(match.id, seat) for seat in "AB"] == [[], []], "a limit plays no move"
 
 
 def test_nobody_comes_and_it_ends(host: Hosts) -> None:
-    page, _, _ = host(tables=f"{PAIRS}\n[pairing]\nwait = 1").come()
-    press(page, "Start")
-    until(lambda: code(page), page)
+    page, _, _ = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 1").join()
+    press_button(page, "Start")
+    follow_until(lambda: code(page), page)
     assert code(page) == "ALONE4242"
 
 
 def test_nobody_comes_and_a_player_sits_down(host: Hosts) -> None:
-    hosted = host(tables=f'{PAIRS}\n[pairing]\nwait = 1\nthen = "fair-split"')
-    page, who, _ = hosted.come()
-    press(page, "Start")
-    until(lambda: is_playing(page), page)
+    hosted = host(tables=f'{PAIR_TREATMENT}\n[pairing]\nwait = 1\nthen = "fair-split"')
+    page, who, _ = hosted.join()
+    press_button(page, "Start")
+    follow_until(lambda: is_playing(page), page)
     play(page)
     assert hosted.participant(who).status == "complete"
 
 
 def test_one_leaves_and_the_other_gets_a_code_of_their_own(host: Hosts) -> None:
-    pages = meet(host(tables=PAIRS))
-    press(pages[0], "Leave the study")
-    press(pages[0], "Yes, leave the study")
-    until(lambda: code(pages[1]), pages[1])
+    pages = meet(host(tables=PAIR_TREATMENT))
+    press_button(pages[0], "Leave the study")
+    press_button(pages[0], "Yes, leave the study")
+    follow_until(lambda: code(pages[1]), pages[1])
     assert [code(page) for page in pages] == ["GONE4242", "LEFT4242"]
 
 
 def test_who_has_finished_can_lose_nothing_by_leaving(host: Hosts) -> None:
-    hosted = host(tables=PAIRS, game="bargaining")
+    hosted = host(tables=PAIR_TREATMENT, game="bargaining")
     pages = meet(hosted)
     play(*pages)
-    assert "Leave the study" not in buttons(pages[0])
+    assert "Leave the study" not in button_labels(pages[0])
     with pytest.raises(NotDelivered, match="finished already"):
         acting(pages[0]).act("leave")
     for page in pages:
-        press(page, "Continue")
-        until(lambda page=page: code(page), page)
+        press_button(page, "Continue")
+        follow_until(lambda page=page: code(page), page)
         assert code(page) == "DONE4242"
 
 
@@ -263,10 +274,10 @@ def acting(page: StudyPage) -> PageClient:
 
 def test_a_stale_turn_another_match_and_too_many_characters_do_nothing(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
-    other, _, _ = hosted.come()
-    press(page, "Start")
-    press(other, "Start")
+    page, _, _ = hosted.join()
+    other, _, _ = hosted.join()
+    press_button(page, "Start")
+    press_button(other, "Start")
     say_an_option(page)
     scene, foreign = acting(page).scene, acting(other).scene
     assert isinstance(scene, Playing) and isinstance(foreign, Playing)
@@ -290,47 +301,47 @@ def test_a_stale_turn_another_match_and_too_many_characters_do_nothing(host: Hos
         acting(page).act("start")
     with pytest.raises(NotDelivered):
         acting(page).act("next")
-    assert sorted(len(hosted.words(match.id, "A")) for match in hosted.matches()) == [0, 1]
-    assert not hosted.said, "nothing of it is a fault of the host"
+    assert sorted(len(hosted.replies(match.id, "A")) for match in hosted.matches()) == [0, 1]
+    assert not hosted.stderr, "nothing of it is a fault of the host"
 
 
 @pytest.mark.parametrize("words", ["x" * (LONGEST + 1), "x" * 3_000_000, "\N{GRINNING FACE}" * (LONGEST + 1)])
 def test_a_message_that_is_too_long_is_refused_with_its_length(words: str, host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
-    press(page, "Start")
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
     seated(page)._submit(words)
-    assert f"has {len(words)} characters; {LONGEST} are the most" in text(page)
+    assert f"has {len(words)} characters; {LONGEST} are the most" in page_text(page)
 
 
 @pytest.mark.parametrize("words", ["\N{GRINNING FACE}" * LONGEST, "a \ud800 b Pass.", "\0 Pass.", "\u202e Pass."])
 def test_any_text_up_to_the_longest_is_heard(words: str, host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
-    press(page, "Start")
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
     seated(page)._submit(words)
     (match,) = hosted.matches()
-    (kept,) = hosted.words(match.id, "A")
+    (kept,) = hosted.replies(match.id, "A")
     assert kept == words.replace("\ud800", "\ufffd")
-    assert not hosted.said
+    assert not hosted.stderr
 
 
 def test_markup_that_one_writes_is_text_to_the_other(host: Hosts) -> None:
-    pages = meet(host(tables=PAIRS, game="split"))
+    pages = meet(host(tables=PAIR_TREATMENT, game="split"))
     first, second = sorted(pages, key=lambda page: not seated(page)._view.asked)
     seated(first)._submit(f"<message>{EVIL}</message>")
-    until(lambda: seated(second)._view.asked, second)
+    follow_until(lambda: seated(second)._view.asked, second)
     for page in pages:
-        drawn = "".join(part.value for part in below(page) if isinstance(part, w.HTML))
+        drawn = "".join(part.value for part in descendants(page) if isinstance(part, w.HTML))
         assert "<img" not in drawn
         assert "&lt;img src=x" in drawn
 
 
 def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
-    press(page, "Start")
-    for part in below(page):
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
+    for part in descendants(page):
         if hasattr(part, "value") and hasattr(part, "max"):
             part.set_state({"min": -(10**9), "max": 10**9, "value": 10**6})
         elif isinstance(part, w.Text):
@@ -338,18 +349,20 @@ def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> No
         elif isinstance(part, w.Button):
             part.set_state({"disabled": False})
     for name in ("Make this offer", "Accept", "Deny"):
-        for button in [p for p in below(page) if isinstance(p, w.Button) and p.description.startswith(name)]:
+        for button in [p for p in descendants(page) if isinstance(p, w.Button) and p.description.startswith(name)]:
             button.click()
     (match,) = hosted.matches()
     assert match.ended is None
-    assert "went wrong" not in text(page)
+    assert "went wrong" not in page_text(page)
 
 
 def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
     secret = "buyer_values = [6173], seller_costs = [3719], default_opening = 5555"
-    hosted = host(game="bargaining", tables=alone("conceder", "B", f'preset = "none"\nparams = {{ {secret} }}'))
-    page, who, token = hosted.come()
-    press(page, "Start")
+    hosted = host(
+        game="bargaining", tables=solo_treatment("conceder", "B", f'preset = "none"\nparams = {{ {secret} }}')
+    )
+    page, who, token = hosted.join()
+    press_button(page, "Start")
     seated(page)._submit("51.10")
     known = state(page)
     assert "61.73" in known, "their own value"
@@ -369,8 +382,8 @@ def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
 
 def test_who_has_no_lease_learns_nothing(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.come()
-    press(page, "Start")
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
     for lease in ("", "kernel1", "kernel1.", acting(page)._lease[:-1], "%", "_" * 40):
         with pytest.raises(NotDelivered):
             PageClient(acting(page)._host, lease)
@@ -380,9 +393,9 @@ def test_who_has_no_lease_learns_nothing(host: Hosts) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProcess]:
     """A host without a study, which the lobby finds."""
-    with hosting(tmp_path) as hosted:
+    with running_host(tmp_path) as hosted:
         monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
         yield hosted
 
@@ -390,7 +403,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
 def opened_lobby(game: str | None = None) -> Lobby:
     """The lobby in a browser."""
     lobby = Lobby(game)
-    (arrival,) = [part for part in below(lobby) if isinstance(part, Arrival)]
+    (arrival,) = [part for part in descendants(lobby) if isinstance(part, Arrival)]
     arrival._handle_custom_msg({"here": True}, [])
     return lobby
 
@@ -398,26 +411,26 @@ def opened_lobby(game: str | None = None) -> Lobby:
 def sit_down(game: str) -> Lobby:
     lobby = opened_lobby(game)
     lobby._seed.value = "7"
-    press(lobby, "Start the match")
+    press_button(lobby, "Start the match")
     return lobby
 
 
 @pytest.mark.parametrize("game", game_names())
-def test_the_lobby_plays_a_game_at_the_host(game: str, desk: Hosted) -> None:
+def test_the_lobby_plays_a_game_at_the_host(game: str, desk: HostProcess) -> None:
     lobby = sit_down(game)
     table = seated(lobby)
     for number in range(200):
         if table._view.closing is None:
             say_an_option(lobby, number)
     (match,) = desk.matches()
-    assert f"Kept as record {match.id[:12]}." in text(lobby)
-    assert "Choose another match" in buttons(lobby)
+    assert f"Kept as record {match.id[:12]}." in page_text(lobby)
+    assert "Choose another match" in button_labels(lobby)
     (record,) = read(desk.out)
     assert (record.id, record.header.seed) == (match.id, 7)
     assert replay_differences(record) == []
 
 
-def test_a_lobby_that_is_loaded_again_goes_on_with_the_match(desk: Hosted) -> None:
+def test_a_lobby_that_is_loaded_again_goes_on_with_the_match(desk: HostProcess) -> None:
     first = sit_down("trading")
     say_an_option(first)
     again = opened_lobby()
@@ -431,33 +444,33 @@ def test_a_lobby_that_is_loaded_again_goes_on_with_the_match(desk: Hosted) -> No
     assert match.ended is None
 
 
-def test_a_lobby_that_nobody_has_opened_takes_no_match_over(desk: Hosted) -> None:
+def test_a_lobby_that_nobody_has_opened_takes_no_match_over(desk: HostProcess) -> None:
     first = sit_down("trading")
     Lobby()
     say_an_option(first)
-    assert "opened in another tab" not in text(first)
+    assert "opened in another tab" not in page_text(first)
 
 
-def test_a_match_at_the_host_that_is_left_is_kept_as_stopped(desk: Hosted) -> None:
+def test_a_match_at_the_host_that_is_left_is_kept_as_stopped(desk: HostProcess) -> None:
     lobby = sit_down("trading")
-    press(lobby, "Leave this match")
-    assert "Start the match" in buttons(lobby)
+    press_button(lobby, "Leave this match")
+    assert "Start the match" in button_labels(lobby)
     (record,) = read(desk.out)
     assert record.end == "ABORTED"
-    assert "Start the match" in buttons(opened_lobby()), "nothing runs any more"
+    assert "Start the match" in button_labels(opened_lobby()), "nothing runs any more"
 
 
-def test_the_lobby_says_what_the_host_refuses(desk: Hosted) -> None:
+def test_the_lobby_says_what_the_host_refuses(desk: HostProcess) -> None:
     lobby = opened_lobby("trading")
     lobby._opponent.options = ["nobody"]
-    press(lobby, "Start the match")
+    press_button(lobby, "Start the match")
     assert "nobody" in lobby._guard.notice.value
     assert desk.matches() == []
 
 
-def test_a_folder_named_to_the_lobby_is_a_match_in_this_process(desk: Hosted, tmp_path: Path) -> None:
+def test_a_folder_named_to_the_lobby_is_a_match_in_this_process(desk: HostProcess, tmp_path: Path) -> None:
     lobby = Lobby("trading", out=tmp_path / "mine")
-    press(lobby, "Start the match")
-    press(lobby, "Leave this match")
+    press_button(lobby, "Start the match")
+    press_button(lobby, "Leave this match")
     assert len(read(tmp_path / "mine")) == 1
     assert desk.matches() == []

@@ -1,4 +1,4 @@
-"""Attacks with names. Each says whether it succeeded, so that it can be tried with a defence on and with it off."""
+"""Named attacks. Each returns whether it succeeded, so that it can be tried with a defence on and off."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import websockets
 from typing_extensions import override
 
-from tests.support.gates import KERNEL_ID
-from tests.support.visiting import V1, Site, Visitor, Wire, soon
+from tests.support.gate_server import KERNEL_ID
+from tests.support.hostile_visitor import V1, Site, Visitor, Wire, wait_until
 
 REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
     (
@@ -47,18 +47,18 @@ REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
 CHANNELS = ("shell", "control", "stdin", "iopub", "hb", "nowhere")
 
 
-# At the kernel's websocket: what the guard is for.
+# At the kernel's websocket, which the guard defends
 
 
 async def end_a_kernel_by_a_message(visitor: Visitor, wire: Wire) -> bool:
-    """Ask a kernel to shut down, on every channel that it may listen on."""
+    """Ask a kernel to shut down, on both request channels."""
     for channel in ("shell", "control"):
         await wire.send("shutdown_request", {"restart": False}, channel)
     return not await wire.answered(4)
 
 
 async def provoke_a_traceback(visitor: Visitor, wire: Wire) -> bool:
-    """Send widgets what they cannot take, until one of them says where its source stands."""
+    """Send invalid state to widgets until one of them reveals a traceback."""
     for id in list(visitor.models)[:20]:
         await overwrite(wire, id, layout="IPY_MODEL_nowhere", children=["IPY_MODEL_nowhere"], value={"a": [1]})
     await overwrite(wire, "nowhere", value=1)
@@ -67,7 +67,7 @@ async def provoke_a_traceback(visitor: Visitor, wire: Wire) -> bool:
 
 
 async def make_a_widget(visitor: Visitor, wire: Wire) -> bool:
-    """Have the kernel make a widget that is on no page of ours."""
+    """Make the kernel create a widget that belongs to no page."""
     state = {"_model_module": "@jupyter-widgets/controls", "_model_name": "TextModel", "value": "pwned"}
     state |= {"_view_module": "@jupyter-widgets/controls", "_view_name": "TextView"}
     data = {"state": {**state, "_model_module_version": "2.0.0", "_view_module_version": "2.0.0"}}
@@ -78,7 +78,7 @@ async def make_a_widget(visitor: Visitor, wire: Wire) -> bool:
 
 
 async def take_a_widget_away(visitor: Visitor, wire: Wire) -> bool:
-    """Close a widget of the page from outside."""
+    """Close one of the page's widgets."""
     (victim, *_) = visitor.ids("Button")
     await wire.send("comm_close", {"comm_id": victim, "data": {}})
     await wire.send("comm_info_request", {})
@@ -88,12 +88,12 @@ async def take_a_widget_away(visitor: Visitor, wire: Wire) -> bool:
 
 
 async def overwrite(wire: Wire, id: str, **state: Any) -> None:
-    """Write traits of a widget, whatever they are."""
+    """Write any traits of a widget."""
     await wire.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
 
 
 async def press(wire: Wire, id: str) -> None:
-    """Press a button, whatever its state."""
+    """Press a button, even if it is disabled."""
     await wire.send("comm_msg", {"comm_id": id, "data": {"method": "custom", "content": {"event": "click"}}})
 
 
@@ -116,8 +116,8 @@ GARBAGE: tuple[Any, ...] = (
 
 
 async def rewrite_everything(visitor: Visitor, wire: Wire) -> None:
-    """Write garbage into every trait of a widget of each kind, and into all widgets what would load a foreign module or
-    lift a limit: a few hundred writes, so that the websocket is not closed for their number."""
+    """Write garbage into every trait of a widget of each kind, and into all widgets traits that would load a foreign
+    module or lift a limit: a few hundred writes, so that the websocket is not closed for their number."""
     kinds = {str(model.get("_model_name")): id for id, model in visitor.models.items()}
     for n, id in enumerate(kinds.values()):
         for at, name in enumerate(visitor.models[id]):
@@ -133,7 +133,7 @@ FOREIGN = "https://evil.example/x.js"
 
 
 async def malform(visitor: Visitor) -> None:
-    """Frames that are no messages: each on a websocket of its own where it may be closed for it."""
+    """Send malformed frames, each on a websocket of its own."""
     header = {"msg_id": "1", "msg_type": "comm_msg", "session": "x", "username": "", "version": "5.3"}
     whole = {"header": header, "parent_header": {}, "metadata": {}, "content": {}, "channel": "shell"}
     frames: list[Any] = ["", "{", "null", "[]", "5", '"x"', "{}", b"", b"\0" * 7, b"\0" * 4096, "x" * 10]
@@ -154,8 +154,8 @@ BOMBS = {
     "two thousand million buffers": b"\x7f\xff\xff\xff" + b"\0" * 16,
     "letters": b"x" * 64,
 }
-"""Small frames that claim to have very many parts. They are read in a process of its own, with limits: a server that
-believes them takes all memory of its machine."""
+"""Small frames that claim to have very many parts. They are parsed in a limited process of its own, because a parser
+that trusts them would exhaust the machine's memory."""
 
 READ_A_BOMB = """
 import resource, sys
@@ -172,7 +172,7 @@ print("passed" if connection._passes(bytes.fromhex(sys.argv[2])) else "dropped")
 
 
 def survive(protocol: str, frame: bytes) -> str:
-    """What a guard in a process of its own says after one frame; it may take 2 GiB and 4 seconds of work."""
+    """Pass one frame to a guard in a process limited to 2 GiB and 4 s of CPU; return its verdict."""
     command = [sys.executable, "-c", READ_A_BOMB, protocol, frame.hex()]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     return ran.stdout.strip() or f"ended with code {ran.returncode}: {ran.stderr[-300:]}"
@@ -198,18 +198,18 @@ _CHANGES: tuple[dict[str, Any], ...] = (
 )
 
 
-# At the front door.
+# At the HTTP server
 
 
 async def come_as_a_stranger(visitor: Visitor) -> bool:
-    """Ask for the page without any link."""
+    """Request the page without any link."""
     answer = await visitor.client.get(visitor.base)
     visitor.received.append(answer.text)
     return KERNEL_ID.search(answer.text) is not None
 
 
 async def listen_at_anothers_kernel(visitor: Visitor, other: Visitor) -> str:
-    """Open a websocket to somebody else's kernel and ask for all that it shows; "" if the door stays shut."""
+    """Open a websocket to another's kernel and request all widget states; return what came, "" if refused."""
     came: list[str] = []
     try:
         wire = Wire(await visitor.opened(kernel=other.kernel), came)
@@ -219,23 +219,23 @@ async def listen_at_anothers_kernel(visitor: Visitor, other: Visitor) -> str:
     comm = {"comm_id": "ear", "target_name": "jupyter.widget.control", "data": {}}
     await wire.send("comm_open", comm)
     await wire.send("comm_msg", {"comm_id": "ear", "data": {"method": "request_states"}})
-    await soon(lambda: any("update_states" in text for text in came), 10)
+    await wait_until(lambda: any("update_states" in text for text in came), 10)
     await wire.close()
     return "\n".join(came)
 
 
 async def end_anothers_page(visitor: Visitor, site: Site, other: Visitor) -> bool:
-    """Say goodbye in somebody else's name."""
+    """Shut down another visitor's kernel over HTTP."""
     await visitor.client.post(f"{visitor.base}voila/api/shutdown/{other.kernel}")
     await asyncio.sleep(0.5)
     return await other.alive() != "here"
 
 
-# In what others are shown.
+# In what others see
 
 
 class _Live(HTMLParser):
-    """Finds what a browser would run or fetch."""
+    """Collects what a browser would run or fetch."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A page without a screen: the requests and websocket messages of a browser, so that thirty fit on one machine."""
+"""A page without a browser: its HTTP requests and websocket messages, so that thirty fit on one machine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Bot:
         self.client = httpx.AsyncClient(timeout=30, headers={"Origin": self.origin})
         self.models: dict[str, Model] = {}
         self.received: list[str] = []
-        """Everything that came, as text."""
+        """All received answers and messages, as text."""
         self.sent: list[str] = []
         self.seen: list[str] = []
-        """What was said, and what of it was seen to stand in the talk."""
+        """The sent messages that appeared in the log."""
         self.reloads = 0
         self.kernel = ""
         self.queued = 0.0
@@ -42,16 +42,16 @@ class Bot:
         self._reader: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
 
-    # Coming in.
+    # Joining
 
     async def join(self) -> httpx.Response:
-        """Press the button behind the link."""
+        """Post the link's join form."""
         answer = await self.client.post(self.link, follow_redirects=False)
         assert answer.status_code == 303, answer.text[-500:]
         return answer
 
     async def arrive(self) -> None:
-        """Join and enter, as often as it takes while processes are away."""
+        """Join and enter, retrying while processes are down."""
         while True:
             try:
                 await self.join()
@@ -60,7 +60,7 @@ class Bot:
                 await asyncio.sleep(0.5)
 
     async def enter(self) -> None:
-        """Load the page, waiting in the line as long as it takes; connect to its kernel and read its widgets."""
+        """Load the page, waiting in the queue as long as it takes; connect to its kernel and read its widgets."""
         began = time.monotonic()
         while not (page := await self.page()):
             await asyncio.sleep(1)
@@ -72,7 +72,7 @@ class Bot:
         await self.connect()
 
     async def page(self) -> str:
-        """The kernel of the page; "" if it is the waiting page, or the server is away."""
+        """Load the page and return its kernel's id; "" if it is the waiting page, or the server is down."""
         try:
             answer = await self.client.get(self.base)
         except httpx.TransportError:
@@ -81,11 +81,11 @@ class Bot:
         if answer.status_code in (429, 502, 503):
             return ""
         assert answer.status_code == 200, (answer.status_code, answer.text[-500:])
-        found = re.search(r'"kernelId":\s*"([0-9a-f-]{36})"', answer.text)
-        return found[1] if found else ""
+        match = re.search(r'"kernelId":\s*"([0-9a-f-]{36})"', answer.text)
+        return match[1] if match else ""
 
     async def connect(self) -> None:
-        """Open the kernel's websocket and ask for the state of all widgets, as the front end does."""
+        """Open the kernel's websocket and request the state of all widgets, as the front end does."""
         url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
         headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
         self._socket = await websockets.connect(url, additional_headers=headers, origin=self.origin, max_size=None)
@@ -137,7 +137,7 @@ class Bot:
             self.models.pop(content["comm_id"], None)
 
     async def close(self) -> None:
-        """Close the tab: its kernel may end."""
+        """Close the tab: shut down its kernel and the connections."""
         if self._socket is not None:
             with suppress(httpx.HTTPError):
                 await self.client.post(f"{self.base}voila/api/shutdown/{self.kernel}")
@@ -146,10 +146,10 @@ class Bot:
             self._reader.cancel()
         await self.client.aclose()
 
-    # What is on the page.
+    # The page
 
     def shown(self) -> Iterator[tuple[str, Model]]:
-        """The widgets that stand on the page: below a root, with nothing hidden above them."""
+        """The displayed widgets: below a root, with no hidden ancestor."""
         inner = {id for model in self.models.values() for id in _below(model)}
         stack = [id for id in self.models if id not in inner and self.models[id].get("_model_name") != "LayoutModel"]
         while stack:
@@ -165,11 +165,11 @@ class Bot:
         return layout.get("display") == "none"
 
     def find(self, kind: str, description: str, *, enabled: bool = True) -> str | None:
-        """The id of a widget of a kind whose description begins so."""
+        """The id of a displayed widget of a kind whose description starts with `description`."""
         for id, model in self.shown():
-            said = str(model.get("description", ""))
-            wanted = model.get("_model_name") == f"{kind}Model" and said.startswith(description)
-            if wanted and not (enabled and model.get("disabled")):
+            label = str(model.get("description", ""))
+            matches = model.get("_model_name") == f"{kind}Model" and label.startswith(description)
+            if matches and not (enabled and model.get("disabled")):
                 return id
         return None
 
@@ -177,16 +177,16 @@ class Bot:
         """All markup on the page."""
         return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") == "HTMLModel")
 
-    async def until(self, true: Callable[[], Any], seconds: float = 30) -> Any:
-        """Wait until something holds of the page; what it is."""
+    async def until(self, condition: Callable[[], Any], seconds: float = 30) -> Any:
+        """Wait until `condition()` is true and return its value."""
         async with asyncio.timeout(seconds):
-            while not (found := true()):
+            while not (value := condition()):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._news.wait(), 1)
-        return found
+        return value
 
     async def click(self, description: str, seconds: float = 30) -> None:
-        """Press a button, as soon as it is there and can be pressed."""
+        """Press a button as soon as it is displayed and enabled."""
         try:
             id = await self.until(lambda: self.find("Button", description), seconds)
         except TimeoutError:
@@ -197,19 +197,19 @@ class Bot:
         return [m["description"] for _, m in self.shown() if m.get("_model_name") == "ButtonModel"]
 
     async def press(self, id: str) -> None:
-        """Send a click to a widget, whatever its state."""
+        """Send a click to a widget, even if it is hidden or disabled."""
         data = {"method": "custom", "content": {"event": "click"}}
         await self.send("comm_msg", {"comm_id": id, "data": data})
 
     async def fill(self, id: str, **state: Any) -> None:
-        """Write into a widget, whatever its state."""
+        """Write a widget's state, even if it is hidden or disabled."""
         self.models.setdefault(id, {}).update(state)
         await self.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
 
-    # Playing a study over the tolerant trading game, where words without an offer are a legal reply.
+    # Playing a study of the tolerant trading game, where a message without an offer is a legal reply
 
     async def play(self, pace: Callable[[], float] = lambda: 0.0) -> str:
-        """Go through the study to its completion code, at `pace` seconds a reply; a lost page is loaded anew."""
+        """Play the study to its completion code with `pace()` seconds a reply, reloading a lost page."""
         while True:
             try:
                 await self._step(pace)
@@ -240,7 +240,7 @@ class Bot:
                 await self.back()
 
     async def speak(self, box: str, text: str) -> None:
-        """Say something and see it stand in the talk."""
+        """Send a message and wait until it appears in the log."""
         send = self.find("Button", "Send reply")
         if send is None:
             return  # the page has changed since
@@ -255,7 +255,7 @@ class Bot:
         return next((str(model["code"]) for _, model in self.shown() if model.get("code")), "")
 
     async def alive(self) -> str:
-        """What the heartbeat says of the kernel; "" if nobody answers."""
+        """The kernel's state by the heartbeat; "" without an answer."""
         try:
             answer = await self.client.get(f"{self.base}alive/{self.kernel}")
         except httpx.TransportError:
@@ -263,7 +263,7 @@ class Bot:
         return str(answer.json()["state"]) if answer.status_code == 200 else ""
 
     async def back(self) -> None:
-        """Do what a page does that lost its kernel: ask until there is an answer, then load the page anew."""
+        """Reload as a page does that lost its kernel: poll until there is an answer, then enter again."""
         while not await self.alive():
             await asyncio.sleep(0.5)
         self.reloads += 1
@@ -274,7 +274,7 @@ class Bot:
             try:
                 return await self.enter()
             except (OSError, httpx.TransportError, websockets.WebSocketException):
-                await asyncio.sleep(0.5)  # the kernel is away again
+                await asyncio.sleep(0.5)  # the kernel is down again
 
 
 def _below(model: Model) -> list[str]:

@@ -1,4 +1,4 @@
-"""Published episodes for tests: folders as clembench writes them, from a dialogue and what came of it."""
+"""Folders of published episodes as clembench writes them, made from a dialogue and its outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 def write(root: Path, row: Row, folder: str) -> Path:
-    """One episode, below `root` at `folder`, whose last part ends in the instance's number."""
+    """Write one episode to `root / folder`, whose name ends in the instance's number."""
     place = root / folder
     place.mkdir(parents=True)
     number = int(place.name.rpartition("_")[2])
@@ -77,16 +77,16 @@ def _events(row: Row) -> Iterator[dict[str, Any]]:
 
 
 def _nan(value: float | None) -> float:
-    """Undefined is NaN there, written bare."""
+    """Undefined scores are written as NaN."""
     return math.nan if value is None else value
 
 
 def row_of(record: Record, experiment: str) -> Row:
-    """A match of ours, as if it had been published; its scores are what the rules say."""
+    """A record in the form of a published episode, with the scores of the rules."""
     game, state = record.game, final_state(record)
     assert isinstance(game, Balloon)
-    terms, told = state.public.terms, game.details(state)
-    norm = told["norm"] or {"A": None, "B": None}
+    terms, details = state.public.terms, game.details(state)
+    norm = details["norm"] or {"A": None, "B": None}
     own = {seat: dict(private.importance) for seat, private in state.private.items()}
     start = {"effort": dict(terms.effort), "limit": terms.limit, "importance": own, "mode": game.mode}
     rules = ("strategic_reasoning", "require_argument", "patience", "empty_turn_limit")
@@ -97,6 +97,6 @@ def row_of(record: Record, experiment: str) -> Row:
         "start": start | {name: getattr(game, name) for name in rules},
         "messages": [{"seat": e.seat, "raw": e.reply.text} for e in record.events if isinstance(e, Replied)],
         "end": record.end,
-        "final_deal": told["deal"],
-        "official": {"norm_A": norm["A"], "norm_B": norm["B"], **told},
+        "final_deal": details["deal"],
+        "official": {"norm_A": norm["A"], "norm_B": norm["B"], **details},
     }

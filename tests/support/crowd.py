@@ -1,37 +1,39 @@
-"""Thirty people who come at once: most as pages without a screen, some in real browsers, and what it costs."""
+"""A load test of thirty participants at once: most over the protocol alone, some in real browsers."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+import re
 import statistics
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from playwright.async_api import TimeoutError
 
 from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.study_file import Study, read_study
 from tests.conftest import free_port, needs, running
 from tests.support.bots import Bot
-from tests.support.processes import kernels_of, memory, parts
-from tests.support.screened import Screened
+from tests.support.processes import kernels_of, memory, processes_of
 
-PACE = (3.0, 6.0)
-"""Seconds that a person takes for a reply."""
+REPLY_SECONDS = (3.0, 6.0)
+"""The range of a participant's reply time."""
 
-ARRIVING = 10.0
-"""Seconds within which all come."""
+ARRIVAL_SECONDS = 10.0
+"""The time within which all participants arrive."""
 
 
 @dataclass
-class Came:
-    """One participant, afterwards: seconds in the line, seconds from admission to the first control that answered, and
-    what was said and seen to stand."""
+class Visit:
+    """One participant's visit: seconds in the queue, seconds from admission to the first working control, and the
+    messages that appeared in the log."""
 
     kind: str
     queued: float
@@ -58,17 +60,17 @@ complete = "DONE"
 PEOPLE, BROWSERS, POOL = 30, 3, 8
 
 
-def made(database: Database, study: Study, n: int, base: str) -> dict[str, str]:
-    """New participants and their links."""
-    kept = database.study(study.name, study.text)
+def invite_links(database: Database, study: Study, n: int, base: str) -> dict[str, str]:
+    """Add `n` participants; return the link of each id."""
+    stored = database.study(study.name, study.text)
     return {
-        who.id: links.link_url(base, links.make_token(kept.secret, study.name, who.id, created=who.created))
+        who.id: links.link_url(base, links.make_token(stored.secret, study.name, who.id, created=who.created))
         for who in database.invite(study.name, n)
     }
 
 
-def thirty(folder: Path) -> tuple[Database, Study, list[str], list[Came], dict[str, Any]]:
-    """Serve a study to thirty people in `folder`: its database, their ids, what each met, and the memory it took."""
+def run_crowd(folder: Path) -> tuple[Database, Study, list[str], list[Visit], dict[str, Any]]:
+    """Serve a study to thirty people in `folder`; return its database, their ids, their visits, and the memory used."""
     file, db, port = folder / "crowd.toml", folder / "crowd.db", free_port()
     file.write_text(STUDY)
     study = read_study(file)
@@ -76,61 +78,61 @@ def thirty(folder: Path) -> tuple[Database, Study, list[str], list[Came], dict[s
     command += [f"--out={folder / 'out'}", f"--db={db}", "--no-browser", f"--pool={POOL}", f"--max-kernels={PEOPLE}"]
     with running(command, "negolab is at") as (_, launcher):
         database = Database(db)
-        people = made(database, study, PEOPLE, f"http://127.0.0.1:{port}/")
-        came, weight = asyncio.run(come(list(people.values()), launcher, BROWSERS, seed=1))
+        people = invite_links(database, study, PEOPLE, f"http://127.0.0.1:{port}/")
+        came, weight = asyncio.run(visit_all(list(people.values()), launcher, BROWSERS, seed=1))
     return database, study, list(people), came, weight
 
 
-async def come(ways: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Came], dict[str, Any]]:
-    """Let all come and play to their codes; what each met, and the memory while all were there."""
+async def visit_all(ways: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Visit], dict[str, Any]]:
+    """Let all arrive and play to their codes; return their visits, and the memory used while all were there."""
     rng = random.Random(seed)
-    starts = sorted(rng.uniform(0, ARRIVING) for _ in ways)
+    starts = sorted(rng.uniform(0, ARRIVAL_SECONDS) for _ in ways)
     screens = set(rng.sample(range(len(ways)), browsers))
     inside = asyncio.Semaphore(0)
     async with chromium() as chrome:
 
-        async def person(i: int, link: str) -> Came:
+        async def person(i: int, link: str) -> Visit:
             await asyncio.sleep(starts[i])
             own = random.Random(f"{seed}/{i}")
             return await (_browser(chrome, link, own, inside) if i in screens else _bot(link, own, inside))
 
         people = [asyncio.ensure_future(person(i, link)) for i, link in enumerate(ways)]
-        weight = asyncio.ensure_future(_weigh(launcher, inside, len(ways)))
+        weight = asyncio.ensure_future(_measure_memory(launcher, inside, len(ways)))
         return await asyncio.gather(*people), await weight
 
 
-async def _weigh(launcher: int, inside: asyncio.Semaphore, n: int) -> dict[str, Any]:
-    """Memory in MiB once all are in: of each kernel, of Voila, of the host."""
+async def _measure_memory(launcher: int, inside: asyncio.Semaphore, n: int) -> dict[str, Any]:
+    """Measure the memory in MiB once all are admitted: of each kernel, of Voila, of the host."""
     for _ in range(n):
         await inside.acquire()
-    (voila,), (host,) = parts(launcher, "voila"), parts(launcher, "host")
+    (voila,), (host,) = processes_of(launcher, "voila"), processes_of(launcher, "host")
     kernels = [memory(pid) for pid in kernels_of(voila)]
     return {"kernels": kernels, "voila": memory(voila), "host": memory(host)}
 
 
-async def _bot(link: str, rng: random.Random, inside: asyncio.Semaphore) -> Came:
+async def _bot(link: str, rng: random.Random, inside: asyncio.Semaphore) -> Visit:
     bot = Bot(link)
     await bot.arrive()
     await bot.until(lambda: bot.find("Button", "Start"))
     first = time.monotonic() - bot.admitted
     inside.release()
-    code = await bot.play(lambda: rng.uniform(*PACE))
+    code = await bot.play(lambda: rng.uniform(*REPLY_SECONDS))
     await bot.close()
-    return Came("protocol", bot.queued, first, code, bot.seen)
+    return Visit("protocol", bot.queued, first, code, bot.seen)
 
 
-async def _browser(chrome: Any, link: str, rng: random.Random, inside: asyncio.Semaphore) -> Came:
-    person = Screened(chrome, link, rng)
+async def _browser(chrome: Any, link: str, rng: random.Random, inside: asyncio.Semaphore) -> Visit:
+    person = BrowserParticipant(chrome, link, rng)
     await person.come()
     inside.release()
-    code = await person.play(PACE)
+    code = await person.play(REPLY_SECONDS)
     await person.close()
-    return Came("browser", person.queued, person.first, code, person.said)
+    return Visit("browser", person.queued, person.first, code, person.said)
 
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Any]:
-    """The system's browser, for many pages at once."""
+    """Launch the system's browser with the asynchronous API, for many pages at once."""
     from playwright.async_api import async_playwright
 
     flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -140,8 +142,8 @@ async def chromium() -> AsyncIterator[Any]:
         await launched.close()
 
 
-def told(came: Sequence[Came], weight: dict[str, Any]) -> str:
-    """The numbers in words, each with its unit and n."""
+def summary(came: Sequence[Visit], weight: dict[str, Any]) -> str:
+    """Summarize the visits and the memory as text, each number with its unit and n."""
     lines = []
     for kind in ("protocol", "browser"):
         some = [one for one in came if one.kind == kind]
@@ -158,3 +160,84 @@ def told(came: Sequence[Came], weight: dict[str, Any]) -> str:
 
 def _spread(values: Sequence[float], unit: str = "s") -> str:
     return f"median {statistics.median(values):.2f} {unit}, most {max(values):.2f} {unit}"
+
+
+SHORT = 10_000
+"""Milliseconds after which something is tried again."""
+
+_DONE = ".nl-code"
+
+_READY = """() => {
+  const here = (e) => e.offsetParent && !e.disabled;
+  const named = /^(I agree|Start|Continue|Send reply|Show: a box to type)/;
+  const buttons = [...document.querySelectorAll("button")].filter(here);
+  return buttons.some((b) => named.test(b.innerText)) || document.querySelector(".nl-code") !== null;
+}"""
+
+
+class BrowserParticipant:
+    """One participant at trading in a real browser. `first` is the time in seconds from admission to the first working
+    control; `messages` are those that appeared in the log."""
+
+    def __init__(self, chrome: Any, link: str, rng: random.Random) -> None:
+        self.chrome, self.link, self.rng = chrome, link, rng
+        self.said: list[str] = []
+        self.queued = self.first = 0.0
+
+    async def come(self) -> None:
+        """Open the link and press its button; the page may have to wait in the queue."""
+        self.context = await self.chrome.new_context()
+        self.page = await self.context.new_page()
+        self.page.set_default_timeout(180_000)
+        base, admitted = self.link.split("join/")[0], [time.monotonic()]
+        self.page.on("response", lambda r: admitted.append(time.monotonic()) if r.url == base else None)
+        await self.page.goto(self.link)
+        await self._button("Continue").click()
+        pressed = time.monotonic()
+        await self.page.get_by_role("button", name=re.compile("^(I agree|Start)")).first.wait_for()
+        self.queued, self.first = admitted[-1] - pressed, time.monotonic() - admitted[-1]
+
+    async def play(self, pace: tuple[float, float], *, replies: int = 1000) -> str:
+        """Play to the code or until `replies` were sent; return the code, "" if there is none yet."""
+        while True:
+            await self.page.wait_for_function(_READY)
+            if await self.page.locator(_DONE).count():
+                return str(await self.page.locator(_DONE).inner_text())
+            for name in ("I agree and take part", "Start", "Continue", "Show: a box to type the reply yourself"):
+                if await self._button(name).count():
+                    with suppress(TimeoutError):
+                        await self._on_reply(name)
+                    break
+            else:
+                if len(self.said) >= replies:
+                    return ""
+                await asyncio.sleep(self.rng.uniform(*pace))
+                # A page that lost its connection reloads, and the box is collapsed again.
+                with suppress(TimeoutError):
+                    await self._say(f"word-{self.rng.getrandbits(32):08x}")
+
+    async def leave(self) -> str:
+        """Leave the study in two steps; return the completion code."""
+        await self._button("Leave the study").click()
+        await self._button("Yes, leave the study").click()
+        await self.page.locator(_DONE).wait_for()
+        return str(await self.page.locator(_DONE).inner_text())
+
+    async def close(self) -> None:
+        await self.context.close()
+
+    def _button(self, name: str) -> Any:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    async def _on_reply(self, name: str) -> None:
+        await self._button(name).click(timeout=SHORT)
+        # The next page has another button in its place.
+        await self._button(name).wait_for(state="hidden", timeout=SHORT)
+
+    async def _say(self, text: str) -> None:
+        box = self.page.get_by_label("Your reply with its tokens")
+        offered = await self._button("Deny").count() > 0
+        await box.fill(f"{text} [Deny]" if offered else text, timeout=SHORT)
+        await self._button("Send reply").click(timeout=SHORT)
+        await self.page.wait_for_function("text => document.body.innerText.includes(text)", arg=text, timeout=SHORT)
+        self.said.append(text)

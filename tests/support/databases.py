@@ -1,6 +1,6 @@
-"""Databases for tests: a SQLite file, and a PostgreSQL cluster of our own that is gone after the session.
+"""Databases for tests: a SQLite file, and a private PostgreSQL cluster that is removed after the session.
 
-A test module that wants them says `pytest_plugins = ("tests.support.databases",)`.
+A test module that uses them declares `pytest_plugins = ("tests.support.databases",)`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tests.conftest import needs
 
 
 def _binary(name: str) -> str:
-    """A program of PostgreSQL, which Debian keeps in a folder of its own."""
+    """Find a program of PostgreSQL, also in Debian's versioned folder."""
     folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
     return needs(name, "postgresql", os.pathsep.join([*folders, os.environ.get("PATH", "")]))
 
 
 class Cluster:
-    """A running PostgreSQL that listens on a Unix socket in its own folder, and on no port."""
+    """A running PostgreSQL that listens only on a Unix socket in its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Cluster:
             connection.execute(statement.encode())
 
     def fresh(self) -> str:
-        """The name of a new, empty database."""
+        """Create an empty database and return its name."""
         name = f"t{next(self._numbers)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
         return name
@@ -55,7 +55,7 @@ class Cluster:
 
 
 def _owner() -> dict[str, Any]:
-    """As whom to run it: PostgreSQL refuses root."""
+    """User and group to run the server as: PostgreSQL refuses root."""
     if os.geteuid() != 0:
         return {}
     entry = pwd.getpwnam("postgres")
@@ -77,17 +77,17 @@ def _wait(cluster: Cluster, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
-    """A private cluster for the session; ended by its process id, its folder removed."""
+    """Run a private cluster for the session."""
     initdb, server = _binary("initdb"), _binary("postgres")
     owner = _owner()
-    # A short path that its user can enter: that of a Unix socket has 107 characters at most.
+    # A short path: that of a Unix socket has 107 characters at most.
     folder = Path(tempfile.mkdtemp(prefix="negolab-pg-", dir="/tmp"))
     if owner:
         os.chown(folder, owner["user"], owner["group"])
     data = folder / "data"
     try:
-        made = [initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run(made, check=True, capture_output=True, cwd=folder, timeout=120, **owner)
+        command = [initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=120, **owner)
         settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"]
         process = subprocess.Popen(
             [server, "-D", data, "-k", folder, *settings],
@@ -115,7 +115,7 @@ def postgres() -> Iterator[Cluster]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where a new, empty database is: each test runs on SQLite and on PostgreSQL."""
+    """URL of a new, empty database: each test runs on SQLite and on PostgreSQL."""
     if request.param == "sqlite":
         yield str(tmp_path / "people.db")
         return

@@ -1,9 +1,9 @@
 """A hostile endpoint:
 `python -m tests.support.endpoint_server --port 0 --latency 0.05 --faults '{"drop": 0.02, "429": 0.05}'`.
 
-It speaks chat completions over HTTP, as slowly and as badly as it is told to. Which fault a request meets is a hash of
-its body, of how often that body came, and of a seed: the same at any concurrency. `GET /counts` tells what came,
-`POST /set` changes any `Settings` while it runs (with `"forget": true` the counts restart).
+It serves chat completions over HTTP with the latency and the faults of its settings. The fault of a request is drawn
+from a hash of its body, of how often that body came, and of a seed: the same at any concurrency. `GET /counts` returns
+counts, `POST /set` changes any `Settings` while it runs (with `"forget": true` the counts restart).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MIXED = ("drop", "429", "500", "503", "hang", "trickle", "cut", "json", "html", 
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
-    """How it behaves: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and the
+    """Behaviour: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and the
     `first` how many attempts of a body it can befall; `rate` answers a second out of a bucket of `burst` (0: no limit),
     and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields` of the
     message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; whether what is huge is
@@ -81,7 +81,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
 
 
-class Hostile:
+class HostileEndpoint:
     """The server's settings, its bucket, and what it counted."""
 
     def __init__(self, settings: Settings) -> None:
@@ -111,7 +111,7 @@ class Hostile:
                 return await self.set(request)
         raise web.HTTPNotFound
 
-    # What came.
+    # Requests
 
     async def counts(self, request: web.BaseRequest) -> web.Response:
         """`answered_again` counts answers beyond the first to one body, `window` the seconds from first to last,
@@ -148,7 +148,7 @@ class Hostile:
             return web.Response(body=self.settings.raw.encode("latin-1"), status=self.settings.status)
         return web.json_response({"data": [{"id": "fake"}, {"id": "fake-2"}]})
 
-    # What goes.
+    # Answers
 
     async def complete(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
@@ -179,8 +179,8 @@ class Hostile:
         asked = msgspec.json.decode(body)
         for name in self.settings.refuses:
             if name in asked:
-                said = f"Unsupported parameter: '{name}' is not supported with this model."
-                return _error(400, {"message": said, "code": "unsupported_parameter", "param": name})
+                reason = f"Unsupported parameter: '{name}' is not supported with this model."
+                return _error(400, {"message": reason, "code": "unsupported_parameter", "param": name})
         content, put, out = self._completion(asked, digest, fault)
         await self._think(came)
         if fault == "empty" or (fault not in BODIES and self.settings.usage):
@@ -208,7 +208,7 @@ class Hostile:
         return None
 
     def _empty(self) -> float | None:
-        """Take from the bucket; the seconds until there is one again if it is empty."""
+        """Take a token from the bucket; if it is empty, return the seconds until the next one."""
         now = time.monotonic()
         settings = self.settings
         self.level = min(settings.burst, self.level + (now - self.filled) * settings.rate)
@@ -219,7 +219,7 @@ class Hostile:
         return (1 - self.level) / settings.rate
 
     async def _early(self, request: web.BaseRequest, fault: str) -> web.StreamResponse | None:
-        """Faults that come before any thought."""
+        """Answer faults that need no completion."""
         if fault in ERRORS:
             return _error(*ERRORS[fault])
         if fault == "raw":
@@ -236,12 +236,12 @@ class Hostile:
         return None
 
     def _too_many(self, wait: float) -> web.Response:
-        said = self.settings.retry_after
-        headers = {} if said is None else {"Retry-After": f"{wait:.3f}" if said == "honest" else said}
+        value = self.settings.retry_after
+        headers = {} if value is None else {"Retry-After": f"{wait:.3f}" if value == "honest" else value}
         return _error(429, {"message": "Too many requests."}, headers)
 
     async def _slowly(self, request: web.BaseRequest, content: bytes, cut: bool) -> web.StreamResponse:
-        """Byte by byte, or half of it and then an end of the connection."""
+        """Answer byte by byte, or with half of the body before the connection is dropped."""
         response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(content))})
         await response.prepare(request)
         if cut:
@@ -256,7 +256,7 @@ class Hostile:
         return response
 
     async def _endlessly(self, request: web.BaseRequest, content: bytes) -> web.StreamResponse:
-        """An answer after more blanks than anybody should read, without its length; packed if that is understood."""
+        """Answer with 64 MB of blanks before the body and no length; compressed if the client accepts it."""
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         if self.settings.packed:
             response.enable_compression()
@@ -267,8 +267,8 @@ class Hostile:
         return response
 
     async def _think(self, came: float) -> None:
-        """Wait until an answer is due, of which its own work is part. By how much it is woken late is watched, and
-        taken off as far as `EARLY` allows."""
+        """Wait until an answer is due, its own work included. The mean lateness of wake-ups is subtracted as far as
+        `EARLY` allows."""
         latency = self._latency()
         due, most = came + latency, EARLY * latency
         await asyncio.sleep(due - min(self.late, most) - time.monotonic())
@@ -286,12 +286,12 @@ class Hostile:
         if fault in BODIES:
             return BODIES[fault], 10, 2
         cut = fault == "length"
-        text = said(self.settings.answer, asked, digest)
+        text = answer_text(self.settings.answer, asked, digest)
         put = sum(len(message["content"]) for message in asked["messages"]) // 4 + 4 * len(asked["messages"])
         out = len(text) // 4 + 1
         usage = {"prompt_tokens": put, "completion_tokens": out, "total_tokens": put + out}
         message = {"role": "assistant", "content": text[: len(text) // 2] if cut else text, **self.settings.fields}
-        found = {
+        completion = {
             "id": "chatcmpl-" + digest.hex()[:12],
             "object": "chat.completion",
             "model": f"{asked['model']}-2026",
@@ -299,7 +299,7 @@ class Hostile:
             "choices": [{"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}],
             "usage": usage if self.settings.usage else None,
         }
-        return msgspec.json.encode(found), put, out
+        return msgspec.json.encode(completion), put, out
 
     def _stranger(self, request: web.BaseRequest) -> bool:
         return self.settings.key is not None and request.headers.get("Authorization") != f"Bearer {self.settings.key}"
@@ -313,8 +313,8 @@ def _error(status: int, error: dict[str, Any], headers: dict[str, str] | None = 
     return web.json_response({"error": error}, status=status, headers=headers)
 
 
-def said(mode: str, asked: dict[str, Any], digest: bytes) -> str:
-    """The words of an answer; a schema that is asked for is kept to in any mode but a fixed text."""
+def answer_text(mode: str, asked: dict[str, Any], digest: bytes) -> str:
+    """The text of an answer; a requested schema is followed in any mode but a fixed text."""
     messages = asked["messages"]
     wanted = (asked.get("response_format") or {}).get("json_schema")
     if wanted is not None and mode in ("price", "schema"):
@@ -334,12 +334,12 @@ def price(messages: list[dict[str, str]]) -> str:
 
 
 def instance(schema: dict[str, Any], root: dict[str, Any], rng: random.Random) -> Any:
-    """Something that a JSON schema allows."""
+    """A random instance of a JSON schema."""
     if "$ref" in schema:
-        found: Any = root
+        definition: Any = root
         for part in schema["$ref"].lstrip("#/").split("/"):
-            found = found[part]
-        return instance(found, root, rng)
+            definition = definition[part]
+        return instance(definition, root, rng)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -366,16 +366,18 @@ def _of_kind(kind: str, schema: dict[str, Any], root: dict[str, Any], rng: rando
     return {"boolean": rng.random() < 0.5, "null": None}.get(kind, "well")
 
 
-def _noted(*about: Any) -> web.BaseRequest:
-    """A request with the time at which it came: its handler begins later, behind those of others."""
+def _timed_request(*about: Any) -> web.BaseRequest:
+    """A request stamped with its arrival time: its handler may start later, behind others."""
     request = web.BaseRequest(*about, asyncio.get_running_loop(), client_max_size=64 * 2**20)
     request[CAME] = time.monotonic()
     return request
 
 
 async def serve(settings: Settings, port: int) -> None:
-    """Serve on loopback until SIGTERM; says its address in one line."""
-    server = web.Server(Hostile(settings).handle, request_factory=_noted, handler_cancellation=True, access_log=None)
+    """Serve on loopback until SIGTERM; print the address in one line."""
+    server = web.Server(
+        HostileEndpoint(settings).handle, request_factory=_timed_request, handler_cancellation=True, access_log=None
+    )
     runner = web.ServerRunner(server, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
@@ -392,14 +394,14 @@ def main() -> None:
     kinds = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     for name in kinds:
         parser.add_argument(f"--{name.replace('_', '-')}")
-    given = vars(parser.parse_args())
-    port, mixed = given.pop("port"), given.pop("mixed")
+    options = vars(parser.parse_args())
+    port, mixed = options.pop("port"), options.pop("mixed")
     words = ("answer", "retry_after", "key")
-    found = {k: v if k in words else json.loads(v) for k, v in given.items() if v is not None}
+    settings = {k: v if k in words else json.loads(v) for k, v in options.items() if v is not None}
     if mixed:
-        found["faults"] = dict.fromkeys(MIXED, mixed / len(MIXED))
+        settings["faults"] = dict.fromkeys(MIXED, mixed / len(MIXED))
     try:
-        asyncio.run(serve(msgspec.convert(found, type=Settings), port))
+        asyncio.run(serve(msgspec.convert(settings, type=Settings), port))
     except KeyboardInterrupt:
         sys.exit(0)
 

@@ -1,4 +1,4 @@
-"""What tests of models share: a hostile endpoint in its own process, and calls to it."""
+"""The hostile endpoint in a process of its own, and calls to it."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class Server(NamedTuple):
         return self.url.removesuffix("/v1")
 
     def set(self, **settings: Any) -> None:
-        """Change how it behaves."""
+        """Change settings while it runs."""
         httpx.post(f"{self.root}/set", json=settings).raise_for_status()
 
     def reset(self, **settings: Any) -> None:
-        """Behave as new, except for these settings; nothing is counted yet."""
+        """Restore the default settings, except for these, and clear the counts."""
         self.set(**{**msgspec.to_builtins(Settings(latency=0.005)), **settings, "forget": True})
 
     def counts(self) -> dict[str, Any]:
-        """What came and what was answered."""
+        """The server's counts of requests and answers."""
         return dict(httpx.get(f"{self.root}/counts").json())
 
 
 @contextmanager
-def hostile(port: int = 0, **settings: Any) -> Iterator[Server]:
-    """A hostile endpoint until the caller is done with it."""
+def running_endpoint(port: int = 0, **settings: Any) -> Iterator[Server]:
+    """Run a hostile endpoint until the block ends."""
     words = [f"--{n.replace('_', '-')}={v if isinstance(v, str) else json.dumps(v)}" for n, v in settings.items()]
     command = [sys.executable, "-m", "tests.support.endpoint_server", f"--port={port}", *words]
     with running(command, "endpoint at", stop=signal.SIGTERM, cwd=ROOT) as (line, pid):
         yield Server(line.split()[2], pid)
 
 
-def call(text: str = "a price such as 1", *, n: int = 0, model: str = "fake", **params: Any) -> Call:
-    """A small call; `n` makes its body another."""
+def make_call(text: str = "a price such as 1", *, n: int = 0, model: str = "fake", **params: Any) -> Call:
+    """Make a small call; `n` makes its body distinct."""
     return Call(
         model=model,
         messages=(Message("system", f"You are the seller. ({n})"), Message("user", text)),

@@ -1,9 +1,7 @@
-"""`python -m tests.support.fake_host --seats PATH --desk PATH ...`: answers as the host does.
+"""`python -m tests.support.fake_host --seats PATH --desk PATH ...`: a stand-in for the study host.
 
-Its tokens say what they are:
-
-`good-NAME` is NAME's personal token, `open` the open link (with an empty `ID` it is refused); everything else is bad.
-`/told` tells what it was asked."""
+The token `good-NAME` is NAME's personal token, `open` the open link (refused with an empty `ID`); everything else is
+bad. `GET /requests` returns the requests that it received."""
 
 from __future__ import annotations
 
@@ -24,27 +22,27 @@ from tornado.web import Application, RequestHandler
 
 
 class Fake:
-    """What the host remembers."""
+    """The requests that were received, and the kernel of each token."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.requests: list[tuple[str, dict[str, Any]]] = []
         self.kernels: dict[str, str] = {}
         self.numbers = itertools.count(1)
 
 
 class Route(RequestHandler):
-    """Answers by the last part of the path."""
+    """Dispatches on the last part of the path."""
 
     def initialize(self, fake: Fake) -> None:
         self.fake = fake
 
     def get(self, name: str) -> None:
         health = {"title": "A small study", "study": "small"}
-        self.finish({"told": self.fake.told} if name == "told" else health)
+        self.finish({"requests": self.fake.requests} if name == "requests" else health)
 
     def post(self, name: str) -> None:
         body = json.loads(self.request.body)
-        self.fake.told.append((name, body))
+        self.fake.requests.append((name, body))
         if name == "away":
             self.finish({})
             return

@@ -1,4 +1,4 @@
-"""A real model on this machine, served as a user would serve it, for the tests that carry the marker `model`."""
+"""A language model on this machine, served with `negolab model serve`."""
 
 from __future__ import annotations
 
@@ -6,47 +6,39 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn
-
-import pytest
+from typing import NamedTuple
 
 from negolab.llm.local.weights import download_weights, find_weights
-from tests.conftest import CI, free_port, running
+from tests.conftest import NEGOLAB_CI, free_port, missing, running
 
 
 class LocalModel(NamedTuple):
-    """Its address, and the process that was started."""
+    """The address and the process of a served model."""
 
     url: str
     pid: int
 
 
 def needs_runtime() -> None:
-    """What runs a model must be installed in CI; elsewhere a test without it skips, naming the command."""
+    """Skip if the runtime is not installed."""
     if importlib.util.find_spec("xllamacpp") is None:
-        _lacks("xllamacpp is not installed: pip install 'negolab[local]'")
+        missing("xllamacpp is not installed: pip install 'negolab[local]'")
 
 
 def needs_weights() -> None:
-    """In CI the weights are fetched and must be there; elsewhere a test without them skips, naming the command."""
+    """Skip if the weights are not on this machine; in `.ci/run`, fetch them."""
     needs_runtime()
     try:
         find_weights()
     except ValueError as error:
-        if not CI:
-            _lacks(str(error))
+        if not NEGOLAB_CI:
+            missing(str(error))
         download_weights()
-
-
-def _lacks(text: str) -> NoReturn:
-    if CI:
-        pytest.fail(text)
-    pytest.skip(text)
 
 
 @contextmanager
 def serving_model(*options: str) -> Iterator[LocalModel]:
-    """`negolab model serve` until the block ends."""
+    """Run `negolab model serve` until the block ends."""
     needs_weights()
     port = free_port()
     command = [sys.executable, "-m", "negolab", "model", "serve", f"--port={port}", *options]

@@ -1,4 +1,4 @@
-"""The processes of a served page, as Linux lists them: to count them, to measure them, and to kill one."""
+"""The processes of a served page, as /proc lists them: to count, to measure and to kill them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-Part = Literal["host", "voila", "kernel"]
+ProcessKind = Literal["host", "voila", "kernel"]
 
-_MARKS: dict[Part, str] = {
+_MARKS: dict[ProcessKind, str] = {
     "host": "negolab.studies.server",
     "voila": "negolab_widgets.server.gate",
     "kernel": "ipykernel_launcher",
 }
 
 
-def below(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """All descendants of a process."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
@@ -25,37 +25,37 @@ def below(pid: int) -> list[int]:
             with suppress(OSError):
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
-    found, stack = [], [pid]
+    pids, stack = [], [pid]
     while stack:
         new = children.get(stack.pop(), [])
-        found += new
+        pids += new
         stack += new
-    return found
+    return pids
 
 
-def command(pid: int) -> str:
+def command_line(pid: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     return ""
 
 
-def parts(launcher: int, part: Part) -> list[int]:
-    """The processes below a launcher that are the host, the participants' Voila, or kernels."""
-    return [pid for pid in below(launcher) if _MARKS[part] in command(pid)]
+def processes_of(launcher: int, part: ProcessKind) -> list[int]:
+    """Process ids of a launcher's host, of its participants' Voila, or of its kernels."""
+    return [pid for pid in descendants(launcher) if _MARKS[part] in command_line(pid)]
 
 
 def kernels_of(voila: int) -> list[int]:
-    return [pid for pid in below(voila) if _MARKS["kernel"] in command(pid)]
+    return [pid for pid in descendants(voila) if _MARKS["kernel"] in command_line(pid)]
 
 
 def kill(pid: int) -> None:
-    """End a process as a crash would."""
+    """Kill a process with SIGKILL."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 def memory(pid: int) -> tuple[int, int]:
-    """Resident and proportional memory of a process, in MiB: shared pages count whole, and by their share."""
+    """Resident (RSS) and proportional (PSS) memory of a process in MiB."""
     values = {}
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:

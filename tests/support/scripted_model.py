@@ -1,4 +1,4 @@
-"""Models that are none: scripted answers in the place of an endpoint."""
+"""Scripted answers in the place of a model's endpoint."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from negolab.llm.endpoint.call import Answer, Call, Usage
 
 
 def answer(text: str, finish: str = "stop", **fields: Any) -> Answer:
-    """An answer with plausible tokens."""
+    """An answer with plausible token counts."""
     return Answer(text=text, finish=finish, usage=Usage(100, 10), model="fake-1", **fields)
 
 
-class Answering:
-    """Gives scripted answers in order, or what a function makes of the call; keeps the calls. It is endpoint and
-    `Models` in one."""
+class ScriptedModel:
+    """Endpoint and `Models` in one: answers from a script in order, or by a function of the call."""
 
     url = "http://127.0.0.1:1/v1"
 
@@ -25,16 +24,16 @@ class Answering:
         self.make = script if callable(script) else None
         self.script = [] if callable(script) else list(script)
 
-    def endpoint(self, base_url: str | None = None, key: str | None = None) -> Answering:
+    def endpoint(self, base_url: str | None = None, key: str | None = None) -> ScriptedModel:
         self.asked.append((base_url, key))
         return self
 
     async def answer(self, call: Call) -> Answer:
         self.calls.append(call)
-        said = self.make(call) if self.make is not None else self.script.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said if isinstance(said, Answer) else answer(said)
+        reply = self.make(call) if self.make is not None else self.script.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply if isinstance(reply, Answer) else answer(reply)
 
     @property
     def last(self) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the tests of tables share: a seat's controls, what a page sends to them, and what was played."""
+"""A seat's controls at a table, the values that a page sends to them, and the actions that were played."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def controls(seat: HumanSeat) -> Any:
     return seat._controls
 
 
-def actions(seat: HumanSeat) -> list[Any]:
-    """What the person's replies were read as, in order."""
-    match, found = seat._match, []
+def parsed_actions(seat: HumanSeat) -> list[Any]:
+    """The actions that the person's replies were parsed to, in order."""
+    match, parsed = seat._match, []
     replay = Match(match.game, start=match.events[0].state)
     for event in match.events:
         if isinstance(event, Replied):
             if event.seat == seat._seat:
-                found.append(replay.told(event.seat).parse(event.reply.text, replay.seen(event.seat)))
+                parsed.append(replay.told(event.seat).parse(event.reply.text, replay.seen(event.seat)))
             replay.submit(event.seat, event.reply)
-    return found
+    return parsed
 
 
-def enter(control: w.Widget, value: Any) -> None:
+def set_value(control: w.Widget, value: Any) -> None:
     control.set_state({"value": value})
 
 

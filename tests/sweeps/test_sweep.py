@@ -24,10 +24,10 @@ from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Progress, Sweep
 from tests.cli.test_cli import NEGOLAB
-from tests.support import sweeping
-from tests.support.processes import below, kill
-from tests.support.processes import command as command_of
-from tests.support.sweeping import plan, played
+from tests.support import sweeps
+from tests.support.processes import command_line as command_of
+from tests.support.processes import descendants, kill
+from tests.support.sweeps import recorded_cells, write_plan
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 6]\n"
 COMMAND = [*NEGOLAB, "sweep"]
@@ -54,7 +54,7 @@ def until(true: Callable[[], bool], seconds: float = 30) -> None:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A plan, and the folder of its sweep."""
     folder = tmp_path_factory.mktemp("sweep")
-    file, out = plan(folder, GRID), folder / "out"
+    file, out = write_plan(folder, GRID), folder / "out"
     os.environ["A_PROVIDERS_KEY"] = "sk-canary-sweep"
     try:
         end = swept(file, out)
@@ -74,13 +74,13 @@ def test_each_cell_leaves_its_notebook_its_records_and_its_status(undisturbed: t
         assert f"beta = {found.params['beta']}" in injected and f"seed = {found.seed}" in injected
         assert all(cell.get("execution_count") for cell in nb.cells if cell.cell_type == "code")
         assert found.state == "done" and found.attempts == 1 and found.seconds > 0
-    assert all(len(records) == 3 for records in played(out).values())
+    assert all(len(records) == 3 for records in recorded_cells(out).values())
 
 
 def test_cells_of_one_repeat_have_the_same_deals(undisturbed: tuple[Path, Path]) -> None:
     _, out = undisturbed
     deals: dict[int, set[tuple[int, ...]]] = {}
-    for id, records in played(out).items():
+    for id, records in recorded_cells(out).items():
         seeds = tuple(record["header"]["seed"] for record in records)
         deals.setdefault(SweepFolder(out).done()[id].repeat, set()).add(tuple(sorted(seeds)))
     assert all(len(found) == 1 for found in deals.values()) and deals[0] != deals[1]
@@ -99,7 +99,7 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
     file, out = undisturbed
     before = {id: found.ended for id, found in SweepFolder(out).done().items()}
     assert swept(file, out).new == 0
-    grown = plan(tmp_path, GRID.replace("5.0]", "5.0, 2.0]"))
+    grown = write_plan(tmp_path, GRID.replace("5.0]", "5.0, 2.0]"))
     end = swept(grown, out)
     assert (end.new, end.states) == (4, {"done": 16})
     after = SweepFolder(out).done()
@@ -111,8 +111,8 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
 
 
 def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
-    file = plan(tmp_path, "")
-    sweeping.notebook(tmp_path, body="import own\nassert own.VALUE == 1")
+    file = write_plan(tmp_path, "")
+    sweeps.write_notebook(tmp_path, body="import own\nassert own.VALUE == 1")
     (tmp_path / "own.py").write_text("from other import VALUE\n")
     (tmp_path / "other.py").write_text("VALUE = 1\n")
     (tmp_path / "unused.py").write_text("")
@@ -128,7 +128,7 @@ def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
 
 def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     _, out = undisturbed
-    other = plan(tmp_path, GRID)
+    other = write_plan(tmp_path, GRID)
     notebook = tmp_path / "game.ipynb"
     notebook.write_text(notebook.read_text("utf-8").replace("import nego", "import math\\nimport nego"), "utf-8")
     with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
@@ -136,7 +136,7 @@ def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], t
 
 
 def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -> None:
-    file = plan(tmp_path, "[limits]\ncell_seconds = 5\n[grid]\nhow = ['well', 'raises', 'loops', 'dies']\n")
+    file = write_plan(tmp_path, "[limits]\ncell_seconds = 5\n[grid]\nhow = ['well', 'raises', 'loops', 'dies']\n")
     out = tmp_path / "out"
     ran = negolab("run", str(file), "--out", str(out))
     assert ran.returncode == 2 and "1 of 4 cells are done" in ran.stdout
@@ -154,7 +154,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
 
 
 def test_a_cell_whose_time_is_over_before_it_began_is_late_as_well(tmp_path: Path) -> None:
-    file = plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
+    file = write_plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
     assert swept(file, tmp_path / "out").states == {"timeout": 2}
 
 
@@ -175,7 +175,7 @@ def test_a_kernel_that_ends_at_its_start_is_started_anew(monkeypatch: pytest.Mon
 
 
 def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
-    file, out = plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
+    file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
     out.mkdir()
     (out / "cells").write_text("in the way")
     assert swept(file, out).states == {"failed": 2}
@@ -185,7 +185,7 @@ def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
 
 
 def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
-    file, out = plan(tmp_path, "repeats = 2\n"), tmp_path / "out"
+    file, out = write_plan(tmp_path, "repeats = 2\n"), tmp_path / "out"
     assert swept(file, out).states == {"done": 2}
     torn = next(out.glob("cells/*/cell.json"))
     torn.write_text('{"id": "', "utf-8")
@@ -195,7 +195,7 @@ def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None:
-    file, out = plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
+    file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
     assert swept(file, out).states == {"done": 2}
     text = file.read_text("utf-8")
     for changed, said in (
@@ -209,7 +209,7 @@ def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None
 
 
 def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Path) -> None:
-    file = plan(tmp_path, "[grid]\nbta = [1.0]\n")
+    file = write_plan(tmp_path, "[grid]\nbta = [1.0]\n")
     for command in ("check", "run"):
         ran = negolab(command, str(file), "--out", str(tmp_path / "out"))
         assert ran.returncode == 2 and "game.ipynb has no parameter 'bta': did you mean beta?" in ran.stderr
@@ -224,7 +224,7 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
     cells, pause = 12, (3.0, 6.0)
     if os.environ.get("NEGOLAB_SLOW"):
         cells, pause = 200, (5.0, 30.0)
-        file, out = plan(tmp_path, "repeats = 40\n[grid]\nbeta = [0.2, 0.5, 1.0, 2.0, 5.0]\n"), tmp_path / "whole"
+        file, out = write_plan(tmp_path, "repeats = 40\n[grid]\nbeta = [0.2, 0.5, 1.0, 2.0, 5.0]\n"), tmp_path / "whole"
         assert swept(file, out).states == {"done": cells}
     rng, there = random.Random(4), tmp_path / "out"
     for _ in range(3):
@@ -236,18 +236,18 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
         driver.wait()
         print(f"killed with {len(SweepFolder(there).done())} of {cells} cells done")
     assert swept(file, there).states == {"done": cells}
-    assert played(there) == played(out)
+    assert recorded_cells(there) == recorded_cells(out)
     ended = [msgspec.json.decode(line) for line in (there / "attempts.ndjson").read_bytes().splitlines()]
     published = [line["cell"] for line in ended if line["state"] == "done"]
     assert set(published) == set(SweepFolder(there).done())
 
 
 def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path) -> None:
-    file, out = plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
+    file, out = write_plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
     command = [*COMMAND, "run", str(file), "--out", str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
     until(lambda: len(SweepFolder(out).done()) >= 2, seconds=60)
-    children = below(driver.pid)
+    children = descendants(driver.pid)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
     _, err = driver.communicate(timeout=60)
     done = len(SweepFolder(out).done())
@@ -284,7 +284,7 @@ def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess
         yield address, started
     finally:
         for process in started:
-            for pid in [*below(process.pid), process.pid]:
+            for pid in [*descendants(process.pid), process.pid]:
                 kill(pid)
             process.wait()
 
@@ -297,16 +297,16 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
     with scheduler(tmp_path, 2) as (address, processes):
         driver = subprocess.Popen([*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)])
         until(lambda: len(SweepFolder(there).done()) >= 3, seconds=60)
-        for pid in [*below(processes[1].pid), processes[1].pid]:
+        for pid in [*descendants(processes[1].pid), processes[1].pid]:
             kill(pid)
         assert driver.wait(120) == 0
         # The other worker still serves; nothing is left to do.
         assert negolab("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
-    assert played(there) == played(out)
+    assert recorded_cells(there) == recorded_cells(out)
 
 
 def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
-    file, there = plan(tmp_path, "repeats = 50\n[fixed]\nhow = 'slow'\n"), tmp_path / "out"
+    file, there = write_plan(tmp_path, "repeats = 50\n[fixed]\nhow = 'slow'\n"), tmp_path / "out"
     with scheduler(tmp_path, 2) as (address, processes):
         command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
         driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -337,6 +337,6 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
     ],
 )
 def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
-    file = plan(tmp_path, GRID)
+    file = write_plan(tmp_path, GRID)
     ran = negolab(*(str(file) if arg == "PLAN" else arg for arg in args))
     assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr

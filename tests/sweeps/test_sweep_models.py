@@ -22,8 +22,8 @@ from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
 from tests.conftest import free_port
-from tests.support.endpoints import Server, hostile
-from tests.support.sweeping import plan
+from tests.support.endpoints import Server, running_endpoint
+from tests.support.sweeps import write_plan
 from tests.sweeps.test_sweep import negolab
 
 CANARY = "sk-canary-broker-1"
@@ -50,7 +50,7 @@ await nl.run(nl.load("bargaining", rounds=rounds), buyer, "linear", n=games, see
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Server]:
-    with hostile(key=CANARY) as server:
+    with running_endpoint(key=CANARY) as server:
         yield server
 
 
@@ -64,7 +64,7 @@ def server(endpoint: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def models_plan(folder: Path, server: Server, more: str = "", games: int = 4) -> Path:
-    file = plan(folder, GRID.format(url=server.url, games=games) + more)
+    file = write_plan(folder, GRID.format(url=server.url, games=games) + more)
     cells = [
         nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]}, id="a"),
         nbformat.v4.new_code_cell(BODY, id="b"),
@@ -197,7 +197,7 @@ def test_a_key_that_is_not_set_is_said_before_anything_runs(server: Server, tmp_
 
 def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"say in \[models\] how they are reached"):
-        read_plan(plan(tmp_path, "[limits]\nusd = 1.0\n"))
+        read_plan(write_plan(tmp_path, "[limits]\nusd = 1.0\n"))
 
 
 def test_the_games_of_a_sweep_are_those_of_a_batch(server: Server, tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from negolab.sweeps import cells as notebooks
 from negolab.sweeps.grid import Range
 from negolab.sweeps.plan import SweepPlan, make_cell, read_plan
-from tests.support.sweeping import notebook, plan
+from tests.support.sweeps import write_notebook, write_plan
 
 GRID = "[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [5, 10]\n"
 
 
 def parsed(tmp_path: Path, text: str) -> SweepPlan:
-    return read_plan(plan(tmp_path, text))
+    return read_plan(write_plan(tmp_path, text))
 
 
 def points(found: SweepPlan) -> list[dict[str, Any]]:
@@ -100,14 +100,14 @@ def test_a_trial_runs_the_ends_of_each_axis_once(tmp_path: Path) -> None:
 
 def test_a_trial_leaves_out_what_the_plan_leaves_out(tmp_path: Path) -> None:
     grid = "[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 8, 16]\n[[without]]\nbeta = 5.0\nrounds = [4, 8]\n"
-    points = [cell.params for cell in read_plan(plan(tmp_path, grid)).tiny_plan().cells()]
+    points = [cell.params for cell in read_plan(write_plan(tmp_path, grid)).tiny_plan().cells()]
     assert len(points) == 3 and {"beta": 5.0, "rounds": 4} not in points
 
 
 @pytest.mark.parametrize("values", ["[0.0, 0.0]", "['', 'x', '']", "[false, false]"])
 def test_no_value_stands_twice_on_an_axis(tmp_path: Path, values: str) -> None:
     with pytest.raises(ValueError, match=r"beta has the value .* twice"):
-        read_plan(plan(tmp_path, f"[grid]\nbeta = {values}\n"))
+        read_plan(write_plan(tmp_path, f"[grid]\nbeta = {values}\n"))
 
 
 def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
@@ -153,13 +153,13 @@ def test_a_mistake_is_named_with_file_and_place(tmp_path: Path, text: str, said:
 
 
 def test_a_parameter_that_the_notebook_lacks_is_named(tmp_path: Path) -> None:
-    file = notebook(tmp_path)
+    file = write_notebook(tmp_path)
     with pytest.raises(ValueError, match=r"game\.ipynb has no parameter 'bta': did you mean beta"):
         notebooks.check_parameters(file, ["rounds", "bta"])
     with pytest.raises(ValueError, match="has no parameter seed: a sweep sets"):
-        notebooks.check_parameters(notebook(tmp_path, "out = None"), [])
+        notebooks.check_parameters(write_notebook(tmp_path, "out = None"), [])
     with pytest.raises(ValueError, match="tag the cell that sets them"):
-        notebooks.check_parameters(notebook(tmp_path, ""), [])
+        notebooks.check_parameters(write_notebook(tmp_path, ""), [])
     file.write_text("{}", "utf-8")
     with pytest.raises(ValueError, match="is no notebook"):
         notebooks.check_parameters(file, [])

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from tests.conftest import ROOT
-from tests.support.sweeping import plan
+from tests.support.sweeps import write_plan
 from tests.sweeps.test_sweep import negolab, swept
 
 PLANS = sorted((ROOT / "notebooks" / "experiments").glob("*/plan.toml"))
@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep whose plan names a report."""
     folder = tmp_path_factory.mktemp("reported")
     reporting(folder / "found.ipynb")
-    file = plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
+    file = write_plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
     ran = negolab("run", str(file), "--out", str(folder / "out"))
     assert ran.returncode == 0, ran.stderr
     return folder / "out"
@@ -102,7 +102,7 @@ def test_what_is_wrong_with_a_report_notebook_is_one_line(
 def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said(tmp_path: Path, page: Any) -> None:
     hostile = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
     grid = f"repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\nhow = ['well', '{hostile}', 'raises']\n"
-    file = plan(tmp_path, grid)
+    file = write_plan(tmp_path, grid)
     game = (tmp_path / "game.ipynb").read_text("utf-8")
     (tmp_path / "game.ipynb").write_text(game.replace("no such thing", hostile), "utf-8")
     out = tmp_path / "out"
@@ -125,7 +125,7 @@ def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
 
 
 def test_any_sweep_has_a_plain_report(tmp_path: Path) -> None:
-    file = plan(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
+    file = write_plan(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
     assert swept(file, tmp_path / "out").states == {"done": 8}
     ran = negolab("report", str(tmp_path / "out"))
     assert ran.returncode == 0, ran.stderr

@@ -17,7 +17,7 @@ from negolab.sweeps import cells, status
 from negolab.sweeps.folder import NOTEBOOK, FolderClaim, SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.status import CellError
-from tests.support.sweeping import plan
+from tests.support.sweeps import write_plan
 from tests.widgets.test_widgets import below, press
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'raises', 'loops']\n"
@@ -26,7 +26,7 @@ GRID = "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'raises', 'loops'
 @pytest.fixture
 def swept(tmp_path: Path) -> SweepFolder:
     """A sweep of twelve cells in its middle: four done, one failed, one timed out, one running."""
-    file = plan(tmp_path, GRID)
+    file = write_plan(tmp_path, GRID)
     found, folder = read_plan(file), SweepFolder(tmp_path / "out")
     with FolderClaim(folder, found, cells.notebook_hash(notebook_path(found, file))):
         pass

@@ -23,8 +23,8 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
-from tests.support.gates import KERNEL_ID, Gate, gate, kernels, raw, until
-from tests.support.processes import command
+from tests.support.gate_server import KERNEL_ID, Gate, kernels, running_gate, send_raw, wait_until
+from tests.support.processes import command_line
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -198,7 +198,7 @@ def test_a_public_address_is_read(url: str, host: str, prefix: str) -> None:
 
 @pytest.fixture(scope="module")
 def door() -> Iterator[Gate]:
-    with gate("pool_size=2", "max_kernels=20") as running:
+    with running_gate("pool_size=2", "max_kernels=20") as running:
         yield running
 
 
@@ -237,13 +237,13 @@ def refused(door: Gate, kernel: str, token: str | None, **headers: str) -> int:
 
 
 def test_looking_at_a_link_does_nothing(door: Gate) -> None:
-    before = [name for name, _ in door.told() if name != "admit"]
+    before = [name for name, _ in door.requests() if name != "admit"]
     for method in ("GET", "HEAD"):
         answer = door.get("join/good-look", method=method)
         assert answer.status_code == 200 and "set-cookie" not in answer.headers
     shown = door.get("join/good-look").text
     assert "A small study" in shown and "You are invited to a study" in shown
-    assert [name for name, _ in door.told() if name != "admit"] == before
+    assert [name for name, _ in door.requests() if name != "admit"] == before
 
 
 def test_the_button_turns_the_link_into_a_cookie(door: Gate) -> None:
@@ -263,7 +263,7 @@ def test_the_open_link_makes_a_participant_of_everybody(door: Gate) -> None:
 def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None:
     assert door.get("join/open?ID=ann&x=1").status_code == 200
     assert door.get("join/open?ID=ann&x=1", method="POST").status_code == 303
-    told = [(name, body.get("query")) for name, body in door.told() if body["token"] == "open"]
+    told = [(name, body.get("query")) for name, body in door.requests() if body["token"] == "open"]
     assert told[-3:] == [(name, {"ID": "ann", "x": "1"}) for name in ("admit", "admit", "join")]
     assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
 
@@ -285,53 +285,53 @@ def test_a_cookie_of_other_letters_is_a_bad_token_like_any_other(door: Gate) -> 
 
 
 def test_the_page_comes_with_a_kernel_that_the_host_knows(door: Gate) -> None:
-    kernel = door.opened("good-cat")
-    assert ("bind", {"token": "good-cat", "kernel": kernel}) in door.told()
+    kernel = door.open_kernel("good-cat")
+    assert ("bind", {"token": "good-cat", "kernel": kernel}) in door.requests()
     assert socket_of(door, kernel, "good-cat")["content"]["status"] == "ok"
     assert door.get(f"alive/{kernel}", "good-cat").json() == {"state": "here"}
     assert door.get(f"api/kernels/{kernel}", "good-cat").json()["id"] == kernel
 
 
 def test_a_second_tab_takes_over_and_the_first_is_told(door: Gate) -> None:
-    first = door.opened("good-dan")
-    second = door.opened("good-dan")
+    first = door.open_kernel("good-dan")
+    second = door.open_kernel("good-dan")
     assert door.get(f"alive/{first}", "good-dan").json() == {"state": "replaced"}
     assert door.get(f"alive/{second}", "good-dan").json() == {"state": "here"}
-    assert until(lambda: door.get(f"api/kernels/{first}", "good-dan").status_code == 403), "it is ended"
+    assert wait_until(lambda: door.get(f"api/kernels/{first}", "good-dan").status_code == 403), "it is ended"
     assert door.get(f"alive/{first}", "good-dan").json() == {"state": "replaced"}
 
 
 def test_a_closed_page_ends_its_kernel(door: Gate) -> None:
-    kernel = door.opened("good-eve")
+    kernel = door.open_kernel("good-eve")
     answer = door.get(f"voila/api/shutdown/{kernel}", "good-eve", "POST", Origin="null", Sec_Fetch_Site="same-origin")
     assert answer.status_code == 204
     assert door.get(f"alive/{kernel}", "good-eve").json() == {"state": "gone"}
 
 
 def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:
-    kernel = door.opened("good-fay")
+    kernel = door.open_kernel("good-fay")
     (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
     os.kill(own, signal.SIGKILL)
-    assert until(lambda: door.get(f"alive/{kernel}", "good-fay").json() == {"state": "gone"})
-    assert socket_of(door, door.opened("good-fay"), "good-fay")
+    assert wait_until(lambda: door.get(f"alive/{kernel}", "good-fay").json() == {"state": "gone"})
+    assert socket_of(door, door.open_kernel("good-fay"), "good-fay")
 
 
 def test_a_kernel_writes_nothing_to_the_terminal(door: Gate) -> None:
     def open_files(pid: int) -> set[str]:
         return {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()}
 
-    kernel, log = door.opened("good-zoe"), str(door.folder / "log")
+    kernel, log = door.open_kernel("good-zoe"), str(door.folder / "log")
     (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
     assert log in open_files(door.pid) and log not in open_files(own)
 
 
 def test_a_kernel_that_died_in_the_pool_is_given_to_nobody(door: Gate) -> None:
-    taken = door.opened("good-gil")
-    assert until(lambda: len(kernels(door.pid)) >= 3)
+    taken = door.open_kernel("good-gil")
+    assert wait_until(lambda: len(kernels(door.pid)) >= 3)
     for pid in kernels(door.pid):
         if taken not in Path(f"/proc/{pid}/cmdline").read_text():
             os.kill(pid, signal.SIGKILL)
-    assert socket_of(door, door.opened("good-hal"), "good-hal")
+    assert socket_of(door, door.open_kernel("good-hal"), "good-hal")
 
 
 def test_a_prefetch_takes_no_kernel(door: Gate) -> None:
@@ -357,18 +357,18 @@ def test_every_answer_carries_the_headers_and_no_server(door: Gate) -> None:
 @pytest.mark.visitor
 @pytest.mark.parametrize("token", [None, "bad", "good", "../open", "open", "a" * 5000])
 def test_without_a_good_token_there_is_no_kernel(door: Gate, token: str | None) -> None:
-    door.opened("good-kay")
-    before = [name for name, _ in door.told()].count("bind")
+    door.open_kernel("good-kay")
+    before = [name for name, _ in door.requests()].count("bind")
     answer = door.get("", token)
     assert answer.status_code in (403, 429)
     assert not KERNEL_ID.search(answer.text)
-    assert [name for name, _ in door.told()].count("bind") == before
+    assert [name for name, _ in door.requests()].count("bind") == before
 
 
 @pytest.mark.visitor
 def test_another_visitors_kernel_is_refused(door: Gate) -> None:
-    kernel = door.opened("good-leo")
-    door.opened("good-mia")
+    kernel = door.open_kernel("good-leo")
+    door.open_kernel("good-mia")
     for token in ("good-mia", None):
         assert refused(door, kernel, token) == 403
         assert refused(door, NOBODY, token) == 403
@@ -381,10 +381,10 @@ def test_another_visitors_kernel_is_refused(door: Gate) -> None:
 
 @pytest.mark.visitor
 def test_a_warm_kernel_in_the_pool_is_nobodys(door: Gate) -> None:
-    door.opened("good-ned")
-    assert until(lambda: len(kernels(door.pid)) >= 3)
+    door.open_kernel("good-ned")
+    assert wait_until(lambda: len(kernels(door.pid)) >= 3)
     for pid in kernels(door.pid):
-        kernel = command(pid).partition("kernel-")[2][:36]
+        kernel = command_line(pid).partition("kernel-")[2][:36]
         if not kernel:
             continue  # it has ended since
         if door.get(f"alive/{kernel}", "good-ned").json()["state"] == "gone":
@@ -393,15 +393,15 @@ def test_a_warm_kernel_in_the_pool_is_nobodys(door: Gate) -> None:
 
 @pytest.mark.visitor
 def test_other_hosts_and_origins_are_refused(door: Gate) -> None:
-    kernel = door.opened("good-oda")
+    kernel = door.open_kernel("good-oda")
     assert door.get("", "good-oda", Host="evil.example").status_code == 403
     assert door.get("join/good-oda", method="POST", Origin="https://evil.example").status_code == 403
     assert door.get("join/good-oda", method="POST", Origin="null").status_code == 403
     assert door.get("join/good-oda", method="POST", Sec_Fetch_Site="cross-site").status_code == 403
     assert refused(door, kernel, "good-oda", Origin="https://evil.example") == 403
     assert refused(door, kernel, "good-oda", Origin="null") == 403
-    assert raw(door.port, "GET / HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 4")
-    assert raw(door.port, "GET / HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 403")
+    assert send_raw(door.port, "GET / HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 4")
+    assert send_raw(door.port, "GET / HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 403")
 
 
 @pytest.mark.visitor
@@ -441,7 +441,7 @@ def test_other_paths_answer_nothing(door: Gate, path: str) -> None:
 
 @pytest.mark.visitor
 def test_a_kernel_cannot_be_changed_by_other_methods(door: Gate) -> None:
-    kernel = door.opened("good-pia")
+    kernel = door.open_kernel("good-pia")
     for method in ("DELETE", "POST", "PUT", "PATCH"):
         assert door.get(f"api/kernels/{kernel}", "good-pia", method).status_code == 405
     assert socket_of(door, kernel, "good-pia")
@@ -449,7 +449,7 @@ def test_a_kernel_cannot_be_changed_by_other_methods(door: Gate) -> None:
 
 @pytest.mark.visitor
 def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
-    kernel = door.opened("good-quin")
+    kernel = door.open_kernel("good-quin")
     target = door.folder / "pwned"
     url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
     headers = {"Cookie": f"{door.cookie}=good-quin", "Origin": door.url.rstrip("/")}
@@ -469,39 +469,39 @@ def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
 
 @pytest.mark.visitor
 def test_hundreds_of_bad_tokens_start_nothing_and_are_soon_told_to_wait() -> None:
-    with gate("pool_size=1") as own:
-        assert until(lambda: len(kernels(own.pid)) == 2)
+    with running_gate("pool_size=1") as own:
+        assert wait_until(lambda: len(kernels(own.pid)) == 2)
         answers = [own.get("", f"bad-{number}") for number in range(250)]
         answers += [own.get(f"join/bad-{number}", method="POST") for number in range(250)]
         codes = [answer.status_code for answer in answers]
         assert set(codes) == {403, 429} and codes.count(403) < 60
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status_code == 429)
         assert len(kernels(own.pid)) == 2
-        asked = [body["token"] for name, body in own.told() if body.get("token", "").startswith("bad")]
+        asked = [body["token"] for name, body in own.requests() if body.get("token", "").startswith("bad")]
         assert len(asked) < 60, "the host is not troubled with the rest"
         assert own.get("waiting", "good-first").status_code == 200, "who is known already is not held up"
 
 
 @pytest.mark.visitor
 def test_a_program_with_the_open_link_makes_few_people_and_leaves_places_for_others() -> None:
-    with gate("pool_size=1", "max_kernels=2", "keep_place=1") as own:
-        taken = own.opened("good-first")
+    with running_gate("pool_size=1", "max_kernels=2", "keep_place=1") as own:
+        taken = own.open_kernel("good-first")
         own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
         answers = [own.get("join/open", method="POST") for _ in range(60)]
         made = [answer for answer in answers if answer.status_code == 303]
         assert len(made) <= 45 and "Many people have just come" in answers[-1].text
         assert int(answers[-1].headers["retry-after"]) > 1
         tokens = [answer.headers["set-cookie"].partition("=")[2].partition(";")[0] for answer in made]
-        own.opened(tokens[0])
+        own.open_kernel(tokens[0])
         assert not KERNEL_ID.search(own.get("", tokens[1]).text)
         assert own.get("waiting", tokens[1]).json()["ready"] is False
-        assert own.opened("good-second"), "a personal link has a place"
+        assert own.open_kernel("good-second"), "a personal link has a place"
 
 
 @pytest.mark.visitor
 def test_logs_hold_no_token_and_no_kernel() -> None:
-    with gate("pool_size=1") as own:
-        kernel = own.opened("good-rex")
+    with running_gate("pool_size=1") as own:
+        kernel = own.open_kernel("good-rex")
         own.get("join/bad-SECRET")
         refused(own, kernel, "bad-SECRET")
         own.host.kill()
@@ -515,51 +515,51 @@ def test_logs_hold_no_token_and_no_kernel() -> None:
 
 
 def test_when_all_places_are_taken_one_waits_and_then_moves_on() -> None:
-    with gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
-        taken = own.opened("good-first")
+    with running_gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
+        taken = own.open_kernel("good-first")
         page = own.get("", "good-second")
         assert page.status_code == 200 and "You are next." in page.text and not KERNEL_ID.search(page.text)
         assert "One person is before you." in own.get("", "good-third").text
         assert own.get("waiting", "good-second").json() == {"ready": False, "ahead": 0}
         assert own.get("waiting", "good-third").json() == {"ready": False, "ahead": 1}
         own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
-        assert until(lambda: own.get("waiting", "good-second").json()["ready"], 30)
+        assert wait_until(lambda: own.get("waiting", "good-second").json()["ready"], 30)
         assert own.get("waiting", "good-third").json()["ready"] is False
         assert KERNEL_ID.search(own.get("", "good-second").text)
 
 
 def test_a_page_of_which_nothing_is_heard_gives_its_place_back() -> None:
-    with gate("pool_size=1", "max_kernels=1", "keep_place=1", "absent_after=3") as own:
-        own.opened("good-first")
-        assert own.opened("good-second", within=30)
+    with running_gate("pool_size=1", "max_kernels=1", "keep_place=1", "absent_after=3") as own:
+        own.open_kernel("good-first")
+        assert own.open_kernel("good-second", within=30)
 
 
 def test_the_host_is_told_when_nothing_is_heard_of_a_page_and_when_it_is_back() -> None:
-    with gate("pool_size=1") as own:
-        kernel = own.opened("good-ann")
+    with running_gate("pool_size=1") as own:
+        kernel = own.open_kernel("good-ann")
 
-        def told() -> list[bool]:
-            return [body["away"] for name, body in own.told() if name == "away" and body["kernel"] == kernel]
+        def absences() -> list[bool]:
+            return [body["away"] for name, body in own.requests() if name == "away" and body["kernel"] == kernel]
 
         for _ in range(3):
             assert own.get(f"alive/{kernel}", "good-ann").json() == {"state": "here"}
             time.sleep(1)
-        assert told() == []
-        assert until(lambda: True in told(), 25)
+        assert absences() == []
+        assert wait_until(lambda: True in absences(), 25)
         own.get(f"alive/{kernel}", "good-ann")
-        assert until(lambda: told()[-1] is False)
+        assert wait_until(lambda: absences()[-1] is False)
 
 
 def test_a_host_that_is_away_is_said_in_plain_words_and_found_again() -> None:
-    with gate("pool_size=2") as own:
+    with running_gate("pool_size=2") as own:
         own.host.kill()
         own.host.wait()
         answer = own.get("", "good-late")
         assert answer.status_code == 503 and "Nothing that you did is lost" in answer.text
-        from tests.support.gates import host
+        from tests.support.gate_server import fake_host
 
-        with host(own.folder):
-            assert own.opened("good-late")
+        with fake_host(own.folder):
+            assert own.open_kernel("good-late")
 
 
 # What each defence is for: with it switched off, the attack works.
@@ -569,31 +569,31 @@ OFF = "self_test=False"
 
 @pytest.mark.visitor
 def test_with_the_owner_check_off_another_visitors_kernel_is_open() -> None:
-    with gate(OFF, "check_owner=False") as own:
-        kernel = own.opened("good-first")
+    with running_gate(OFF, "check_owner=False") as own:
+        kernel = own.open_kernel("good-first")
         assert socket_of(own, kernel, "good-second")
 
 
 @pytest.mark.visitor
 def test_with_the_token_check_off_a_stranger_gets_a_kernel() -> None:
-    with gate(OFF, "check_token=False") as own:
-        assert own.opened("bad")
+    with running_gate(OFF, "check_token=False") as own:
+        assert own.open_kernel("bad")
 
 
 @pytest.mark.visitor
 def test_with_the_host_and_origin_checks_off_another_site_gets_in() -> None:
-    with gate(OFF, "check_host=False", "check_origin=False") as own:
-        kernel = own.opened("good-first")
+    with running_gate(OFF, "check_host=False", "check_origin=False") as own:
+        kernel = own.open_kernel("good-first")
         assert own.get("", "good-first", Host="evil.example").status_code == 200
         assert socket_of(own, kernel, "good-first", Origin="https://evil.example")
 
 
 @pytest.mark.visitor
 def test_with_the_rate_limit_off_the_host_is_asked_about_every_bad_token() -> None:
-    with gate(OFF, "limit_rates=False", warm=False) as own:
+    with running_gate(OFF, "limit_rates=False", warm=False) as own:
         codes = {own.get("", f"bad-{number}").status_code for number in range(60)}
         assert codes == {403}
-        assert len([name for name, body in own.told() if body["token"].startswith("bad")]) == 60
+        assert len([name for name, body in own.requests() if body["token"].startswith("bad")]) == 60
 
 
 @pytest.mark.visitor
@@ -601,8 +601,8 @@ def test_with_the_rate_limit_off_the_host_is_asked_about_every_bad_token() -> No
 def test_only_without_the_guard_can_a_page_end_its_kernel_itself(guarded: bool) -> None:
     plain = "jupyter_server.services.kernels.connection.channels.ZMQChannelsWebsocketConnection"
     options = [] if guarded else [OFF, f"--Voila.kernel_websocket_connection_class={plain}"]
-    with gate("pool_size=1", *options) as own:
-        kernel = own.opened("good-first")
+    with running_gate("pool_size=1", *options) as own:
+        kernel = own.open_kernel("good-first")
         url = own.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
         headers = {"Cookie": f"{own.cookie}=good-first", "Origin": own.url.rstrip("/")}
 
@@ -626,5 +626,8 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(guarded: bool) 
 
 @pytest.mark.visitor
 def test_a_gate_with_a_defence_off_does_not_serve() -> None:
-    with pytest.raises(AssertionError, match="not serving: the check of tokens"), gate("check_owner=False", warm=False):
+    with (
+        pytest.raises(AssertionError, match="not serving: the check of tokens"),
+        running_gate("check_owner=False", warm=False),
+    ):
         pass

@@ -16,33 +16,43 @@ from negolab_widgets.study.monitor_view import NO_STUDY, MonitorState, format_du
 from negolab.studies.client import AWAY
 from negolab.studies.status import ERROR, Cell, Person
 from tests.studies.test_tables_at_host import code
-from tests.support.hosting import Hosted, alone, below, buttons, hosting, press, study, text, until
+from tests.support.host_process import (
+    HostProcess,
+    button_labels,
+    descendants,
+    follow_until,
+    page_text,
+    press_button,
+    running_host,
+    solo_treatment,
+    study_toml,
+)
 from tests.widgets.test_study_page import seated
 
 EVIL = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def hosted(tmp_path: Path) -> Iterator[Hosted]:
+def hosted(tmp_path: Path) -> Iterator[HostProcess]:
     with ExitStack() as stack:
-        yield stack.enter_context(hosting(tmp_path, study("trading", alone("greedy-honest"))))
+        yield stack.enter_context(running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))))
 
 
-def started(hosted: Hosted) -> StudyPage:
-    page, _, _ = hosted.come()
-    press(page, "Start")
+def started(hosted: HostProcess) -> StudyPage:
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
     return page
 
 
 def field(monitor: Monitor, label: str) -> Any:
-    (found,) = [p for p in below(monitor) if str(getattr(p, "description", "")).startswith(label)]
+    (found,) = [p for p in descendants(monitor) if str(getattr(p, "description", "")).startswith(label)]
     return found
 
 
 def end(monitor: Monitor, number: int, why: str) -> None:
     field(monitor, "Participant").value = number
     field(monitor, "Reason").value = why
-    press(monitor, "End for this participant")
+    press_button(monitor, "End for this participant")
 
 
 # What it shows.
@@ -52,22 +62,22 @@ def end(monitor: Monitor, number: int, why: str) -> None:
 def test_without_a_study_it_says_what_starts_one(has_host: bool, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.delenv("NEGOLAB_DESK", raising=False)
     with ExitStack() as stack:
-        socket = stack.enter_context(hosting(tmp_path)).desk if has_host else None
+        socket = stack.enter_context(running_host(tmp_path)).desk if has_host else None
         monitor = Monitor(socket)
     assert "No study is served: start `negolab serve STUDY.toml`." in NO_STUDY
-    assert NO_STUDY in text(monitor)
-    assert buttons(monitor) == []
+    assert NO_STUDY in page_text(monitor)
+    assert button_labels(monitor) == []
 
 
-def test_it_counts_people_treatments_and_matches(hosted: Hosted) -> None:
+def test_it_counts_people_treatments_and_matches(hosted: HostProcess) -> None:
     hosted.invite()
     leaves = started(hosted)
-    press(leaves, "Leave the study")
-    press(leaves, "Yes, leave the study")
+    press_button(leaves, "Leave the study")
+    press_button(leaves, "Yes, leave the study")
     page = started(hosted)
-    hosted.come()
-    until(lambda: True, page)
-    shown = text(Monitor(hosted.desk))
+    hosted.join()
+    follow_until(lambda: True, page)
+    shown = page_text(Monitor(hosted.desk))
     assert "Monitor: A small study" in shown
     assert "n = 4 invited, 3 have opened the link" in shown
     row = '<th scope="row">alone</th>' + "".join(f"<td>{cell}</td>" for cell in (1, 1, 0, 1, "1.00"))
@@ -76,24 +86,24 @@ def test_it_counts_people_treatments_and_matches(hosted: Hosted) -> None:
     assert "<td>1</td><td>100%</td>" in shown
 
 
-def test_errors_are_told_in_full_and_as_text(hosted: Hosted) -> None:
-    _, who, _ = hosted.come()
+def test_errors_are_told_in_full_and_as_text(hosted: HostProcess) -> None:
+    _, who, _ = hosted.join()
     with hosted.database() as database:
         database.note(ERROR, "host", study="small", participant=who.id, detail=f"the page failed {EVIL}")
-    shown = text(Monitor(hosted.desk))
+    shown = page_text(Monitor(hosted.desk))
     assert "the page failed &lt;img" in shown
     assert "<img" not in shown
 
 
-def test_a_host_that_is_away_is_said_and_what_was_shown_stays(hosted: Hosted) -> None:
+def test_a_host_that_is_away_is_said_and_what_was_shown_stays(hosted: HostProcess) -> None:
     monitor = Monitor(hosted.desk)
     hosted.kill()
     monitor.refresh()
-    assert AWAY in text(monitor)
-    assert "Monitor: A small study" in text(monitor)
+    assert AWAY in page_text(monitor)
+    assert "Monitor: A small study" in page_text(monitor)
     hosted.start()
     monitor.refresh()
-    assert AWAY not in text(monitor)
+    assert AWAY not in page_text(monitor)
 
 
 def person(number: int, status: str, **more: Any) -> Person:
@@ -144,65 +154,65 @@ def test_a_duration_has_its_units(seconds: float, said: str) -> None:
 # What it does.
 
 
-def test_the_study_is_ended_for_somebody_in_two_steps(hosted: Hosted) -> None:
+def test_the_study_is_ended_for_somebody_in_two_steps(hosted: HostProcess) -> None:
     page = started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 1, f"left the room {EVIL}")
     assert not hosted.matches()[0].ended
-    assert "End the study for participant 1?" in text(monitor)
-    assert "<img" not in "".join(p.value for p in below(monitor) if isinstance(p, w.HTML))
-    press(monitor, "Yes, end it")
-    assert "Ended for participant 1." in text(monitor)
-    until(lambda: code(page), page)
+    assert "End the study for participant 1?" in page_text(monitor)
+    assert "<img" not in "".join(p.value for p in descendants(monitor) if isinstance(p, w.HTML))
+    press_button(monitor, "Yes, end it")
+    assert "Ended for participant 1." in page_text(monitor)
+    follow_until(lambda: code(page), page)
     assert code(page) == "STOP4242"
-    assert "The experimenter has ended the study for you." in text(page)
-    assert "left the room" not in text(page), "the reason is not for them"
+    assert "The experimenter has ended the study for you." in page_text(page)
+    assert "left the room" not in page_text(page), "the reason is not for them"
     (match,) = hosted.matches()
     assert match.ended is not None
     with hosted.database() as database:
         assert f"left the room {EVIL}" in [note.detail for note in database.notes("small")]
 
 
-def test_it_ends_nothing_without_a_participant_a_reason_and_a_second_press(hosted: Hosted) -> None:
+def test_it_ends_nothing_without_a_participant_a_reason_and_a_second_press(hosted: HostProcess) -> None:
     started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 0, "why")
-    assert "Choose a participant." in text(monitor)
+    assert "Choose a participant." in page_text(monitor)
     end(monitor, 1, "  ")
-    assert "Give a reason" in text(monitor)
-    (yes,) = [p for p in below(monitor) if isinstance(p, w.Button) and p.description == "Yes, end it"]
+    assert "Give a reason" in page_text(monitor)
+    (yes,) = [p for p in descendants(monitor) if isinstance(p, w.Button) and p.description == "Yes, end it"]
     yes.click()
     end(monitor, 1, "why")
-    press(monitor, "No, go on")
+    press_button(monitor, "No, go on")
     yes.click()
     assert hosted.matches()[0].ended is None
 
 
-def test_a_look_loses_nothing_of_what_is_being_typed(hosted: Hosted) -> None:
+def test_a_look_loses_nothing_of_what_is_being_typed(hosted: HostProcess) -> None:
     started(hosted)
     page = started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 2, "half a reas")
     seated(page)._submit("Pass.")
-    hosted.come()
+    hosted.join()
     monitor.refresh()
     assert (field(monitor, "Participant").value, field(monitor, "Reason").value) == (2, "half a reas")
-    assert "End the study for participant 2?" in text(monitor)
-    press(monitor, "Yes, end it")
+    assert "End the study for participant 2?" in page_text(monitor)
+    press_button(monitor, "Yes, end it")
     assert 2 not in [number for _, number in field(monitor, "Participant").options]
 
 
-def test_who_has_ended_meanwhile_is_said(hosted: Hosted) -> None:
+def test_who_has_ended_meanwhile_is_said(hosted: HostProcess) -> None:
     page = started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 1, "why")
-    press(page, "Leave the study")
-    press(page, "Yes, leave the study")
-    press(monitor, "Yes, end it")
-    assert "Participant 1 has ended already (withdrawn)." in text(monitor)
+    press_button(page, "Leave the study")
+    press_button(page, "Yes, leave the study")
+    press_button(monitor, "Yes, end it")
+    assert "Participant 1 has ended already (withdrawn)." in page_text(monitor)
 
 
-def test_nothing_is_drawn_again_if_nothing_is_new(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_drawn_again_if_nothing_is_new(hosted: HostProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monitor = Monitor(hosted.desk)
     monitor.refresh()
     sent: list[Any] = []

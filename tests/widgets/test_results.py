@@ -39,7 +39,7 @@ from negolab.analysis import stats, tables
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
 from negolab.sweeps.plan import Cell
-from tests.support.swept import finish, swept
+from tests.support.sweeps import finish_cells, finished_sweep
 from tests.widgets.test_charts import HOSTILE as WORDS
 from tests.widgets.test_charts import strings
 from tests.widgets.test_widgets import below, press
@@ -65,7 +65,7 @@ def summed(frame: pd.DataFrame, *by: str, outcome: Outcome = SCORE) -> pd.DataFr
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
     """A sweep of 24 cells, all finished, of three matches each."""
-    return swept(tmp_path_factory.mktemp("sweep"))
+    return finished_sweep(tmp_path_factory.mktemp("sweep"))
 
 
 @pytest.fixture(scope="module")
@@ -387,17 +387,17 @@ def test_what_is_read_cell_by_cell_is_what_the_tables_read_of_the_whole(run: Swe
 
 
 def test_a_cell_is_read_once_and_new_ones_as_they_come(tmp_path: Path) -> None:
-    run = swept(tmp_path, most=3)
+    run = finished_sweep(tmp_path, count=3)
     found = read(run)
     assert (found.cells_read, found.matches, found.unread_cells()) == (3, 9, [])
-    finish(run, list(read_folder_plan(run.path).cells())[3:5])
+    finish_cells(run, list(read_folder_plan(run.path).cells())[3:5])
     assert len(found.unread_cells()) == 2
     found.read_cell(found.unread_cells()[0])
     assert (found.cells_read, found.matches) == (4, 12)
 
 
 def test_cells_that_cannot_be_read_are_named_and_those_without_records_counted(tmp_path: Path) -> None:
-    run = swept(tmp_path, most=3)
+    run = finished_sweep(tmp_path, count=3)
     bad, blank, good = sorted((run.path / "cells").iterdir())
     (bad / "records.jsonl").write_text("{}\n" * 2, "utf-8")
     (blank / "records.jsonl").unlink()
@@ -429,7 +429,7 @@ def sent(results: SweepResults, monkeypatch: pytest.MonkeyPatch) -> list[tuple[d
 
 
 def test_new_cells_come_in_and_no_choice_is_lost(tmp_path: Path) -> None:
-    run = swept(tmp_path, most=12)
+    run = finished_sweep(tmp_path, count=12)
     results = SweepResults(run.path)
     assert "36 matches of 12 of 24 cells are read" in text(results)
     choices = results._choices
@@ -439,7 +439,7 @@ def test_new_cells_come_in_and_no_choice_is_lost(tmp_path: Path) -> None:
     box.value = False
     assert "Without beta 0.2." in text(results) and choices.colour.description == "Y axis"
     assert "24 matches." in text(results)
-    finish(run, list(read_folder_plan(run.path).cells())[12:])
+    finish_cells(run, list(read_folder_plan(run.path).cells())[12:])
     results.refresh()
     assert "72 matches of 24 of 24 cells are read" in text(results) and "48 matches." in text(results)
     assert (choices.outcome.value, choices.view.value, choices.facet.value) == ("payoff_b", HEAT, "how")
@@ -449,10 +449,10 @@ def test_new_cells_come_in_and_no_choice_is_lost(tmp_path: Path) -> None:
 
 
 def test_the_first_parameters_are_shown_once_they_differ(tmp_path: Path) -> None:
-    run = swept(tmp_path, most=1)
+    run = finished_sweep(tmp_path, count=1)
     results = SweepResults(run.path)
     assert results._choices.x.value == ""
-    finish(run, list(read_folder_plan(run.path).cells())[1:12])
+    finish_cells(run, list(read_folder_plan(run.path).cells())[1:12])
     results.refresh()
     assert (results._choices.x.value, results._choices.colour.value) == ("beta", "param_rounds")
 
@@ -506,7 +506,7 @@ def test_how_a_download_went_is_said_and_strange_words_of_a_browser_change_nothi
 
 
 def test_a_sweep_without_finished_cells_says_so(tmp_path: Path) -> None:
-    results = SweepResults(swept(tmp_path, most=0).path)
+    results = SweepResults(finished_sweep(tmp_path, count=0).path)
     assert "No cell is finished yet" in text(results) and results._body.layout.display == "none"
 
 
@@ -515,7 +515,7 @@ def test_a_folder_that_holds_no_sweep_is_said(tmp_path: Path) -> None:
 
 
 def test_matches_with_neither_deal_nor_player_names_are_drawn(tmp_path: Path) -> None:
-    run = swept(tmp_path, "repeats = 1\n[fixed]\nbeta = 1.0\n", most=1)
+    run = finished_sweep(tmp_path, "repeats = 1\n[fixed]\nbeta = 1.0\n", count=1)
     results = SweepResults(run.path)
     assert results._choices.x.value == "" and "3 matches." in text(results)
 
@@ -545,7 +545,7 @@ def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:
 
 
 def test_a_cell_that_broke_counts_for_nothing(tmp_path: Path) -> None:
-    run = swept(tmp_path, most=1)
+    run = finished_sweep(tmp_path, count=1)
     cell: Cell = list(read_folder_plan(run.path).cells())[1]
     attempt, number = run.new_attempt(cell.id)
     status.write_status(attempt, cell.status("failed", number, 1.0, 2.0, worker="here"))

@@ -24,9 +24,21 @@ from negolab_widgets.tables.inputs import RadioGroup
 from negolab.studies import links
 from negolab.studies.client import HostClient
 from negolab.studies.session import NotDelivered
-from tests.support.hosting import PAIRS, Hosted, alone, below, buttons, hosting, press, study, text, until, visible
+from tests.support.host_process import (
+    PAIR_TREATMENT,
+    HostProcess,
+    button_labels,
+    descendants,
+    follow_until,
+    page_text,
+    press_button,
+    running_host,
+    shown_widgets,
+    solo_treatment,
+    study_toml,
+)
 
-AGAINST = alone("greedy-honest")
+AGAINST = solo_treatment("greedy-honest")
 EVIL = "<img src=x onerror=alert(1)>"
 QUESTIONS = """
 [[questions]]
@@ -54,7 +66,7 @@ required = true
 when = "after"
 """
 
-Hosts = Callable[..., Hosted]
+Hosts = Callable[..., HostProcess]
 
 
 @pytest.fixture
@@ -62,22 +74,22 @@ def host(tmp_path: Path) -> Iterator[Hosts]:
     """Starts a host with a study of these parts."""
     with ExitStack() as stack:
         yield lambda tables=AGAINST, more="", game="trading": stack.enter_context(
-            hosting(tmp_path, study(game, tables, more))
+            running_host(tmp_path, study_toml(game, tables, more))
         )
 
 
 def seated(page: StudyPage) -> SeatWidget:
-    (found,) = [part for part in below(page) if isinstance(part, SeatWidget)]
+    (found,) = [part for part in descendants(page) if isinstance(part, SeatWidget)]
     return found
 
 
 def field(page: StudyPage, label: str) -> w.Widget:
-    (found,) = [p for p in visible(page) if str(getattr(p, "description", "")).startswith(label)]
+    (found,) = [p for p in shown_widgets(page) if str(getattr(p, "description", "")).startswith(label)]
     return found
 
 
 def countdown(page: StudyPage) -> Countdown | None:
-    found = [part for part in visible(page) if isinstance(part, Countdown)]
+    found = [part for part in shown_widgets(page) if isinstance(part, Countdown)]
     return found[0] if found else None
 
 
@@ -96,19 +108,19 @@ def play_on(page: StudyPage) -> None:
 
 def test_a_participant_comes_from_consent_to_the_completion_code(host: Hosts) -> None:
     hosted = host(more='consent = "Will you?\\n\\n- by pressing\\n- a button"')
-    page, who, _ = hosted.come()
-    assert "<p>Will you?</p><ul><li>by pressing</li><li>a button</li></ul>" in text(page)
-    assert buttons(page) == ["I agree and take part", "I do not take part"]
-    press(page, "I agree and take part")
-    assert "Read this." in text(page)
-    assert "begins as soon as you press Start" in text(page)
-    press(page, "Start")
+    page, who, _ = hosted.join()
+    assert "<p>Will you?</p><ul><li>by pressing</li><li>a button</li></ul>" in page_text(page)
+    assert button_labels(page) == ["I agree and take part", "I do not take part"]
+    press_button(page, "I agree and take part")
+    assert "Read this." in page_text(page)
+    assert "begins as soon as you press Start" in page_text(page)
+    press_button(page, "Start")
     play_on(page)
-    press(page, "Continue")
-    (code,) = [part.code for part in below(page) if isinstance(part, CompletionCode)]
+    press_button(page, "Continue")
+    (code,) = [part.code for part in descendants(page) if isinstance(part, CompletionCode)]
     assert code == "DONE4242"
-    assert "That was all." in text(page)
-    assert buttons(page) == []
+    assert "That was all." in page_text(page)
+    assert button_labels(page) == []
     assert hosted.participant(who).status == "complete"
     (match,) = hosted.matches()
     assert match.ended is not None
@@ -116,79 +128,79 @@ def test_a_participant_comes_from_consent_to_the_completion_code(host: Hosts) ->
 
 def test_who_does_not_agree_is_told_so_and_never_plays(host: Hosts) -> None:
     hosted = host(more='consent = "Will you?"')
-    page, who, _ = hosted.come()
-    press(page, "I do not take part")
-    assert "You did not agree to take part." in text(page)
-    assert [part.code for part in below(page) if isinstance(part, CompletionCode)] == ["NO4242"]
+    page, who, _ = hosted.join()
+    press_button(page, "I do not take part")
+    assert "You did not agree to take part." in page_text(page)
+    assert [part.code for part in descendants(page) if isinstance(part, CompletionCode)] == ["NO4242"]
     assert hosted.participant(who).status == "declined"
     assert hosted.matches() == []
 
 
 def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Hosts) -> None:
     hosted = host(more=QUESTIONS.split("[[questions]]", 1)[0], tables=AGAINST + QUESTIONS)
-    page, who, _ = hosted.come()
+    page, who, _ = hosted.join()
     field(page, "Your age").value = "many"
     field(page, "What do you hope").value = EVIL
-    press(page, "Send answers")
-    assert "Please answer." in text(page)
-    assert "Please write a number." in text(page)
-    assert "2 answers must be mended above." in text(page)
+    press_button(page, "Send answers")
+    assert "Please answer." in page_text(page)
+    assert "Please write a number." in page_text(page)
+    assert "2 answers must be mended above." in page_text(page)
     assert field(page, "What do you hope").value == EVIL
     field(page, "Your age").value = "33"
-    assert "Please write a number." not in text(page), "a fault goes when its answer is changed"
+    assert "Please write a number." not in page_text(page), "a fault goes when its answer is changed"
     field(page, "Have you done this before? (required)").value = "often"
-    press(page, "Send answers")
-    assert "Start" in buttons(page)
+    press_button(page, "Send answers")
+    assert "Start" in button_labels(page)
     with hosted.database() as database:
         assert database.answers(who.id) == {"before": "often", "age": "33", "hope": EVIL, "many": ""}
 
 
 def test_few_choices_are_all_in_view_and_many_are_a_list(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
-    page, _, _ = hosted.come()
+    page, _, _ = hosted.join()
     assert isinstance(field(page, "Have you done this before? (required)"), RadioGroup)
     assert isinstance(field(page, "Your field (optional)"), w.Dropdown)
 
 
 def test_questions_after_the_match_come_before_the_code(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
-    page, who, _ = hosted.come()
+    page, who, _ = hosted.join()
     field(page, "Have you done").value = "never"
-    press(page, "Send answers")
-    press(page, "Start")
+    press_button(page, "Send answers")
+    press_button(page, "Start")
     play_on(page)
-    press(page, "Continue")
-    press(page, "Send answers")
-    assert "Please answer." in text(page)
+    press_button(page, "Continue")
+    press_button(page, "Send answers")
+    assert "Please answer." in page_text(page)
     field(page, "How was it?").value = "good"
-    press(page, "Send answers")
-    assert [part.code for part in below(page) if isinstance(part, CompletionCode)] == ["DONE4242"]
+    press_button(page, "Send answers")
+    assert [part.code for part in descendants(page) if isinstance(part, CompletionCode)] == ["DONE4242"]
     with hosted.database() as database:
         assert database.answers(who.id)["after"] == "good"
 
 
 def test_who_waits_sees_for_how_long_at_most_and_can_only_leave(host: Hosts) -> None:
-    hosted = host(tables=f"{PAIRS}\n[pairing]\nwait = 90")
-    page, _, _ = hosted.come()
-    press(page, "Start")
-    assert "Waiting for another participant." in text(page)
-    assert "Keep this page open" in text(page)
+    hosted = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 90")
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
+    assert "Waiting for another participant." in page_text(page)
+    assert "Keep this page open" in page_text(page)
     clock = countdown(page)
     assert clock is not None
     assert 85 < clock.seconds <= 90
     assert clock.total == pytest.approx(90, abs=0.1)
-    assert buttons(page) == ["Leave the study"]
+    assert button_labels(page) == ["Leave the study"]
 
 
 def test_a_practice_round_is_marked_and_the_match_after_it_is_not(host: Hosts) -> None:
     hosted = host(tables=f'{AGAINST}\n[practice]\nmatches = 1\nopponent = "fair-split"')
-    page, _, _ = hosted.come()
-    press(page, "Start")
-    assert "Practice 1 of 1" in text(page)
+    page, _, _ = hosted.join()
+    press_button(page, "Start")
+    assert "Practice 1 of 1" in page_text(page)
     first = seated(page)
     play_on(page)
-    press(page, "Continue")
-    assert "Practice" not in text(page)
+    press_button(page, "Continue")
+    assert "Practice" not in page_text(page)
     assert seated(page) is not first
     assert first.comm is None, "the table of before is out of the kernel's memory"
     assert [match.practice for match in hosted.matches()] == [1, 0]
@@ -196,8 +208,8 @@ def test_a_practice_round_is_marked_and_the_match_after_it_is_not(host: Hosts) -
 
 def test_a_time_limit_counts_down_only_while_it_runs(host: Hosts) -> None:
     slow = "delay = { median = 60, most = 60 }\n[limits]\nreply = 50"
-    page, _, _ = host(tables=alone("greedy-honest", more=slow)).come()
-    press(page, "Start")
+    page, _, _ = host(tables=solo_treatment("greedy-honest", more=slow)).join()
+    press_button(page, "Start")
     clock = countdown(page)
     assert clock is not None
     assert (clock.words, clock.urgent) == ("{left} left for your answer", True)
@@ -207,8 +219,8 @@ def test_a_time_limit_counts_down_only_while_it_runs(host: Hosts) -> None:
 
 
 def test_a_match_limit_says_that_it_is_for_the_match(host: Hosts) -> None:
-    page, _, _ = host(tables=f"{AGAINST}\n[limits]\nmatch = 40").come()
-    press(page, "Start")
+    page, _, _ = host(tables=f"{AGAINST}\n[limits]\nmatch = 40").join()
+    press_button(page, "Start")
     clock = countdown(page)
     assert clock is not None
     assert clock.words == "{left} left for this match"
@@ -229,34 +241,34 @@ def test_a_page_that_draws_the_clock_late_is_told_what_is_left_by_then() -> None
 
 def test_leaving_takes_two_presses_and_deletes_what_was_written(host: Hosts) -> None:
     hosted = host()
-    page, who, _ = hosted.come()
-    press(page, "Start")
+    page, who, _ = hosted.join()
+    press_button(page, "Start")
     seated(page)._submit("My own words. Pass.")
-    press(page, "Leave the study")
-    assert "What you wrote is then deleted" in text(page)
+    press_button(page, "Leave the study")
+    assert "What you wrote is then deleted" in page_text(page)
     assert hosted.participant(who).status == "playing"
-    press(page, "No, go on")
-    assert "Yes, leave the study" not in buttons(page)
-    press(page, "Leave the study")
-    press(page, "Yes, leave the study")
+    press_button(page, "No, go on")
+    assert "Yes, leave the study" not in button_labels(page)
+    press_button(page, "Leave the study")
+    press_button(page, "Yes, leave the study")
     assert hosted.participant(who).status == "withdrawn"
-    assert [part.code for part in below(page) if isinstance(part, CompletionCode)] == ["GONE4242"]
+    assert [part.code for part in descendants(page) if isinstance(part, CompletionCode)] == ["GONE4242"]
     (match,) = hosted.matches_of("withdrawn")
-    assert "My own words" not in json.dumps(hosted.words(match.id, "A"))
+    assert "My own words" not in json.dumps(hosted.replies(match.id, "A"))
 
 
 def test_who_has_finished_is_not_offered_to_leave_any_more(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
-    page, who, _ = hosted.come()
+    page, who, _ = hosted.join()
     field(page, "Have you done").value = "never"
-    press(page, "Send answers")
-    press(page, "Start")
-    assert "Leave the study" in buttons(page)
-    press(page, "Leave the study")
+    press_button(page, "Send answers")
+    press_button(page, "Start")
+    assert "Leave the study" in button_labels(page)
+    press_button(page, "Leave the study")
     play_on(page)
-    assert buttons(page)[0] == "Continue" and not any("eave the study" in name for name in buttons(page))
-    press(page, "Continue")
-    assert buttons(page) == ["Send answers"]
+    assert button_labels(page)[0] == "Continue" and not any("eave the study" in name for name in button_labels(page))
+    press_button(page, "Continue")
+    assert button_labels(page) == ["Send answers"]
     assert hosted.participant(who).status == "complete"
 
 
@@ -278,29 +290,29 @@ def test_a_link_that_was_opened_in_time_goes_on_after_it_has_expired(host: Hosts
 
 def test_a_second_click_on_a_button_of_before_does_nothing(host: Hosts) -> None:
     hosted = host(more='consent = "Will you?"', tables=f'{AGAINST}\n[practice]\nmatches = 1\nopponent = "fair-split"')
-    page, who, _ = hosted.come()
-    (agree,) = [p for p in below(page) if isinstance(p, w.Button) and p.description.startswith("I agree")]
+    page, who, _ = hosted.join()
+    (agree,) = [p for p in descendants(page) if isinstance(p, w.Button) and p.description.startswith("I agree")]
     agree.click()
     agree.click()
-    assert "moved on" not in text(page)
-    (start,) = [p for p in below(page) if isinstance(p, w.Button) and p.description == "Start"]
+    assert "moved on" not in page_text(page)
+    (start,) = [p for p in descendants(page) if isinstance(p, w.Button) and p.description == "Start"]
     start.click()
     start.click()
     play_on(page)
-    (onward,) = [p for p in below(page) if isinstance(p, w.Button) and p.description == "Continue"]
+    (onward,) = [p for p in descendants(page) if isinstance(p, w.Button) and p.description == "Continue"]
     onward.click()
     onward.click()
     assert hosted.participant(who).passed == 1
     assert len(hosted.matches()) == 2
-    assert "not over yet" not in text(page)
+    assert "not over yet" not in page_text(page)
 
 
 def test_a_forged_press_of_what_is_not_shown_does_nothing(host: Hosts) -> None:
     hosted = host()
-    page, who, _ = hosted.come()
-    press(page, "Start")
+    page, who, _ = hosted.join()
+    press_button(page, "Start")
     for name in ("Yes, leave the study", ""):
-        (hidden,) = [p for p in below(page._leaving if name else page._view._strip) if _called(p, name)]  # type: ignore[union-attr]
+        (hidden,) = [p for p in descendants(page._leaving if name else page._view._strip) if _called(p, name)]  # type: ignore[union-attr]
         hidden.click()
     assert hosted.participant(who).status == "playing"
     assert hosted.participant(who).passed == 0
@@ -312,24 +324,24 @@ def _called(part: w.Widget, name: str) -> bool:
 
 def test_a_forged_answer_is_refused(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
-    page, who, _ = hosted.come()
+    page, who, _ = hosted.join()
     field(page, "Have you done").set_state({"value": "sometimes", "options": ["sometimes"]})
-    press(page, "Send answers")
-    assert "Choose one of the answers." in text(page)
+    press_button(page, "Send answers")
+    assert "Choose one of the answers." in page_text(page)
     with hosted.database() as database:
         assert database.answers(who.id) == {}
 
 
 def test_a_fault_of_ours_is_one_plain_sentence(host: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    page, _, token = host().come()
+    page, _, token = host().join()
 
     def breaks(*_: Any, **__: Any) -> None:
         raise RuntimeError(f"the secret is {token}")
 
     monkeypatch.setattr(page._page, "act", breaks)
-    press(page, "Start")
-    assert "Something went wrong on our side." in text(page)
-    assert token not in json.dumps([part.get_state() for part in below(page)], default=str)
+    press_button(page, "Start")
+    assert "Something went wrong on our side." in page_text(page)
+    assert token not in json.dumps([part.get_state() for part in descendants(page)], default=str)
 
 
 # Texts.
@@ -353,19 +365,19 @@ def test_markup_in_every_text_of_a_study_is_text(host: Hosts) -> None:
     more = f'consent = "{EVIL}"\nendings = {{ declined = "{EVIL}" }}'
     wild = f'\n[[questions]]\nname = "q"\nlabel = "{EVIL}"\nkind = "choice"\nchoices = ["{EVIL}", "b"]\nrequired = true'
     hosted = host(more=more, tables=AGAINST + wild)
-    page, _, _ = hosted.come()
+    page, _, _ = hosted.join()
     _inert(page)
-    press(page, "I agree and take part")
-    press(page, "Send answers")
+    press_button(page, "I agree and take part")
+    press_button(page, "Send answers")
     _inert(page)
-    other, _, _ = hosted.come()
-    press(other, "I do not take part")
+    other, _, _ = hosted.join()
+    press_button(other, "I do not take part")
     _inert(other)
 
 
 def _inert(page: StudyPage) -> None:
     """Markup is in no HTML widget but as text."""
-    drawn = "".join(part.value for part in below(page) if isinstance(part, w.HTML))
+    drawn = "".join(part.value for part in descendants(page) if isinstance(part, w.HTML))
     assert "<img" not in drawn
 
 
@@ -383,17 +395,17 @@ def test_outside_a_study_the_page_says_what_starts_one(monkeypatch: pytest.Monke
     from negolab_widgets.study import open_study_page
 
     monkeypatch.delenv("NEGOLAB_SEATS", raising=False)
-    assert "negolab serve STUDY.toml" in text(open_study_page())
+    assert "negolab serve STUDY.toml" in page_text(open_study_page())
 
 
 def test_a_replaced_page_keeps_one_sentence_and_no_control(host: Hosts) -> None:
     hosted = host()
-    page, _, token = hosted.come()
-    press(page, "Start")
+    page, _, token = hosted.join()
+    press_button(page, "Start")
     newer = hosted.open(token)
-    until(lambda: page._page is not None and page._page.replaced, page)
-    assert "This page was opened in another tab. It goes on there." in text(page)
-    assert buttons(page) == []
+    follow_until(lambda: page._page is not None and page._page.replaced, page)
+    assert "This page was opened in another tab. It goes on there." in page_text(page)
+    assert button_labels(page) == []
     assert seated(newer)._view.asked
 
 
@@ -403,21 +415,21 @@ def test_a_replaced_page_keeps_one_sentence_and_no_control(host: Hosts) -> None:
 def test_a_kernel_that_is_ready_ahead_shows_the_page_of_whoever_comes(tmp_path: Path) -> None:
     game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
     (tmp_path / "haggling.py").write_text(game.read_text("utf-8"), "utf-8")
-    with hosting(tmp_path, study("haggling.py", alone("random-legal", "B"))) as hosted:
+    with running_host(tmp_path, study_toml("haggling.py", solo_treatment("random-legal", "B"))) as hosted:
         _, token = hosted.invite()
         shown = StudyPage()
         asyncio.run(_come(shown, hosted, token))
-        assert "Instructions" in text(shown)
-        press(shown, "Start")
-        press(shown, "yes")
+        assert "Instructions" in page_text(shown)
+        press_button(shown, "Start")
+        press_button(shown, "yes")
         assert seated(shown)._view.closing is not None
 
 
-async def _come(shown: StudyPage, hosted: Hosted, token: str) -> None:
+async def _come(shown: StudyPage, hosted: HostProcess, token: str) -> None:
     """A kernel waits; a participant comes; the host is away for a moment; the page is there."""
     waiting = asyncio.ensure_future(run_page(shown, HostClient(hosted.seats), "ahead"))
     await asyncio.sleep(0.2)
-    assert "One moment, please." in text(shown)
+    assert "One moment, please." in page_text(shown)
     hosted.kill()
     await asyncio.sleep(0.2)
     hosted.start()

@@ -20,7 +20,7 @@ from negolab.events import Stepped
 from negolab.game import SEATS, Seat, observe, other
 from negolab.games.bargaining import Accept, Offer, Reject
 from negolab.match import Match
-from tests.support.tables import actions, controls, enter, visible
+from tests.support.tables import controls, parsed_actions, set_value, visible
 from tests.widgets.test_widgets import below, state
 
 PRESETS = list(list_games()["bargaining"])
@@ -54,7 +54,7 @@ def test_accept_takes_the_standing_offer() -> None:
     seat = sit()
     assert controls(seat).accept.description == "Accept $55.00"
     controls(seat).accept.click()
-    assert actions(seat) == [Accept()]
+    assert parsed_actions(seat) == [Accept()]
     assert seat._match.state.public.price == 5500
     assert "Deal on the seller" in controls(seat)._ending.value
     assert "<b>$10.00</b> for you" in controls(seat)._ending.value
@@ -62,24 +62,24 @@ def test_accept_takes_the_standing_offer() -> None:
 
 def test_a_price_is_offered_as_it_was_entered_and_the_field_is_empty_again() -> None:
     seat = sit()
-    enter(controls(seat).price.field, "42.5")
+    set_value(controls(seat).price.field, "42.5")
     assert controls(seat).offer.description == "Offer $42.50"
     controls(seat).offer.click()
-    assert actions(seat) == [Offer(4250)]
+    assert parsed_actions(seat) == [Offer(4250)]
     assert controls(seat).price.field.value == ""
 
 
 @pytest.mark.parametrize("text", ["$42.50", "42.5 dollars", "I'll pay 42.50", "42.495"])
 def test_the_field_reads_a_price_as_the_game_does(text: str) -> None:
     seat = sit()
-    enter(controls(seat).price.field, text)
+    set_value(controls(seat).price.field, text)
     assert controls(seat).price.cents == 4250
 
 
 @pytest.mark.parametrize("text", ["accept", "yes", "", "45%", "45 or 46", "-3", "101", "message: 45", "\ud800"])
 def test_what_is_no_price_is_said_and_not_sent(text: str) -> None:
     seat = sit(preset="cheap-talk-two-way") if text.startswith("message") else sit()
-    enter(controls(seat).price.field, text)
+    set_value(controls(seat).price.field, text)
     events = len(seat._match.events)
     controls(seat).offer.click()
     assert len(seat._match.events) == events
@@ -90,12 +90,12 @@ def test_steps_are_a_cent_and_a_dollar_within_the_range() -> None:
     seat = sit()
     steps = {button.tooltip: button for button in controls(seat).price.steps}
     field = controls(seat).price.field
-    enter(field, "99.50")
+    set_value(field, "99.50")
     steps["one dollar more"].click()
     assert field.value == "100.00"
     steps["one cent less"].click()
     assert field.value == "99.99"
-    enter(field, "0.01")
+    set_value(field, "0.01")
     steps["one dollar less"].click()
     assert field.value == "0.00"
     steps["one cent more"].click()
@@ -107,7 +107,7 @@ def test_steps_start_from_the_own_last_offer_else_from_what_stands() -> None:
     more = controls(seat).price.steps[-1]
     more.click()
     assert controls(seat).price.field.value == "56.00"
-    enter(controls(seat).price.field, "42")
+    set_value(controls(seat).price.field, "42")
     controls(seat).offer.click()
     more.click()
     assert controls(seat).price.field.value == "43.00"
@@ -115,10 +115,10 @@ def test_steps_start_from_the_own_last_offer_else_from_what_stands() -> None:
 
 def test_what_the_price_pays_stands_beside_it_and_a_loss_is_named() -> None:
     seat = sit()
-    enter(controls(seat).price.field, "50")
+    set_value(controls(seat).price.field, "50")
     assert "<b>$15.00</b> for you" in controls(seat).price.sum.value
     assert "$10.00 for the seller" in controls(seat).price.sum.value
-    enter(controls(seat).price.field, "70")
+    set_value(controls(seat).price.field, "70")
     assert "$5.00 less than without a deal" in controls(seat).price.sum.value
 
 
@@ -126,7 +126,7 @@ def test_the_last_chance_and_the_final_offer_are_marked() -> None:
     seat = sit("B", "60", "59", "58", "reject")
     for _ in range(2):
         assert "last chance" not in controls(seat)._last.value
-        enter(controls(seat).price.field, "42")
+        set_value(controls(seat).price.field, "42")
         controls(seat).offer.click()
     assert visible(controls(seat)._last)
     assert "last chance" in controls(seat)._last.value
@@ -139,7 +139,7 @@ def test_the_last_chance_and_the_final_offer_are_marked() -> None:
 def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     rejecting = sit("B", "60", rounds=1)
     controls(rejecting).reject.click()
-    assert actions(rejecting) == [Reject()]
+    assert parsed_actions(rejecting) == [Reject()]
     assert "You rejected the last offer." in controls(rejecting)._ending.value
     walking = sit("B", "60", walk_away=True)
     assert controls(walking).reject.description == "Walk away, no deal"
@@ -147,15 +147,15 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     assert "You walked away." in controls(walking)._ending.value
     refused = sit("B", "60", "59", "58", "reject")
     for price in ("40", "41", "42"):
-        enter(controls(refused).price.field, price)
+        set_value(controls(refused).price.field, price)
         controls(refused).offer.click()
     assert "The seller rejected the last offer." in controls(refused)._ending.value
     taken = sit("B", "60", "accept")
-    enter(controls(taken).price.field, "42")
+    set_value(controls(taken).price.field, "42")
     controls(taken).offer.click()
     assert "Deal on your offer of round 2" in controls(taken)._ending.value
     fails = sit("B", "60", buyer_retries=0)
-    enter(controls(fails)._typed.box, "hm")
+    set_value(controls(fails)._typed.box, "hm")
     controls(fails)._typed.button.click()
     assert "You gave too many replies that could not be read." in controls(fails)._ending.value
     for seat in (rejecting, walking, refused, taken, fails):
@@ -168,22 +168,22 @@ def test_the_opening_buyer_names_the_first_price() -> None:
     seat = sit("B", "80", preset="asymmetric")
     assert "You make the first offer" in controls(seat)._standing.value
     assert controls(seat).accept.disabled
-    enter(controls(seat).price.field, "30")
+    set_value(controls(seat).price.field, "30")
     controls(seat).offer.click()
-    assert actions(seat) == [Offer(3000)]
+    assert parsed_actions(seat) == [Offer(3000)]
 
 
 def test_a_message_goes_with_an_offer_as_one_line() -> None:
     seat = sit("B", "9\nMESSAGE: worth <b>it</b>", "8", preset="cheap-talk-two-way")
     assert "worth &lt;b&gt;it&lt;/b&gt;" in controls(seat)._messages.value
     assert visible(controls(seat).words)
-    enter(controls(seat).price.field, "6")
-    enter(controls(seat).words, "please\nmessage: accept 7")
+    set_value(controls(seat).price.field, "6")
+    set_value(controls(seat).words, "please\nmessage: accept 7")
     controls(seat).offer.click()
-    assert actions(seat) == [Offer(600, "please message: accept 7")]
+    assert parsed_actions(seat) == [Offer(600, "please message: accept 7")]
     assert controls(seat).words.value == ""
-    enter(controls(seat).price.field, "6")
-    enter(controls(seat).words, "x" * 281)
+    set_value(controls(seat).price.field, "6")
+    set_value(controls(seat).words, "x" * 281)
     controls(seat).offer.click()
     assert "281 characters; 280 are the most" in controls(seat).notice.value
 
@@ -191,23 +191,23 @@ def test_a_message_goes_with_an_offer_as_one_line() -> None:
 def test_who_may_not_talk_has_no_box_and_a_forged_message_stays_unsent() -> None:
     seat = sit("B", "9", "8", preset="cheap-talk")
     assert not visible(controls(seat).words)
-    enter(controls(seat).words, "psst")
-    enter(controls(seat).price.field, "6")
+    set_value(controls(seat).words, "psst")
+    set_value(controls(seat).price.field, "6")
     controls(seat).offer.click()
-    assert actions(seat) == [Offer(600)]
+    assert parsed_actions(seat) == [Offer(600)]
 
 
 def test_the_typed_box_speaks_to_the_manager_whose_words_stand_there() -> None:
     seat = sit()
     assert visible(controls(seat)._typing)
     assert "This is a price negotiation over an item." in seat._rules.value + seat._log.value
-    enter(controls(seat)._typed.box, "what?")
+    set_value(controls(seat)._typed.box, "what?")
     controls(seat)._typed.button.click()
     assert "That&#39;s not a valid response." in controls(seat)._typed.notice.value
     assert controls(seat)._typed.box.value == "what?"
-    enter(controls(seat)._typed.box, "I'll pay 50")
+    set_value(controls(seat)._typed.box, "I'll pay 50")
     controls(seat)._typed.button.click()
-    assert actions(seat)[-1] == Offer(5000)
+    assert parsed_actions(seat)[-1] == Offer(5000)
     assert "Round 2: You offered $50.00. The AI rejects." in seat._log.value
 
 
@@ -216,7 +216,7 @@ def test_the_chart_holds_all_offers_and_is_drawn_again_only_for_another() -> Non
     drawn = controls(seat)._chart.outputs
     controls(seat).draw()
     assert controls(seat)._chart.outputs is drawn
-    enter(controls(seat).price.field, "42")
+    set_value(controls(seat).price.field, "42")
     controls(seat).offer.click()
     assert controls(seat)._chart.outputs is not drawn
     assert controls(seat)._table.value.count("<tr>") == 4
@@ -231,9 +231,9 @@ def test_disabled_stale_and_hidden_buttons_leave_only_legal_events() -> None:
     controls(opening).accept.click()
     assert "no offer to accept" in controls(opening).answer_notice.value
     controls(opening).reject.click()
-    assert actions(opening) == []
+    assert parsed_actions(opening) == []
     last = sit("B", "60", rounds=1)
-    enter(controls(last).price.field, "42")
+    set_value(controls(last).price.field, "42")
     controls(last).offer.click()
     assert "No round is left" in controls(last).notice.value
     assert last._match.ended is None
@@ -254,7 +254,7 @@ def button_notice(seat: HumanSeat, button: w.Button) -> str:
 def test_values_of_another_kind_do_not_get_in(value: Any) -> None:
     seat = sit()
     with suppress(TraitError):
-        enter(controls(seat).price.field, value)
+        set_value(controls(seat).price.field, value)
     assert isinstance(controls(seat).price.field.value, str)
     controls(seat).offer.click()
     assert seat._match.state.public.offers == ((1, "A", 5500),)
@@ -269,7 +269,7 @@ def test_out_of_turn_nothing_is_sent() -> None:
         seat = HumanSeat(Match(load("bargaining"), seed=1), "B", {"A": Waits()})
         table_ = controls(seat)
         assert all(c.disabled for c in (table_.accept, table_.offer, table_.price.field, table_._typed.button))
-        enter(table_.price.field, "42")
+        set_value(table_.price.field, "42")
         for button in (table_.accept, table_.offer, table_._typed.button):
             events = len(seat._match.events)
             button.click()
@@ -320,7 +320,7 @@ def test_the_page_is_the_same_in_deals_that_differ_only_in_the_others_secret(pre
             assert told(pages[0]) == told(pages[1])
             for page in pages:
                 if page._match.ended is None:
-                    enter(controls(page).price.field, "7")
+                    set_value(controls(page).price.field, "7")
                     controls(page).offer.click()
 
 
@@ -369,7 +369,7 @@ def test_every_preset_is_played_by_the_controls_alone(preset: str, seat: Seat) -
         else:
             table_.accept.click()
     steps = sum(isinstance(event, Stepped) for event in page._match.events)
-    assert len(actions(page)) == -(-steps // 2) or len(actions(page)) == steps // 2
+    assert len(parsed_actions(page)) == -(-steps // 2) or len(parsed_actions(page)) == steps // 2
     assert page._match.ended.end in ("AGREED", "NO_DEAL")
     assert "went wrong" not in state(page)
 
@@ -380,7 +380,7 @@ def test_every_preset_is_played_by_the_controls_alone(preset: str, seat: Seat) -
 def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_an_answer() -> None:
     seat = sit("A", "30", "31", "32", start=(6500, 4000))
     table_ = controls(seat)
-    enter(table_.price.field, "55")
+    set_value(table_.price.field, "55")
     table_.offer.click()
     assert not visible(table_._due)
     table_.context.send("hm")
@@ -390,7 +390,7 @@ def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_a
     assert "Round 3: Your answer could not be read, so $55.00 was offered for you." in table_._table.value
     assert ">for you</td>" in table_._table.value
     assert not visible(table_._due)
-    enter(table_.price.field, "54")
+    set_value(table_.price.field, "54")
     assert "could not be read" not in table_.notice.value
     table_.offer.click()
     assert "Round 5" not in table_._table.value, "what is offered by hand stands for itself"
@@ -407,7 +407,7 @@ def test_a_stand_in_for_the_first_offer_is_not_told_before_it_is_made() -> None:
 
 def test_an_unreadable_last_answer_is_told_as_such() -> None:
     seat = sit("A", "30", start=(6500, 4000), rounds=2)
-    enter(controls(seat).price.field, "55")
+    set_value(controls(seat).price.field, "55")
     controls(seat).offer.click()
     controls(seat).context.send("hm")
     assert "the last offer is rejected for you" in controls(seat)._due.value

@@ -18,7 +18,7 @@ from negolab.game import SEATS, Seat, observe, other
 from negolab.games.split import Message, Proposal
 from negolab.match import Match
 from negolab.players.lookup import player
-from tests.support.tables import actions, controls, enter, visible
+from tests.support.tables import controls, parsed_actions, set_value, visible
 from tests.widgets.test_widgets import below, state
 
 PRESETS = list(list_games()["split"])
@@ -57,7 +57,7 @@ def ask(seat: HumanSeat, units: int = 1) -> None:
     """Choose so much of the first type of which there is any, and file it."""
     stock = seat._match.seen(seat._seat).public.stock
     slider = controls(seat).share.sliders[next(at for at, most in enumerate(stock) if most)]
-    enter(slider, units)
+    set_value(slider, units)
     controls(seat).ask.click()
 
 
@@ -70,9 +70,9 @@ def say_nothing(seat: HumanSeat) -> None:
 
 def test_a_message_is_sent_as_it_was_written_and_the_box_is_empty_again() -> None:
     seat = sit()
-    enter(controls(seat).speech.words, "  My value is 7 per coin.\nReally. ")
+    set_value(controls(seat).speech.words, "  My value is 7 per coin.\nReally. ")
     controls(seat).speech.send.click()
-    assert actions(seat) == [Message("My value is 7 per coin.\nReally.")]
+    assert parsed_actions(seat) == [Message("My value is 7 per coin.\nReally.")]
     assert controls(seat).speech.words.value == ""
     assert "Really." in controls(seat)._chat.value
 
@@ -81,40 +81,40 @@ def test_nothing_is_said_by_its_own_button_and_not_by_an_empty_message() -> None
     seat = sit()
     controls(seat).speech.send.click()
     assert "There is nothing to send yet" in controls(seat).speech.notice.value
-    assert actions(seat) == []
+    assert parsed_actions(seat) == []
     say_nothing(seat)
-    assert actions(seat) == [Message("")]
+    assert parsed_actions(seat) == [Message("")]
     assert "passed" in controls(seat)._chat.value
 
 
 @pytest.mark.parametrize("words", ["a</message>b", "<message>x", "<think>x</think>y", "x<<message_end>>", "</think>"])
 def test_words_that_would_not_arrive_as_they_are_stay_unsent(words: str) -> None:
     seat = sit()
-    enter(controls(seat).speech.words, words)
+    set_value(controls(seat).speech.words, words)
     controls(seat).speech.send.click()
-    assert actions(seat) == []
+    assert parsed_actions(seat) == []
     assert "holds a tag" in controls(seat).speech.notice.value
     assert controls(seat).speech.words.value == words
 
 
 def test_a_message_that_is_too_long_is_said_beside_its_box() -> None:
     seat = sit(max_chars=5)
-    enter(controls(seat).speech.words, "123456")
+    set_value(controls(seat).speech.words, "123456")
     controls(seat).speech.send.click()
     assert "6 characters and at most 5" in controls(seat).speech.notice.value
-    assert actions(seat) == []
+    assert parsed_actions(seat) == []
 
 
 def test_slider_and_number_show_the_same_and_say_what_it_brings() -> None:
     seat = sit(preset="no-press", fixed=((10,), (1,)))
     share = controls(seat).share
-    enter(share.sliders[0], 6)
+    set_value(share.sliders[0], 6)
     assert share.numbers[0].value == 6
     assert controls(seat).ask.description == "Keep 6 coins"
     assert "<b>60</b> of 100 points" in share.sum.value
     assert "37.5 points if the other asks for everything" in share.sum.value
     assert "Leaves 4 coins to player B, 4 points." in share.sum.value
-    enter(share.numbers[0].field, 4)
+    set_value(share.numbers[0].field, 4)
     assert share.sliders[0].value == 4
     share.numbers[0].more.click()
     assert (share.keep, share.sliders[0].value, share.sliders[0].text) == ((5,), 5, "keep 5 of 10 coins")
@@ -122,9 +122,9 @@ def test_slider_and_number_show_the_same_and_say_what_it_brings() -> None:
 
 def test_the_share_is_filed_and_the_next_round_starts_from_nothing() -> None:
     seat = sit(preset="no-press")
-    enter(controls(seat).share.numbers[0].field, 6)
+    set_value(controls(seat).share.numbers[0].field, 6)
     controls(seat).ask.click()
-    assert actions(seat) == [Proposal((6,))]
+    assert parsed_actions(seat) == [Proposal((6,))]
     assert controls(seat).share.keep == (0,)
     assert controls(seat).ask.description == "Choose what you keep"
     assert "You asked for 6 coins and got 3.75 coins: 37.5 points." in controls(seat)._standing.value
@@ -136,21 +136,21 @@ def test_a_press_too_many_asks_for_nothing_only_if_that_was_chosen() -> None:
     seat = sit(preset="no-press")
     controls(seat).ask.click()
     assert "Choose what you keep first" in controls(seat).notice.value
-    assert actions(seat) == []
-    enter(controls(seat).share.sliders[0], 1)
-    enter(controls(seat).share.sliders[0], 0)
+    assert parsed_actions(seat) == []
+    set_value(controls(seat).share.sliders[0], 1)
+    set_value(controls(seat).share.sliders[0], 0)
     assert controls(seat).ask.description == "Keep nothing"
     controls(seat).ask.click()
-    assert actions(seat) == [Proposal((0,))]
+    assert parsed_actions(seat) == [Proposal((0,))]
     controls(seat).ask.click()
-    assert actions(seat) == [Proposal((0,))]
+    assert parsed_actions(seat) == [Proposal((0,))]
 
 
 def test_a_share_chosen_during_the_talk_is_still_there_after_it() -> None:
     seat = sit()
     assert controls(seat).ask.disabled
     assert not controls(seat).share.sliders[0].disabled
-    enter(controls(seat).share.sliders[0], 7)
+    set_value(controls(seat).share.sliders[0], 7)
     say_nothing(seat)
     assert controls(seat).share.keep == (7,)
     assert not controls(seat).ask.disabled
@@ -166,7 +166,7 @@ def test_no_deal_is_there_only_where_the_proposals_must_agree() -> None:
     controls(seat).share.numbers[1].more.click()
     assert "0 points unless the other keeps exactly the rest." in controls(seat).share.sum.value
     controls(seat).no_deal.click()
-    assert actions(seat) == [Message(""), Proposal(None)]
+    assert parsed_actions(seat) == [Message(""), Proposal(None)]
     assert "You proposed no deal" in controls(seat)._standing.value
 
 
@@ -174,7 +174,7 @@ def test_with_hands_both_possible_worths_stand_there_and_no_value() -> None:
     seat = sit(preset="trust-and-split")
     hand = seat._match.seen("A").private.hand
     assert f"<b>{hand}</b>" in controls(seat)._hand.value
-    enter(controls(seat).share.sliders[0], 6)
+    set_value(controls(seat).share.sliders[0], 6)
     assert "60 points" in controls(seat).share.sum.value
     assert "6 points" in controls(seat).share.sum.value
     assert "worth" not in controls(seat).share.sliders[0].description
@@ -183,7 +183,7 @@ def test_with_hands_both_possible_worths_stand_there_and_no_value() -> None:
 def test_an_own_proposal_stands_there_while_the_other_is_awaited() -> None:
     async def scene() -> None:
         seat = sit("A", Waits(), preset="no-press")
-        enter(controls(seat).share.sliders[0], 6)
+        set_value(controls(seat).share.sliders[0], 6)
         controls(seat).ask.click()
         assert "You proposed: you keep 6 coins" in controls(seat)._waiting.value
         assert visible(controls(seat)._waiting)
@@ -208,12 +208,12 @@ def test_a_proposal_that_the_state_holds_is_drawn_from_it() -> None:
 
 def test_a_typed_reply_is_read_like_any_other() -> None:
     seat = sit(preset="no-press")
-    enter(controls(seat)._typed.box, "I keep all")
+    set_value(controls(seat)._typed.box, "I keep all")
     controls(seat)._typed.button.click()
     assert "cannot be read" in controls(seat)._typed.notice.value
-    enter(controls(seat)._typed.box, "<coins_to_self>9</coins_to_self>")
+    set_value(controls(seat)._typed.box, "<coins_to_self>9</coins_to_self>")
     controls(seat)._typed.button.click()
-    assert actions(seat)[-1] == Proposal((9,))
+    assert parsed_actions(seat)[-1] == Proposal((9,))
     assert controls(seat)._typed.box.value == ""
 
 
@@ -249,11 +249,11 @@ def test_no_units_at_all_are_an_end_without_a_deal() -> None:
 
 def test_what_could_not_be_read_is_filled_in_or_ends_the_match() -> None:
     filled = sit(attempts=1, rounds=1)
-    enter(controls(filled)._typed.box, "<message>a<message>b")
+    set_value(controls(filled)._typed.box, "<message>a<message>b")
     controls(filled)._typed.button.click()
     assert "could not be read, so it passed" in controls(filled)._chat.value
     ends = sit(attempts=1, fallback="end")
-    enter(controls(ends)._typed.box, "<message>a<message>b")
+    set_value(controls(ends)._typed.box, "<message>a<message>b")
     controls(ends)._typed.button.click()
     assert ends._match.ended is not None
     assert ends._match.ended.end == "FORFEIT"
@@ -268,33 +268,33 @@ def test_buttons_of_another_phase_send_nothing() -> None:
     controls(seat).ask.click()
     assert "after the talk" in controls(seat).notice.value
     controls(seat).no_deal.click()
-    assert actions(seat) == []
+    assert parsed_actions(seat) == []
     say_nothing(seat)
     for button in (controls(seat).speech.skip, controls(seat).speech.send):
-        enter(controls(seat).speech.words, "psst")
+        set_value(controls(seat).speech.words, "psst")
         button.click()
         assert "The talk of this round is over" in controls(seat).speech.notice.value
     controls(seat).no_deal.click()
     assert "No deal is not possible here" in controls(seat).notice.value
-    assert actions(seat) == [Message("")]
+    assert parsed_actions(seat) == [Message("")]
 
 
 def test_more_than_there_is_cannot_be_asked_for() -> None:
     seat = sit(preset="no-press")
     number, slider = controls(seat).share.numbers[0], controls(seat).share.sliders[0]
-    enter(number.field, 99)
+    set_value(number.field, 99)
     assert controls(seat).share.keep == (10,)
     slider.set_state({"max": 500, "value": 400})
     number.field.set_state({"max": 500, "value": 400})
     controls(seat).ask.click()
     assert "Only 10 coins can be had" in controls(seat).notice.value
-    assert actions(seat) == []
+    assert parsed_actions(seat) == []
     controls(seat).draw()
     assert controls(seat).share.keep == (10,)
     for control in (number.field, slider):
         for value in ("x", None, [1]):
             with pytest.raises(TraitError):
-                enter(control, value)
+                set_value(control, value)
     assert controls(seat).share.keep == (10,)
 
 
@@ -303,8 +303,8 @@ def test_controls_after_the_end_change_nothing_and_say_so() -> None:
     ask(seat)
     events = len(seat._match.events)
     table_ = controls(seat)
-    enter(table_.speech.words, "hello")
-    enter(table_._typed.box, "hello")
+    set_value(table_.speech.words, "hello")
+    set_value(table_._typed.box, "hello")
     for button, notice in (
         (table_.ask, table_.notice),
         (table_.no_deal, table_.notice),
@@ -411,7 +411,7 @@ def test_many_types_and_an_empty_stock_are_drawn_too() -> None:
     controls(seat).share.numbers[0].more.click()
     controls(seat).share.numbers[1].more.click()
     controls(seat).ask.click()
-    assert actions(seat) == [Proposal((0, 1, *[0] * 10))]
+    assert parsed_actions(seat) == [Proposal((0, 1, *[0] * 10))]
 
 
 def test_every_round_has_a_line_for_each_side() -> None:

@@ -1,18 +1,18 @@
-"""Every page that a participant can meet, in the order of one visit: to be checked, and to be pictured."""
+"""Every page that a participant can meet, in the order of one visit, for checks and screenshots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.driving import Keyboard
-from tests.support.hosting import study
-from tests.support.studying import WIDE, Person, Stand
+from tests.support.browser import Keyboard
+from tests.support.host_process import study_toml
+from tests.support.study_server import WIDE, Person, StudyServer
 
 OPTIONS = ("--max-kernels=1",)
-"""One place, so that a second visitor stands in the line."""
+"""One kernel, so that a second visitor waits in the queue."""
 
-TEXT = study(
+STUDY = study_toml(
     "trading",
     """
 [[treatments]]
@@ -57,26 +57,26 @@ You may leave at any time with "Leave the study"; what you wrote is then deleted
 Size = dict[str, int]
 Show = Callable[[Any, str], None]
 
-NAMES = (
+PAGES = (
     *("no-link", "bad-link", "no-such-page", "join", "consent", "line", "questions", "questions-faults"),
     *("instructions", "practice", "practice-end", "waiting", "playing", "leaving", "second-tab", "lost", "end"),
     *("questions-after", "closed"),
 )
-"""What `visit` shows, in this order."""
+"""The pages that `visit` shows, in this order."""
 
 
-def visit(chromium: Any, stand: Stand, show: Show, size: Size = WIDE, **options: Any) -> Person:
-    """One visit from the link to the code, by the keyboard alone; `show(page, name)` at each page that is met."""
+def visit(chromium: Any, server: StudyServer, show: Show, size: Size = WIDE, **options: Any) -> Person:
+    """Visit a study from the link to the code by the keyboard alone, calling `show(page, name)` at each page."""
     options = {"size": size, **options}
-    strangers(chromium, stand, show, **options)
-    person = Person(chromium, stand, **options)
+    visit_without_link(chromium, server, show, **options)
+    person = Person(chromium, server, **options)
     person.page.goto(person.link)
     show(person.page, "join")
     press(person, "Continue")
-    before_the_start(chromium, person, show, **options)
-    practise(person, show)
-    play(person, show)
-    after_the_match(person, show)
+    prepare(chromium, person, show, **options)
+    play_practice(person, show)
+    play_match(person, show)
+    finish(person, show)
     return person
 
 
@@ -85,30 +85,30 @@ def press(person: Person, name: str) -> None:
     Keyboard(person.page).press(person.button(name))
 
 
-def strangers(chromium: Any, stand: Stand, show: Show, size: Size, **options: Any) -> None:
-    """Whoever has no link, a wrong one, or a wrong address."""
+def visit_without_link(chromium: Any, server: StudyServer, show: Show, size: Size, **options: Any) -> None:
+    """Open the pages without a link, with a wrong link, and at a wrong address."""
     page = chromium.new_page(viewport=size, **options)
     for path, name in (("", "no-link"), ("join/abc.def.ghi", "bad-link"), ("tree", "no-such-page")):
-        page.goto(stand.base + path)
+        page.goto(server.base + path)
         show(page, name)
     page.close()
 
 
-def before_the_start(chromium: Any, person: Person, show: Show, **options: Any) -> None:
-    """Consent, the line for whoever comes now, questions with and without faults, instructions."""
+def prepare(chromium: Any, person: Person, show: Show, **options: Any) -> None:
+    """Consent, the queue page of a second visitor, questions with and without faults, instructions."""
     person.button("I agree and take part").wait_for()
     show(person.page, "consent")
-    later = Person(chromium, person.stand, **options)
+    later = Person(chromium, person.server, **options)
     later.page.goto(later.link)
     later.press("Continue")
-    later.sees("You are next.")
+    later.wait_for_text("You are next.")
     show(later.page, "line")
     later.close()
     press(person, "I agree and take part")
     person.button("Send answers").wait_for()
     show(person.page, "questions")
     press(person, "Send answers")
-    person.sees("must be mended above")
+    person.wait_for_text("must be mended above")
     show(person.page, "questions-faults")
     hand = Keyboard(person.page)
     hand.press(person.page.get_by_label("never"))
@@ -118,32 +118,32 @@ def before_the_start(chromium: Any, person: Person, show: Show, **options: Any) 
     show(person.page, "instructions")
 
 
-def practise(person: Person, show: Show) -> None:
-    """A practice round to its end."""
+def play_practice(person: Person, show: Show) -> None:
+    """Play a practice round to its end."""
     press(person, "Start")
     person.seated()
     show(person.page, "practice")
-    while person.turn():
+    while person.wait_for_turn():
         Keyboard(person.page).press(person.table.get_by_role("button", name="Show: a box to type the reply yourself"))
         Keyboard(person.page).fill(person.table.get_by_label("Your reply with its tokens"), "[Pass] Just talking.")
         press(person, "Send reply")
-        person.until(lambda: person.is_over() or not person.has_turn() or person.own())
+        person.wait_until(lambda: person.is_over() or not person.has_turn() or person.own_messages())
         person.page.wait_for_timeout(500)
-        if person.own() and person.has_turn():
+        if person.own_messages() and person.has_turn():
             break
     show(person.page, "practice-end")
     press(person, "Continue")
 
 
-def play(person: Person, show: Show) -> None:
-    """The wait for another one, the match, a question whether to leave, another tab, a lost connection, the end."""
-    person.sees("Waiting for another participant.")
+def play_match(person: Person, show: Show) -> None:
+    """Wait for a partner and play the match, with a leave dialog, a second tab and a lost connection on the way."""
+    person.wait_for_text("Waiting for another participant.")
     show(person.page, "waiting")
     person.seated()
-    person.turn()
+    person.wait_for_turn()
     show(person.page, "playing")
     press(person, "Leave the study")
-    person.sees("Do you want to leave?")
+    person.wait_for_text("Do you want to leave?")
     show(person.page, "leaving")
     press(person, "No, go on")
     older, person.page = person.page, person.tab()
@@ -153,20 +153,20 @@ def play(person: Person, show: Show) -> None:
     show(older, "second-tab")
     older.close()
     person.context.set_offline(True)
-    person.sees("Connection lost.")
+    person.wait_for_text("Connection lost.")
     show(person.page, "lost")
     person.context.set_offline(False)
-    person.until(lambda: person.warnings() == [] and person.table.count() == 1)
-    while person.turn():
+    person.wait_until(lambda: person.current_warnings() == [] and person.table.count() == 1)
+    while person.wait_for_turn():
         person.move()
     show(person.page, "end")
     press(person, "Continue")
 
 
-def after_the_match(person: Person, show: Show) -> None:
-    """A last question, and the code."""
-    person.sees("Is there anything you want to tell us?")
+def finish(person: Person, show: Show) -> None:
+    """Answer the last question and reach the code."""
+    person.wait_for_text("Is there anything you want to tell us?")
     show(person.page, "questions-after")
     press(person, "Send answers")
-    person.code()
+    person.completion_code()
     show(person.page, "closed")

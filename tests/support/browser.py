@@ -1,4 +1,4 @@
-"""How tests drive a page: by mouse or by keyboard alone, with a move for each game's own table."""
+"""Drive a page in a browser: by mouse or by keyboard alone, with a move for each game's table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from negolab.catalog import title
 
 SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
-MOST_TABS = 150
-LONGER_THAN_A_DOUBLE_CLICK = 450
+MAX_TABS = 150
+DOUBLE_CLICK_MS = 450
 SEED = "5"
 
 
 class Mouse:
-    """Points, clicks and types."""
+    """Input by mouse clicks and typing."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -33,24 +33,24 @@ class Mouse:
         target.select_option(label=label)
 
     def slide(self, target: Any, steps: int) -> None:
-        """To the middle of the slider."""
+        """Click the middle of the slider."""
         box = target.bounding_box()
         target.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
 
 
 class Keyboard:
-    """Reaches everything by the Tab key and points at nothing."""
+    """Input by the keyboard alone."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
 
     def reach(self, target: Any) -> None:
-        """Tab on until the target has the focus, from wherever the focus is."""
-        for _ in range(MOST_TABS):
+        """Press Tab until the target has the focus."""
+        for _ in range(MAX_TABS):
             if target.evaluate("el => el === document.activeElement"):
                 return
             self.page.keyboard.press("Tab")
-        raise AssertionError(f"{target} was not reached by {MOST_TABS} tabs")
+        raise AssertionError(f"{target} was not reached by {MAX_TABS} tabs")
 
     def press(self, target: Any) -> None:
         self.reach(target)
@@ -67,20 +67,20 @@ class Keyboard:
         self.page.keyboard.type(label)
 
     def slide(self, target: Any, steps: int) -> None:
-        """That many steps up, by the arrow key."""
+        """Press the right arrow key `steps` times."""
         self.reach(target)
         for _ in range(steps):
             self.page.keyboard.press("ArrowRight")
 
 
-Hand = Mouse | Keyboard
+Input = Mouse | Keyboard
 
 
-# The lobby.
+# Lobby
 
 
-def lobby(page: Any) -> None:
-    """Wait for the lobby; a match that still runs there is left."""
+def open_lobby(page: Any) -> None:
+    """Wait for the lobby; leave a match that still runs there."""
     page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match)$")).wait_for(timeout=60_000)
     running = page.get_by_role("button", name="Leave this match")
     if running.is_visible():
@@ -88,10 +88,10 @@ def lobby(page: Any) -> None:
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
 
 
-def sit_down(hand: Hand, game: str, *, choose_game: bool = True) -> Any:
-    """Start a match from the lobby; the table."""
+def start_match(hand: Input, game: str, *, choose_game: bool = True) -> Any:
+    """Start a match from the lobby and return its table."""
     page = hand.page
-    lobby(page)
+    open_lobby(page)
     start = page.get_by_role("button", name="Start the match")
     if choose_game:
         hand.choose(page.get_by_label("Game", exact=True), title(game))
@@ -102,8 +102,8 @@ def sit_down(hand: Hand, game: str, *, choose_game: bool = True) -> Any:
     return page.locator(".nl-page .nl-page")
 
 
-def play_to_the_end(hand: Hand, table: Any, game: str, each: Callable[[int], None] = lambda move: None) -> int:
-    """Make moves until the result stands there; how many. `each` is called before every move with its number."""
+def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] = lambda move: None) -> int:
+    """Make moves until the result is shown and return their number; `each` is called with the number of every move."""
     page = table.page
     for number in range(60):
         if table.locator(".nl-result").count():
@@ -111,32 +111,32 @@ def play_to_the_end(hand: Hand, table: Any, game: str, each: Callable[[int], Non
         each(number)
         before = table.inner_text()
         MOVES[game](hand, table)
-        page.wait_for_timeout(LONGER_THAN_A_DOUBLE_CLICK)
+        page.wait_for_timeout(DOUBLE_CLICK_MS)
         for _ in range(50):
-            if table.locator(".nl-result").count() or (table.inner_text() != before and ready(table)):
+            if table.locator(".nl-result").count() or (table.inner_text() != before and is_turn(table)):
                 break
             page.wait_for_timeout(100)
         else:
-            raise AssertionError(f"nothing came of move {number + 1}: {table.inner_text()[:1500]}")
+            raise AssertionError(f"no response to move {number + 1}: {table.inner_text()[:1500]}")
     raise AssertionError("60 moves and no end")
 
 
-def ready(table: Any) -> bool:
+def is_turn(table: Any) -> bool:
     return "It is your turn." in table.locator(".nl-bar").inner_text()
 
 
-# A move for each table.
+# One move at each game's table
 
 
-def button(table: Any, name: str) -> Any:
-    """The first button whose name matches and that can be pressed now, or None."""
-    found = table.get_by_role("button", name=re.compile(name), disabled=False)
-    return next((found.nth(i) for i in range(found.count()) if found.nth(i).is_visible()), None)
+def find_button(table: Any, name: str) -> Any:
+    """The first visible, enabled button whose name matches, or None."""
+    buttons = table.get_by_role("button", name=re.compile(name), disabled=False).all()
+    return next((button for button in buttons if button.is_visible()), None)
 
 
-def balloon(hand: Hand, table: Any) -> None:
-    """Agree to what stands; before that, propose the two first items."""
-    agree = button(table, "^Agree to this")
+def balloon(hand: Input, table: Any) -> None:
+    """Agree to the standing proposal; without one, propose the two first items."""
+    agree = find_button(table, "^Agree to this")
     if agree is None:
         for at in range(2):
             hand.press(table.get_by_role("checkbox").nth(at))
@@ -144,43 +144,43 @@ def balloon(hand: Hand, table: Any) -> None:
     hand.press(agree or table.get_by_role("button", name=re.compile("^Propose 2 items")))
 
 
-def trading(hand: Hand, table: Any) -> None:
-    """Deny what waits, else offer one for one."""
-    deny = button(table, "^Deny$")
+def trading(hand: Input, table: Any) -> None:
+    """Deny a pending offer, else offer one for one."""
+    deny = find_button(table, "^Deny$")
     if deny is None:
         plus = table.get_by_role("button", name="+", exact=True)
         hand.press(plus.nth(0))
         hand.press(plus.nth(3))
-    hand.press(deny or button(table, "^Make this offer"))
+    hand.press(deny or find_button(table, "^Make this offer"))
 
 
-def bargaining(hand: Hand, table: Any) -> None:
+def bargaining(hand: Input, table: Any) -> None:
     """Ask for a dollar off $50 first, then for a cent more each time; take the last offer."""
-    offer = button(table, "^Offer")
+    offer = find_button(table, "^Offer")
     if offer is None:
-        hand.press(button(table, "^Accept"))
+        hand.press(find_button(table, "^Accept"))
         return
     if not table.get_by_label("Price in dollars").input_value():
         hand.fill(table.get_by_label("Price in dollars"), "50")
-        hand.press(button(table, "^\N{MINUS SIGN}\\$1"))
-    hand.press(button(table, "^\\+1\N{CENT SIGN}"))
+        hand.press(find_button(table, "^\N{MINUS SIGN}\\$1"))
+    hand.press(find_button(table, "^\\+1\N{CENT SIGN}"))
     table.page.wait_for_timeout(300)
-    hand.press(button(table, "^Offer \\$"))
+    hand.press(find_button(table, "^Offer \\$"))
 
 
-def split(hand: Hand, table: Any) -> None:
+def split(hand: Input, table: Any) -> None:
     """Say something while there is talk, then keep about half."""
-    send = button(table, "^Send message")
+    send = find_button(table, "^Send message")
     if send is not None:
         hand.fill(table.get_by_label("Your message"), "Shall we share?")
         hand.press(send)
         return
     hand.slide(table.get_by_role("slider").first, 5)
     table.page.wait_for_timeout(300)
-    hand.press(button(table, "^Keep|^Propose|^Ask"))
+    hand.press(find_button(table, "^Keep|^Propose|^Ask"))
 
 
-MOVES: dict[str, Callable[[Hand, Any], None]] = {
+MOVES: dict[str, Callable[[Input, Any], None]] = {
     "balloon": balloon,
     "bargaining": bargaining,
     "split": split,
@@ -188,10 +188,10 @@ MOVES: dict[str, Callable[[Hand, Any], None]] = {
 }
 
 
-# Replay.
+# Replay
 
 
-def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
+def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
     """Open the first record of the list, go to the third reply, and branch there twice."""
     page.goto(url)
     page.get_by_label("Records").wait_for(timeout=60_000)
@@ -200,8 +200,8 @@ def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: No
     slider.wait_for(timeout=60_000)
     options = page.get_by_label("Steps").locator("option")
     options.nth(5).wait_for(state="attached")
-    said = [at for at, text in enumerate(options.all_text_contents()) if re.search(r"\b[AB]:\s", text)]
-    page.get_by_label("Steps").select_option(index=said[2])
+    replies = [at for at, text in enumerate(options.all_text_contents()) if re.search(r"\b[AB]:\s", text)]
+    page.get_by_label("Steps").select_option(index=replies[2])
     page.wait_for_timeout(1000)
     before()
     for number in (1, 2):
@@ -213,7 +213,7 @@ def run_to_branches(page: Any, url: str, before: Callable[[], None] = lambda: No
     page.wait_for_timeout(1000)
 
 
-# JupyterLab.
+# JupyterLab
 
 
 def run_notebook(page: Any, url: str, notebook: str) -> None:
@@ -230,24 +230,24 @@ def run_notebook(page: Any, url: str, notebook: str) -> None:
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
 
 
-# What is checked of a page.
+# Checks of a page
 
 
-def faults(page: Any, scope: str | None = None, *, least: tuple[str, ...] = ()) -> list[str]:
-    """What axe-core finds on the page (or within a selector), only of these impacts if some are given."""
+def accessibility_violations(page: Any, scope: str | None = None, *, least: tuple[str, ...] = ()) -> list[str]:
+    """Violations that axe-core reports for the page or a selector, limited to impacts in `least` if given."""
     from axe_playwright_python.sync_playwright import Axe
 
     context = {"include": [[scope]]} if scope else None
-    found = Axe().run(page, context=context).response["violations"]
+    violations = Axe().run(page, context=context).response["violations"]
     return [
         f"{one['impact']} {one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
+        for one in violations
         if not least or one["impact"] in least
     ]
 
 
-def fits(page: Any) -> bool:
-    """Whether nothing is wider than the page, in whatever scrolls it."""
+def fits_width(page: Any) -> bool:
+    """Return True if nothing overflows the page's width."""
     return bool(
         page.evaluate(
             """() => [document.documentElement, document.querySelector('#rendered_cells')]
@@ -256,8 +256,8 @@ def fits(page: Any) -> bool:
     )
 
 
-def shot(page: Any, name: str) -> None:
-    """A picture of the whole page, however far it scrolls."""
+def screenshot(page: Any, name: str) -> None:
+    """Save a picture of the whole page, including what is scrolled out of view."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     size = page.viewport_size
     height = page.evaluate("() => document.querySelector('#rendered_cells')?.scrollHeight ?? innerHeight")

@@ -1,4 +1,4 @@
-"""A hostile visitor: a real server to visit, a page that keeps every byte that came, and what must not be in it."""
+"""A hostile visitor: a real server, a client that keeps every byte it received, and the secrets it must not receive."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNGUARDED = (
 
 
 class Site:
-    """A running `negolab serve STUDY.toml`, and what its database and its log hold."""
+    """A running `negolab serve STUDY.toml`, its database and its log."""
 
     def __init__(self, folder: Path, text: str, *options: str) -> None:
         self.folder, self.file = folder, folder / "visited.toml"
@@ -61,19 +61,19 @@ class Site:
         env["OPENAI_API_KEY"] = CANARY
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                LAUNCH, stdout=log, stderr=log, env=env, start_new_session=True, preexec_fn=_limited
+                LAUNCH, stdout=log, stderr=log, env=env, start_new_session=True, preexec_fn=_limit_memory
             )
 
     def wait(self) -> None:
-        """Until it says that it is ready."""
+        """Wait until the server is ready."""
         end = time.monotonic() + 90
         while "negolab is at" not in self.log():
             if self.process.poll() is not None or time.monotonic() > end:
                 raise AssertionError("the server did not start: " + self.log()[-3000:])
             time.sleep(0.1)
-        found = re.search(r"token=([\w-]+)", self.log())
-        assert found is not None
-        self.desk_token = found[1]
+        token = re.search(r"token=([\w-]+)", self.log())
+        assert token is not None
+        self.desk_token = token[1]
 
     def end(self) -> None:
         with suppress(ProcessLookupError):
@@ -88,14 +88,14 @@ class Site:
         return self._log.read_text("utf-8", "replace")
 
     def links(self, *options: str) -> list[str]:
-        """What `negolab study links` prints."""
+        """Run `negolab study links` and return its links."""
         command = [sys.executable, "-m", "negolab", "study", "links", str(self.file), f"--url={self.url}"]
         ran = subprocess.run([*command, f"--db={self.db}", *options], capture_output=True, text=True, timeout=60)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout.split()
 
     def link(self) -> str:
-        """A new one-person link."""
+        """Make a new link for one person."""
         return self.links("-n", "1")[0]
 
     @property
@@ -111,53 +111,55 @@ class Site:
             database.close()
 
     def matches(self, link: str = "") -> list[tuple[StoredMatch, Record]]:
-        """The matches of a link's participant, or all: each holds nothing but legal moves."""
+        """The matches of a link's participant, or all, after checking that each replays to its record."""
         with self.database() as database:
-            sats = database.matches(self.file.stem, participant=named(link) if link else None)
-            found = [(sat, database.record(sat.id)) for sat in sats]
-        for _, record in found:
+            stored = database.matches(self.file.stem, participant=participant_id(link) if link else None)
+            matches = [(match, database.record(match.id)) for match in stored]
+        for _, record in matches:
             assert replay_differences(record) == []
-        return found
+        return matches
 
     def events(self, link: str) -> int:
-        """How many events the matches of a link's participant have in all."""
+        """The number of events in all matches of a link's participant."""
         return sum(len(record.events) for _, record in self.matches(link))
 
     def rows(self) -> dict[str, int]:
-        """How much the study holds: people, matches, events, and notes of what people did."""
+        """The study's row counts: people, matches, events, and notes."""
         with self.database() as database:
             matches = database.matches(self.file.stem)
             return {
                 "people": len(database.participants(self.file.stem)),
                 "matches": len(matches),
-                "events": sum(len(database.record(sat.id).events) for sat in matches),
+                "events": sum(len(database.record(match.id).events) for match in matches),
                 "notes": len(database.notes(self.file.stem)),
             }
 
     def kernels(self) -> list[int]:
         """The participants' kernels, by process id."""
-        (voila,) = (p for p in processes.parts(self.process.pid, "voila") if "spawn" not in processes.command(p))
+        (voila,) = (
+            p for p in processes.processes_of(self.process.pid, "voila") if "spawn" not in processes.command_line(p)
+        )
         return processes.kernels_of(voila)
 
     def memory(self) -> int:
-        """MiB that the host and the participants' Voila hold."""
-        parts = processes.parts(self.process.pid, "host") + processes.parts(self.process.pid, "voila")
+        """Resident MiB of the host and the participants' Voila."""
+        parts = processes.processes_of(self.process.pid, "host") + processes.processes_of(self.process.pid, "voila")
         return sum(processes.memory(pid)[0] for pid in parts)
 
     @property
     def sockets(self) -> Path:
         """The folder of the host's sockets."""
-        commands = map(processes.command, processes.below(self.process.pid))
-        return Path(next(found[1] for c in commands if (found := re.search(r"--seats=(\S+)/seats\.sock", c))))
+        commands = map(processes.command_line, processes.descendants(self.process.pid))
+        return Path(next(match[1] for c in commands if (match := re.search(r"--seats=(\S+)/seats\.sock", c))))
 
     def host(self, socket: str) -> httpx.Client:
-        """A client of the host itself, on one of its two sockets."""
+        """Connect to one of the host's two sockets."""
         return httpx.Client(transport=httpx.HTTPTransport(uds=str(self.sockets / socket)), base_url="http://host")
 
-    # What nobody may be sent.
+    # Secrets
 
     def secrets(self) -> set[str]:
-        """Never to be received by any visitor, whoever it is: paths, keys, tokens of others than the visitor."""
+        """Strings that no visitor may receive: paths, keys, the researcher's token."""
         paths = {
             str(ROOT),
             str(self.folder),
@@ -171,41 +173,41 @@ class Site:
         return paths | names | {self.desk_token, self.db.name, "sqlite"}
 
     def others(self, link: str) -> set[str]:
-        """Ids, leases and tokens of all but the one of this link, this one's own lease, and what signs links."""
-        own = named(link)
+        """Ids and leases of all others, the participant's own lease secret, and the secrets that sign links."""
+        own = participant_id(link)
         with self.database() as database:
-            kept = database.kept(self.file.stem)
+            stored = database.kept(self.file.stem)
             people = database.participants(self.file.stem)
             matches = database.matches(self.file.stem)
-        assert kept is not None
-        found = {kept.secret, kept.salt}
+        assert stored is not None
+        secrets = {stored.secret, stored.salt}
         for who in people:
-            found |= {(who.lease or "").partition(".")[2]}
+            secrets |= {(who.lease or "").partition(".")[2]}
             if who.id != own:
-                found |= {who.id, (who.lease or "").partition(".")[0]}
-        found |= {sat.id for sat in matches if own not in sat.people.values()}
-        return found - {""}
+                secrets |= {who.id, (who.lease or "").partition(".")[0]}
+        secrets |= {match.id for match in matches if own not in match.people.values()}
+        return secrets - {""}
 
     def seeds(self, link: str) -> set[str]:
-        """Seeds of the study and of the matches of a link's participant."""
+        """The seeds of the study and of the matches of a link's participant."""
         study = re.search(r"^seed = (\d+)", self.file.read_text(), re.M)
-        found = {str(record.header.seed) for _, record in self.matches(link)}
-        return found | ({study[1]} if study else set())
+        seeds = {str(record.header.seed) for _, record in self.matches(link)}
+        return seeds | ({study[1]} if study else set())
 
 
-def _limited() -> None:
-    """A server that an attack makes take all memory shall end before the machine does."""
+def _limit_memory() -> None:
+    """Limit the address space to 8 GiB, so that an attack on memory ends the server and not the machine."""
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 
 
-def named(link: str) -> str:
-    """The participant whom a link names."""
+def participant_id(link: str) -> str:
+    """The participant id in a link."""
     return link.rpartition("/")[2].partition(".")[0]
 
 
 @contextmanager
-def visited(folder: Path, text: str, *options: str) -> Iterator[Site]:
-    """A server until the caller is done with it; ended by its process id."""
+def serving_site(folder: Path, text: str, *options: str) -> Iterator[Site]:
+    """Run a `Site` until the block ends."""
     site = Site(folder, text, *options)
     try:
         site.wait()
@@ -215,7 +217,7 @@ def visited(folder: Path, text: str, *options: str) -> Iterator[Site]:
 
 
 class Wire:
-    """A websocket to a kernel on one protocol, that keeps all that came."""
+    """A websocket to a kernel on one protocol, with all received messages."""
 
     def __init__(self, socket: Any, received: list[str]) -> None:
         self.socket, self.received = socket, received
@@ -234,11 +236,11 @@ class Wire:
             channel, parts = deserialize_msg_from_ws_v1(raw)
             header, parent, _, content = (json.loads(part) for part in parts[:4])
             return {"channel": channel, "msg_type": header["msg_type"], "parent": parent, "content": content}
-        found = json.loads(raw) if isinstance(raw, str) else {"msg_type": "binary", "content": {}}
-        return {**found, "parent": found.get("parent_header", {})}
+        message = json.loads(raw) if isinstance(raw, str) else {"msg_type": "binary", "content": {}}
+        return {**message, "parent": message.get("parent_header", {})}
 
     async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> str:
-        """One message; its id."""
+        """Send one message and return its id."""
         message: dict[str, Any] = {
             "header": {
                 "msg_id": uuid.uuid4().hex,
@@ -260,17 +262,17 @@ class Wire:
         return str(message["header"]["msg_id"])
 
     async def answered(self, within: float = 10) -> bool:
-        """Whether the kernel still answers."""
+        """Return True if the kernel answers a kernel_info_request in time."""
         asked = await self.send("kernel_info_request", {})
 
         def came() -> bool:
             own = (m for m in self.messages if m["parent"].get("msg_id") == asked)
             return any(m["msg_type"] == "kernel_info_reply" for m in own)
 
-        return await soon(came, within)
+        return await wait_until(came, within)
 
     def kinds(self) -> set[str]:
-        """The types of all messages that came."""
+        """The types of all received messages."""
         return {str(message["msg_type"]) for message in self.messages}
 
     async def close(self) -> None:
@@ -279,13 +281,13 @@ class Wire:
 
 
 class Visitor(Bot):
-    """A bot that keeps every answer whole (status, headers, body), and listens on both protocols."""
+    """A bot that keeps every HTTP answer (status, headers, body) and every websocket message on both protocols."""
 
     def __init__(self, link: str) -> None:
         super().__init__(link)
         self.wires: list[Wire] = []
         self.read = 0
-        """How much of what came was looked through."""
+        """The number of received texts that were searched already."""
         self.client.event_hooks["response"].append(self._kept)
 
     async def _kept(self, answer: httpx.Response) -> None:
@@ -295,17 +297,17 @@ class Visitor(Bot):
 
     @override
     async def connect(self) -> None:
-        """As a page does, with two more ears on the kernel, one for each protocol."""
+        """Connect as a page does, with one more websocket for each protocol."""
         self.wires = [Wire(await self.opened(), self.received), Wire(await self.opened(V1), self.received)]
         await super().connect()
         await self.until(self.models.__len__)
 
     async def opened(self, protocol: str | None = None, kernel: str = "", **headers: str) -> Any:
-        """A websocket to a kernel, this visitor's own if none is named."""
+        """Open a websocket to a kernel (default: this visitor's own)."""
         url = f"ws{self.base[4:]}api/kernels/{kernel or self.kernel}/channels?session_id={uuid.uuid4()}"
         shown = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar), **headers}
-        named: Any = {"origin": self.origin, **({"subprotocols": [protocol]} if protocol else {})}
-        return await websockets.connect(url, additional_headers=shown, max_size=None, open_timeout=20, **named)
+        options: Any = {"origin": self.origin, **({"subprotocols": [protocol]} if protocol else {})}
+        return await websockets.connect(url, additional_headers=shown, max_size=None, open_timeout=20, **options)
 
     @override
     async def close(self) -> None:
@@ -313,23 +315,23 @@ class Visitor(Bot):
             await wire.close()
         await super().close()
 
-    # What is on the page.
+    # The page
 
     @override
     async def join(self) -> httpx.Response:
-        """Press the button; who is told to wait does."""
+        """Press the join button, waiting as long as Retry-After says."""
         while (answer := await self.client.post(self.link, follow_redirects=False)).status_code == 429:
             await asyncio.sleep(float(answer.headers["retry-after"]))
         assert answer.status_code == 303, answer.text[-500:]
         return answer
 
     async def dump(self) -> None:
-        """Ask for the state of every widget, as any page may."""
+        """Request the state of every widget, as any page may."""
         comm = uuid.uuid4().hex
         await self.send("comm_open", {"comm_id": comm, "target_name": "jupyter.widget.control", "data": {}})
         await self.send("comm_msg", {"comm_id": comm, "data": {"method": "request_states"}})
         came = len(self.received)
-        await soon(lambda: any('"update_states"' in text for text in self.received[came:]), 10)
+        await wait_until(lambda: any('"update_states"' in text for text in self.received[came:]), 10)
 
     async def begin(self) -> None:
         """Join, enter, and go on to the first table."""
@@ -338,53 +340,53 @@ class Visitor(Bot):
         await self.start()
 
     async def start(self) -> None:
-        """From the first scene to the first table."""
+        """Go from the first page to the first table."""
         await self.click("I agree")
         await self.click("Start")
         await self.until(lambda: re.search('class="nl-(turn|wait)', self.text()))
         await self.dump()
 
     def ids(self, kind: str) -> list[str]:
-        """The widgets of a kind, shown or not."""
+        """The ids of all widgets of a kind, displayed or not."""
         return [id for id, model in self.models.items() if model.get("_model_name") == f"{kind}Model"]
 
     def named(self, kind: str, description: str) -> str:
-        """A widget of that description, shown or not, enabled or not."""
+        """The id of a widget with that description, displayed or not, enabled or not."""
         return next(id for id in self.ids(kind) if str(self.models[id].get("description", "")).startswith(description))
 
     def holds(self, *secrets: str, since: int = 0) -> list[str]:
-        """Which of these came, with what stood around; of all answers, or of those after the first `since`."""
+        """Excerpts around each of these secrets that was received, after the first `since` answers."""
         whole = "\n".join(self.received[since:])
-        return [where for secret in secrets if secret in whole and (where := _within(secret, whole))]
+        return [where for secret in secrets if secret in whole and (where := _excerpt(secret, whole))]
 
     async def ask(self, path: str = "", method: str = "GET", **headers: str) -> httpx.Response:
-        """One request with this visitor's cookie; nothing is followed."""
+        """Send one request with this visitor's cookie; redirects are not followed."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.client.request(method, self.base + path, headers=named, follow_redirects=False)
 
 
 _IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{20,}(_\d+_\d+)?|\d{4}-\d\d-\d\dT[\d:.]+")
-"""Ids of messages, which hold a process id and a count, and times: numbers in them mean nothing."""
+"""Message ids (with a process id and a counter) and times, whose digits are no secret numbers."""
 
 
 def _is_number(secret: str) -> bool:
     return re.fullmatch(r"[\d.]+", secret) is not None
 
 
-def _within(secret: str, text: str) -> str:
-    """Where it stands, with what is around; "" if nowhere. A number counts only if it is no part of a longer one, such
-    as the 437 of "23,437"."""
+def _excerpt(secret: str, text: str) -> str:
+    """Return `secret` with the text around it, "" if it is absent. A number counts only if it is not part of a longer
+    one, such as the 437 of "23,437"."""
     number = _is_number(secret)
     longer = "".join(rf"(?<![> ]{digits},)" for digits in (r"\d", r"\d\d", r"\d\d\d"))
     pattern = rf"(?<![\w.#]){longer}{re.escape(secret)}(?!\w|\.\d)" if number else re.escape(secret)
     text = _IDS.sub("", text) if number else text
-    found = re.search(pattern, text)
-    return f"{secret!r} in {text[max(0, found.start() - 150) : found.end() + 150]!r}" if found else ""
+    match = re.search(pattern, text)
+    return f"{secret!r} in {text[max(0, match.start() - 150) : match.end() + 150]!r}" if match else ""
 
 
-async def soon(true: Callable[[], bool], within: float = 5, pause: float = 0.05) -> bool:
-    """Whether it becomes true in that time."""
+async def wait_until(condition: Callable[[], bool], within: float = 5, pause: float = 0.05) -> bool:
+    """Poll `condition` for at most `within` seconds; return its last value."""
     end = time.monotonic() + within
-    while not (found := true()) and time.monotonic() < end:
+    while not (holds := condition()) and time.monotonic() < end:
         await asyncio.sleep(pause)
-    return found
+    return holds

@@ -1,4 +1,4 @@
-"""What tests of the participants' server share: a gate with a small page, over a host that knows a few tokens."""
+"""A participants' server (gate) in a process of its own, with a small page and a fake host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,8 +32,8 @@ display(button, said)
 KERNEL_ID = re.compile(r'"kernelId": "([0-9a-f-]+)"')
 
 
-def notebook(folder: Path, name: str = "study", source: str = PAGE) -> Path:
-    """A page of one cell."""
+def write_page(folder: Path, name: str = "study", source: str = PAGE) -> Path:
+    """Write a notebook of one cell and return its path."""
     cell = {"cell_type": "code", "execution_count": None, "id": "0", "metadata": {}, "outputs": [], "source": source}
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     text = json.dumps({"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
@@ -47,7 +47,7 @@ class Gate(NamedTuple):
 
     url: str
     pid: int
-    host: subprocess.Popen[bytes]
+    fake_host: subprocess.Popen[bytes]
     folder: Path
     start: Any
 
@@ -60,13 +60,13 @@ class Gate(NamedTuple):
         return f"negolab-gate-{self.port}"
 
     def get(self, path: str = "", token: str | None = None, method: str = "GET", **headers: str) -> httpx.Response:
-        """One request, as a browser that shows that token makes it; nothing is followed."""
+        """Send one request with the token's cookie; redirects are not followed."""
         shown = {"Cookie": f"{self.cookie}={token}"} if token else {}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return httpx.request(method, self.url + path, headers={**shown, **named}, timeout=60)
 
-    def opened(self, token: str, within: float = 60) -> str:
-        """Ask for the page until there is a kernel for that token; its id."""
+    def open_kernel(self, token: str, within: float = 60) -> str:
+        """Load the page until the token has a kernel and return the kernel's id."""
         end = time.monotonic() + within
         while time.monotonic() < end:
             answer = self.get("", token)
@@ -75,31 +75,31 @@ class Gate(NamedTuple):
             time.sleep(0.3)
         raise AssertionError(f"no kernel for {token} within {within} s: {answer.status_code} {answer.text[-500:]}")
 
-    def told(self) -> list[tuple[str, dict[str, str]]]:
-        """What the host was asked."""
+    def requests(self) -> list[tuple[str, dict[str, str]]]:
+        """The requests that the fake host received: name and body."""
         with httpx.Client(transport=httpx.HTTPTransport(uds=str(self.folder / "desk.sock"))) as client:
-            return [(name, body) for name, body in client.get("http://host/told").json()["told"]]
+            return [(name, body) for name, body in client.get("http://host/requests").json()["requests"]]
 
 
 def kernels(pid: int) -> list[int]:
-    """The kernels that a server runs, by process id."""
+    """Process ids of a server's kernels."""
     listed = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
     return [int(row[0]) for row in rows if int(row[1]) == pid and "ipykernel" in row[2]]
 
 
-def until(true: Any, within: float = 60.0, pause: float = 0.1) -> bool:
-    """Whether it becomes true in that time."""
+def wait_until(condition: Callable[[], Any], within: float = 60.0, pause: float = 0.1) -> bool:
+    """Poll `condition` for at most `within` seconds; return True as soon as it holds."""
     end = time.monotonic() + within
     while time.monotonic() < end:
-        if true():
+        if condition():
             return True
         time.sleep(pause)
-    return bool(true())
+    return bool(condition())
 
 
-def answers(port: int, path: str = "/") -> bool:
-    """Whether a server answers there, whatever it says."""
+def is_listening(port: int, path: str = "/") -> bool:
+    """Return True if an HTTP server answers on the port, with any status."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", path)
@@ -112,8 +112,8 @@ def answers(port: int, path: str = "/") -> bool:
 
 
 @contextmanager
-def host(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The small host of the tests on sockets in a folder."""
+def fake_host(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the fake host on sockets in `folder`."""
     command = [
         sys.executable,
         "-m",
@@ -131,34 +131,34 @@ def host(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
-def gate(*options: str, page: Path | None = None, warm: bool = True) -> Iterator[Gate]:
-    """A gate with these options (`pool_size=2`, `check_owner=False`, ...), ready and with a warm kernel."""
-    from negolab_widgets.server.config import participants_environment as of_participants
+def running_gate(*options: str, page: Path | None = None, warm: bool = True) -> Iterator[Gate]:
+    """Run a gate with options such as `pool_size=2`; wait until it is ready and, if `warm`, has a kernel."""
+    from negolab_widgets.server.config import participants_environment
 
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="nl-") as name:
         folder = Path(name)
         own = folder / "own"
         own.mkdir()
-        command = [sys.executable, "-P", "-m", "negolab_widgets.server.gate", str(page or notebook(folder))]
+        command = [sys.executable, "-P", "-m", "negolab_widgets.server.gate", str(page or write_page(folder))]
         command += [f"--Gate.port={port}", f"--Gate.seats={folder}/seats.sock", f"--Gate.connection_dir_root={folder}"]
         command += [f"--Gate.{option}" if not option.startswith("--") else option for option in options]
-        env = of_participants(str(folder / "seats.sock"), own)
+        env = participants_environment(str(folder / "seats.sock"), own)
         started: list[subprocess.Popen[bytes]] = []
 
         def start() -> int:
             started.append(subprocess.Popen(command, env=env, stderr=(folder / "log").open("ab")))
-            assert until(lambda: answers(port) or started[-1].poll() is not None)
+            assert wait_until(lambda: is_listening(port) or started[-1].poll() is not None)
             assert started[-1].poll() is None, (folder / "log").read_text()
             return started[-1].pid
 
-        with host(folder) as running:
+        with fake_host(folder) as running:
             try:
                 pid = start()
-                found = Gate(f"http://127.0.0.1:{port}/", pid, running, folder, start)
+                server = Gate(f"http://127.0.0.1:{port}/", pid, running, folder, start)
                 if warm:
-                    found.opened("good-first")
-                yield found
+                    server.open_kernel("good-first")
+                yield server
             finally:
                 for process in started:
                     if process.poll() is None:
@@ -167,8 +167,8 @@ def gate(*options: str, page: Path | None = None, warm: bool = True) -> Iterator
                     process.wait(60)
 
 
-def raw(port: int, text: str) -> str:
-    """What comes back for these bytes."""
+def send_raw(port: int, text: str) -> str:
+    """Send these bytes over TCP and return the whole answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(text.encode())
         return connection.makefile("rb").read().decode(errors="replace")

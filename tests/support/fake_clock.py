@@ -1,4 +1,4 @@
-"""An event loop whose time passes only by waiting: minutes of limits and pauses are tested in milliseconds, exactly."""
+"""An event loop with a fake clock: minutes of rate limits and pauses are tested in milliseconds, exactly."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class _Skipping(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
-    """Where the loop would sleep, its clock is put forward instead."""
+class _SkippingSelector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
+    """Advance the loop's clock instead of sleeping."""
 
-    clock: Clockwork
+    clock: FakeClockLoop
 
     def select(self, timeout: float | None = None) -> Any:
         ready = super().select(0)
         if not ready and timeout is None:
-            raise RuntimeError("nothing will ever happen any more: a call waits for ever")
+            raise RuntimeError("deadlock: nothing is scheduled and a call waits for ever")
         if not ready and timeout:
             self.clock.now += timeout
         return ready
 
 
-class Clockwork(asyncio.SelectorEventLoop):
-    """A loop that starts at a round time and skips all waiting."""
+class FakeClockLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock starts at 1000 s and skips all waiting."""
 
     def __init__(self) -> None:
         self.now = 1000.0
-        selector = _Skipping()
+        selector = _SkippingSelector()
         selector.clock = self
         super().__init__(selector)
 
@@ -38,6 +38,6 @@ class Clockwork(asyncio.SelectorEventLoop):
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in skipped time."""
-    with asyncio.Runner(loop_factory=Clockwork) as runner:
+    """Run a coroutine to its end on the fake clock."""
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         return runner.run(work)
