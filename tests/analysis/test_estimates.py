@@ -1,4 +1,4 @@
-"""Estimates by group, checks against exact values, and what the studies of bargaining and split make of them."""
+"""Estimates by group, comparisons with exact values, and the bargaining and split experiments that use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of a record: what must hold in every game, then matches worked out by hand, then the golden records."""
+"""Measures of a record: laws for every game, matches worked out by hand, and the golden records."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def golden(game: str) -> Record:
 
 
 def said(game: Any, start: Any, *texts: str) -> Record:
-    """The record of these words, each said by the seat on turn."""
+    """Make a record of these texts, each replied by the seat on turn."""
     match = Match(game, start=start)
     for text in texts:
         match.submit(next(iter(match.pending())), text)

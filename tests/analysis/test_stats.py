@@ -1,4 +1,4 @@
-"""Intervals, comparisons and regressions: what must hold for any numbers, then numbers worked out by hand."""
+"""Intervals, comparisons and regressions: laws, then numbers worked out by hand."""
 
 from __future__ import annotations
 

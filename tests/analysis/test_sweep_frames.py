@@ -1,4 +1,4 @@
-"""Frames that studies compare by: seats, pairs on the same deals, estimates of groups, and the study of preferences."""
+"""Frames for comparisons: seats, pairs on the same deals, group estimates, and the preferences experiment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from negolab.theory.frontier import knapsack
 
 
 def swept(folder: Path, plan: SweepPlan, name: str, **fixed: object) -> Path:
-    """What a sweep leaves behind whose cells play `name` between the players of their parameters."""
+    """Write the folder of a sweep whose cells play `name` between the players of their parameters."""
     for cell in plan.cells():
         place = folder / "cells" / cell.id
         place.mkdir(parents=True)

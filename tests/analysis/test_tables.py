@@ -37,7 +37,7 @@ def bargains(n: int = 3, seed: int = 1, **params: Any) -> list[Record]:
 
 
 def modelled() -> Record:
-    """A match with a model's replies, one of which could not be read."""
+    """Play a match with a model's replies, one of which cannot be parsed."""
     match = Match(load("bargaining"), seed=1, players={"A": "llm:m", "B": "linear"})
     usage = {"input": 12, "output": 3, "latency": 0.5, "queued": 0.1, "attempts": 2, "finish": "stop"}
     for text in ("no idea", "60"):
@@ -160,7 +160,7 @@ def test_a_file_that_could_not_be_finished_is_not_there(tmp_path: Path) -> None:
 
 
 def attempted(folder: Path, id: str, state: str = "done", records: list[Record] | None = None, **more: Any) -> None:
-    """What an attempt leaves behind."""
+    """Write the folder of a cell's attempt."""
     folder.mkdir(parents=True)
     about = {"id": id, "state": state, "params": {}, "seed": 5, "repeat": 1, "seconds": 1.5, "attempts": 1}
     about |= {"began": 1.0, "ended": 2.5, "worker": "w", "error": None, "usd": None, **more}

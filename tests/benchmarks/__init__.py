@@ -1,1 +1,1 @@
-"""How fast it is: `python -m tests.benchmarks` measures and compares with `bounds.toml`."""
+"""Benchmarks: `python -m tests.benchmarks` measures and compares with `bounds.toml`."""

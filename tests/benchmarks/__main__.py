@@ -37,7 +37,7 @@ def main(*words: str) -> None:
 
 
 def _measured(names: list[str]) -> Iterator[tuple[str, float]]:
-    """Names with what was measured. Each subject has a process of its own: what one leaves in memory slows others."""
+    """Measure each subject in a process of its own, so that memory left by one does not slow the others."""
     for _, group in groupby(names, key=lambda name: re.split("[,:]", name)[0]):
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as alone:
             for name in group:

@@ -1,4 +1,4 @@
-"""What is measured: whole matches through `Match`, with events and record, as batches and models play them."""
+"""Benchmarks of whole matches through `Match`, with events and record, as batches and models play them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST = 0.4
 
 
 def measurements() -> dict[str, Callable[[], float]]:
-    """Name -> a function that measures it."""
+    """Map each measurement's name to its function."""
     return {
         "trading, text, steps/s": partial(rate, load("trading"), TRADING),
         "trading, typed, steps/s": partial(rate, load("trading"), TRADING, typed=True),
@@ -50,7 +50,7 @@ def measurements() -> dict[str, Callable[[], float]]:
 
 
 def measure(name: str) -> float:
-    """One of them; a function that can be sent to another process."""
+    """Take one measurement; picklable for another process."""
     return measurements()[name]()
 
 
@@ -93,7 +93,7 @@ def balloon(turn_limit: int | None = 40) -> AnyGame:
 
 
 def script(game: AnyGame, texts: list[str], typed: bool) -> list[object]:
-    """The texts, or the actions they are read as."""
+    """The texts of a match, or the actions they parse to."""
     match = Match(game, seed=1)
     said: list[object] = []
     for text in texts:
@@ -118,13 +118,13 @@ def play_script(game: AnyGame, said: list[object], typed: bool) -> None:
 
 
 def rate(game: AnyGame, texts: list[str], *, per: int = 1, typed: bool = False) -> float:
-    """Submissions (divided by `per`) a second."""
+    """Submissions per second, divided by `per`."""
     said = script(game, texts, typed)
     return len(texts) / per / best(partial(play_script, game, said, typed))
 
 
 def time_players() -> float:
-    """Games a second of two time-dependent players over 20 rounds."""
+    """Games per second of two time-dependent players over 20 rounds."""
     game = load("bargaining", rounds=20)
     seats = {"A": player("time", game, beta=0.2), "B": player("time", game, beta=1.0)}
 
@@ -139,7 +139,7 @@ def time_players() -> float:
 
 
 def long_match() -> float:
-    """Cost of a message in a match of 2,000 over one of 20."""
+    """Cost of a message in a match of 2,000 messages relative to one of 20."""
     game = balloon(turn_limit=None)
     texts = BALLOON[1:3]
 
@@ -160,7 +160,7 @@ PIECES = {"plain": "some words here ", "brackets": "[{<(", "digits": "1234567890
 
 
 def worst_growth() -> float:
-    """Time to read 100 kB over time to read 50 kB: the worst of all games, presets and kinds of text."""
+    """Time to parse 100 kB relative to 50 kB: the worst of all games, presets and kinds of text."""
     worst = 0.0
     for name in game_names():
         for preset in presets(game_module(name)):
@@ -173,7 +173,7 @@ def worst_growth() -> float:
 
 
 def worst_answer() -> float:
-    """Milliseconds to read the slowest of the long answers that a buyer may type."""
+    """Milliseconds to parse the slowest of the long answers that a buyer may type."""
     game = bargaining()
     state = after(game, 5500)
     return 1000 * max(best(partial(answer, game, state, text), least=0.05) for text in LONG.values())
@@ -196,7 +196,7 @@ def growth(match: Match, seat: str, piece: str) -> float:
 
 
 def best(work: Callable[[], object], least: float = LEAST) -> float:
-    """Seconds of one call: the best of several repetitions, with the collector as users have it."""
+    """Seconds of one call: the best of several repetitions, with garbage collection as users have it."""
     work()
     began = time.perf_counter()
     work()

@@ -1,4 +1,4 @@
-"""What calls to a model cost, and how well limits are kept, over HTTP on loopback."""
+"""Cost of model calls and accuracy of rate limits, over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAMES, TURNS = 300, 6
 
 
 def chat(messages: int, n: int) -> Call:
-    """A call with so many messages, unlike any other."""
+    """Make a distinct call with `n` messages."""
     said = tuple(
         Message("user" if i % 2 else "assistant", f"{'I could pay a little more. ' * 4}{i}") for i in range(messages)
     )
@@ -29,7 +29,7 @@ def chat(messages: int, n: int) -> Call:
 
 
 def cost(messages: int) -> float:
-    """Milliseconds of this process's time for one call, 50 at once: the best of three."""
+    """CPU milliseconds of one call with 50 in flight: the best of three."""
 
     async def calls() -> float:
         models = Models(keys={}, limits=Limits(at_once=50))
@@ -55,7 +55,7 @@ def cost(messages: int) -> float:
 
 
 class Kept(NamedTuple):
-    """How a limit was kept: answers a second, the share of attempts that was refused, and the slowest 1 % of calls."""
+    """A limited run: answers per second, the share of refused attempts, and the slowest 1 % of calls."""
 
     rate: float
     refused: float
@@ -63,7 +63,7 @@ class Kept(NamedTuple):
 
 
 def play(url: str, games: int, turns: int, limits: Limits) -> Kept:
-    """So many games at once, each of so many calls after each other."""
+    """Run games concurrently, each a sequence of calls."""
     took: list[float] = []
 
     async def game(endpoint: Endpoint, n: int) -> None:
@@ -90,25 +90,25 @@ def play(url: str, games: int, turns: int, limits: Limits) -> Kept:
 
 @cache
 def undeclared() -> Kept:
-    """300 games of 6 turns where the server takes 100 requests a second and does not say so."""
+    """Run 300 games of 6 turns against an undeclared limit of 100 requests per second."""
     with running_endpoint(latency=0.05, rate=100, burst=100) as server:
         return play(server.url, GAMES, TURNS, Limits())
 
 
 @cache
 def declared() -> Kept:
-    """A minute's calls where 300 a minute are declared and the server holds to it."""
+    """Run one minute's calls under a declared and enforced limit of 300 per minute."""
     with running_endpoint(latency=0.05, rate=5, burst=5) as server:
         return play(server.url, 50, 6, Limits(requests_per_minute=300))
 
 
 def off(rate: float) -> float:
-    """By how many percent the declared rate was missed, above or below."""
+    """Deviation from the declared rate in percent."""
     return 100 * abs(rate / 5 - 1)
 
 
 def of(run: Callable[[], Kept], part: Callable[[Kept], float]) -> Callable[[], float]:
-    """A measurement of one part of a run."""
+    """Make a measurement of one field of a run."""
     return lambda: part(run())
 
 

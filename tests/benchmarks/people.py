@@ -1,4 +1,4 @@
-"""What people at a shared page cost: thirty at once, and one reply at the host."""
+"""Latency for participants: thirty at once, and one reply at the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support import crowd
 
 
 def first_control() -> float:
-    """Seconds from admission to the first control that answers: the median of thirty who come within ten seconds."""
+    """Median seconds from admission to the first working control, for thirty who arrive within ten seconds."""
     with tempfile.TemporaryDirectory() as folder:
         database, _, _, came, weight = crowd.run_crowd(Path(folder))
         database.close()
@@ -27,7 +27,7 @@ def first_control() -> float:
 
 
 def reply() -> float:
-    """Milliseconds until a reply and the opponent's answer are on the disk and the next scene is made: the median."""
+    """Median milliseconds until a reply and the opponent's answer are stored and the next page state is made."""
     study = parse_study(crowd.STUDY.replace("max_turns = 10", "max_turns = 400"), Path("reply.toml"))
     with tempfile.TemporaryDirectory() as folder:
         database = Database(Path(folder) / "people.db")

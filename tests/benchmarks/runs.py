@@ -1,4 +1,4 @@
-"""Whole runs of models over HTTP on loopback: how near the ideal they come, and what a turn costs, all included."""
+"""Whole runs of models over HTTP on loopback: throughput relative to the ideal, and the cost of a turn."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ CONNECTIONS = 50
 
 
 class Took(NamedTuple):
-    """One run: seconds from its first call to its end, seconds of this process's time, and calls answered."""
+    """One run: seconds from its first call to its end, CPU seconds of this process, and answered calls."""
 
     seconds: float
     cpu: float
     answered: int
 
     def ideal(self, latency: float) -> float:
-        """The share of the time that no program could do without: requests x latency / connections."""
+        """The ideal time, requests x latency / connections, relative to the measured one."""
         return self.answered * latency / CONNECTIONS / self.seconds
 
 
 def took(latency: float, games: int, rounds: int = 6) -> Took:
-    """Bargaining between two models whose prices never meet, with answers kept on the disk and records written."""
+    """Run bargaining between two models whose prices never meet, with a cache on disk and records written."""
     with tempfile.TemporaryDirectory() as folder, running_endpoint(latency=latency) as server:
         asyncio.run(_played(server, Path(folder) / "warm", 10, rounds))
         server.reset(latency=latency)
@@ -54,12 +54,12 @@ async def _played(server: Server, folder: Path, games: int, rounds: int) -> tupl
 
 
 def share(latency: float) -> Callable[[], float]:
-    """How near 300 games come to the ideal, in percent."""
+    """Throughput of 300 games in percent of the ideal."""
     return lambda: 100 * took(latency, 300).ideal(latency)
 
 
 def turn(messages: int) -> Callable[[], float]:
-    """Milliseconds of processor time for a turn, in games whose history grows to twice so many messages."""
+    """CPU milliseconds of a turn, in games whose history grows to twice so many messages."""
 
     def measured() -> float:
         found = took(0.02, max(20, 2400 // messages), rounds=2 * messages)

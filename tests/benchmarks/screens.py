@@ -1,4 +1,4 @@
-"""What the replay costs: scrubbing a long record, opening and filtering a long list."""
+"""Latency of the replay: scrubbing a long record, opening and filtering a long list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORDS = 10_000
 
 @cache
 def long_record() -> Path:
-    """A file with one match of balloon of 600 messages by the reference's rules, in which proposals come and go."""
+    """Write a balloon match of 600 messages under the reference rules, with proposals made and withdrawn."""
     items = {f"{'ABC'[i % 3]}{10 + i}": 10 + i for i in range(35)}
     worth = {name: 7 + i for i, name in enumerate(items)}
     instance = Instance(items, 600, {"A": worth, "B": dict(zip(items, reversed(worth.values()), strict=True))})
@@ -43,7 +43,7 @@ def long_record() -> Path:
 
 @cache
 def many_records() -> Path:
-    """A run's folder of 10,000 matches, half of balloon, half of trading."""
+    """Write a run's folder of 10,000 matches, half of balloon, half of trading."""
     folder = Path(tempfile.mkdtemp(prefix="negolab-benchmark-"))
     with Store(folder) as store:
         for game, a, b in (("balloon", "linear", "boulware"), ("trading", "fair-split", "greedy-honest")):
@@ -53,7 +53,7 @@ def many_records() -> Path:
 
 
 def worst_step() -> float:
-    """Milliseconds that Python takes for the slowest step."""
+    """Milliseconds of the slowest step in Python."""
     slider = Replay(long_record())._scrubber.slider
     took = []
     for at in range(2, slider.max + 1):
@@ -82,7 +82,7 @@ def step_in_the_browser() -> float:
 
 
 def _one_step(page: object) -> float:
-    """Press the key and wait, within the page, for the next change of the card."""
+    """Press the key and wait in the page for the card's next change."""
     return float(
         page.evaluate(  # type: ignore[attr-defined]
             """() => new Promise((done) => {
@@ -103,7 +103,7 @@ def _one_step(page: object) -> float:
 
 
 def opening() -> float:
-    """Seconds from a folder's path to its list."""
+    """Seconds to list a folder's records."""
     folder = many_records()
     began = time.perf_counter()
     Replay(folder)
@@ -111,7 +111,7 @@ def opening() -> float:
 
 
 def filtering() -> float:
-    """Seconds of the slowest of some filters and orders."""
+    """Seconds of the slowest filter or sort order."""
     shelf = Replay(many_records())._record_list
     took = []
     for control, value in (

@@ -1,4 +1,4 @@
-"""What a cell of a sweep costs beyond its notebook's own computing: kernel, papermill, scheduler, status and folder."""
+"""Overhead of a sweep's cell: kernel, papermill, scheduler, status and folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAVY = "import pandas, plotly.graph_objects, negolab, negolab_widgets"
 
 
 def overhead(body: str) -> Callable[[], float]:
-    """Seconds for each cell of a notebook that only imports, cluster and all, on two workers."""
+    """Seconds per cell of a notebook that only imports, on two workers, cluster start included."""
 
     def measured() -> float:
         with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""A million recorded turns read into frames and files: how long it takes, and the most memory the process has."""
+"""Time and peak memory of reading a million recorded turns into frames and files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Took(NamedTuple):
 
 @cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """The records, played once; gone when the process ends."""
+    """Play the records once; they are removed at exit."""
     folder = tempfile.TemporaryDirectory()
     with Store(Path(folder.name) / "run") as store:
         for name, (a, b) in GAMES.items():

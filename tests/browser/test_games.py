@@ -31,7 +31,7 @@ SERIOUS = ("serious", "critical")
 
 
 def opened(chromium: Any) -> tuple[Any, list[str]]:
-    """A page, and the errors that its scripts will throw."""
+    """Open a page; return it with the list of its script errors."""
     page = chromium.new_page(viewport=WIDE)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -39,13 +39,13 @@ def opened(chromium: Any) -> tuple[Any, list[str]]:
 
 
 def kept(out: Any, text: str) -> Record:
-    """The record that a result names."""
+    """The record that the page's result names."""
     (record,) = [r for r in read(out) if r.id[:12] in text]
     return record
 
 
 def check_result(table: Any, out: Any, game: str) -> None:
-    """What the page says and what was kept are one."""
+    """Check that the page's result is the record's."""
     text = table.locator(".nl-result").inner_text()
     record = kept(out, text)
     (seat,) = (s for s, name in record.header.players.items() if name == "person")
@@ -181,6 +181,6 @@ def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Serv
 
 
 def leave(page: Any) -> None:
-    """Leave the match; its record is kept by then."""
+    """Leave the match, whose record is then complete."""
     page.get_by_role("button", name="Leave this match").click()
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)

@@ -1,5 +1,5 @@
-"""A person plays a real language model in a real browser: it thinks, it can be left, and what it was told, wrote and
-took can be looked at, and gone on from, afterwards."""
+"""A person plays a language model in a browser: it thinks, it can be left, and its prompts, replies and usage can be
+inspected and branched from afterwards."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def model() -> Iterator[LocalModel]:
 
 @pytest.fixture(scope="module")
 def desk(model: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The pages, with the model as their endpoint."""
+    """Serve the lobby with the model as its endpoint."""
     out = tmp_path_factory.mktemp("people")
     yield from serving([sys.executable, "-m", "negolab"], out, f"--base-url={model.url}")
 
 
 @pytest.fixture(scope="module")
 def page(desk: Served, chromium: Any) -> Iterator[Any]:
-    """The tab in which one plays. The tests below go on where the one before stopped; no script may fail."""
+    """The tab of the lobby. Each test goes on where the one before stopped; no script may fail."""
     context = chromium.new_context(viewport=WIDTHS["1280"])
     errors: list[str] = []
     context.on("weberror", lambda failed: errors.append(str(failed.error)))
@@ -55,7 +55,7 @@ def page(desk: Served, chromium: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def replay(page: Any, desk: Served) -> Any:
-    """A second tab, with the replay of what was played in the first."""
+    """A second tab with the replay of the first one's match."""
     tab = page.context.new_page()
     tab.goto(f"{desk.base}replay")
     tab.get_by_role("slider").wait_for(timeout=60_000)
@@ -63,7 +63,7 @@ def replay(page: Any, desk: Served) -> Any:
 
 
 def looked_at(page: Any, name: str) -> None:
-    """What is shown has no fault and fits a phone; with NEGOLAB_SHOTS, pictures of it, light and dark."""
+    """Check accessibility and phone width; with NEGOLAB_SHOTS, save pictures, light and dark."""
     assert accessibility_violations(page) == []
     pictures(page, name)
     page.set_viewport_size(WIDTHS["360"])
@@ -84,7 +84,7 @@ def pictures(page: Any, name: str) -> None:
 
 
 def answered(page: Any, before: str = "") -> None:
-    """Wait until the bar above the table says something new: that it is the person's turn, or that it is over."""
+    """Wait until it is the person's turn or the match is over."""
     page.wait_for_function(
         """before => {
           const said = document.querySelector('.nl-bar').innerText;
@@ -96,7 +96,7 @@ def answered(page: Any, before: str = "") -> None:
 
 
 def offered(page: Any, table: Any, dollars: int) -> None:
-    """Offer a price and wait for what comes of it."""
+    """Offer a price and wait for the reply."""
     before = table.locator(".nl-bar").evaluate("bar => bar.innerText")
     price = table.get_by_label("Price in dollars")
     price.fill(f"{dollars}.00")
@@ -174,7 +174,7 @@ def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
 
 
 def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Served) -> None:
-    """Needs the page as the test before left it: at the model's first offer."""
+    """Depends on the test before, which leaves the page at the model's first offer."""
     record = kept(desk)
     replay.get_by_label("Steps").select_option(index=2)
     replay.wait_for_timeout(500)

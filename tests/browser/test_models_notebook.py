@@ -1,4 +1,4 @@
-"""The study of language models: its measures are those of the records, and the notebook goes on where it stopped."""
+"""The notebook on language models: its measures are those of the records, and it resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def endpoint() -> Iterator[Server]:
 
 @pytest.fixture
 def server(endpoint: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """As new, with a cache of the test's own for whatever asks."""
+    """The server with default settings, and a private cache."""
     monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "answers.db"))
     endpoint.reset()
     return endpoint
 
 
 def studied(tmp_path: Path, **parameters: Any) -> str:
-    """Run the notebook; all that its cells show, as text."""
+    """Run the notebook and return its cells' output as text."""
     done = tmp_path / "done.ipynb"
     try:
         papermill.execute_notebook(str(NOTEBOOK), str(done), parameters, progress_bar=False, kernel_name="python3")
@@ -117,7 +117,7 @@ def _own(records: list[Record], player: str) -> float:
 
 
 def _faulty(records: list[Record], player: str) -> int:
-    """Games in which this player wrote what could not be read."""
+    """Games in which a reply of this player could not be parsed."""
     faults = Counter(
         record.id
         for record in records

@@ -1,4 +1,4 @@
-"""The page of a sweep in a real browser: choose what is drawn, look at a cell's records, and take files along."""
+"""The page of a sweep in a browser: choose a figure, look at a cell's records, and download files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ THERE = 20
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SweepFolder]:
-    """A sweep in its middle; a notebook that is told of no other opens it."""
+    """A half-finished sweep, which a notebook opens by default."""
     found = finished_sweep(tmp_path_factory.mktemp("sweep"), count=THERE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SWEEP, str(found.path))
@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SweepFolder]:
 
 @pytest.fixture(scope="module")
 def shown(run: SweepFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """What `negolab sweep show` serves."""
+    """Serve the sweep with `negolab sweep show`."""
     out = tmp_path_factory.mktemp("branches")
     yield from showing([sys.executable, "-m", "negolab", "sweep", "show", str(run.path), f"--out={out}"], out, cwd=ROOT)
 
@@ -63,12 +63,12 @@ def figure_says(page: Any, words: str) -> None:
 
 
 def said(option: Any) -> str:
-    """An option's text: ipywidgets writes its spaces so that they do not break."""
+    """An option's text, in which ipywidgets writes non-breaking spaces."""
     return str(option.inner_text()).replace("\xa0", " ")
 
 
 def taken(page: Any, button: str) -> tuple[str, bytes]:
-    """Press a button that saves a file: its name and what is in it."""
+    """Press a download button; return the file's name and content."""
     with page.expect_download(timeout=LONG) as download:
         page.get_by_role("button", name=button).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()

@@ -1,4 +1,4 @@
-"""People play studies from their links in real browsers, whatever happens to pages and to the processes behind."""
+"""Participants play studies from their links in browsers, through faults of pages and of server processes."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ HOLDS_OUT = 6
 
 
 def move(person: Person) -> None:
-    """The next thing to say; at balloon, agree only after a while."""
+    """Make the next move; at balloon, agree only after a while."""
     game, said = person.server.study.game, len(person.messages)
     person.move(one_item(said) if game == "balloon" and said < HOLDS_OUT else MOVES[game])
 
 
 def one_item(at: int) -> Callable[[Any, Any], None]:
-    """At balloon: propose a single item, each time another one."""
+    """Propose a single item at balloon, a different one each time."""
 
     def propose(hand: Input, table: Any) -> None:
         hand.press(table.get_by_role("button", name="Untick all"))
@@ -69,7 +69,7 @@ def reload(person: Person) -> None:
 
 
 def open_in_a_second_tab(person: Person) -> None:
-    """The newer tab goes on; the older one says so and has no control but the one that takes the game back."""
+    """Open a second tab, which takes over; the older one can only take the game back."""
     older, person.page = person.page, person.tab()
     person.page.goto(person.link)
     goes_on(person)
@@ -83,7 +83,7 @@ RESTORED = "The page is being restored. Nothing is lost."
 
 
 def lose(part: ProcessKind, *words: str) -> Callable[[Person], None]:
-    """A process is killed: the page says so in one of these ways and goes on by itself, without a click."""
+    """Kill a process: the page shows one of these warnings and recovers without a click."""
 
     def lost(person: Person) -> None:
         person.clear_warnings()
@@ -164,7 +164,7 @@ def test_two_people_play_one_match_and_time_ends_what_nobody_else_does(
 
 
 def pair(chromium: Any, server: StudyServer) -> tuple[Person, Person]:
-    """Two people at one table: the first waits and is fetched by the second."""
+    """Seat two people at one table: the first waits until the second arrives."""
     first, second = Person(chromium, server).join(), Person(chromium, server).join()
     first.begin().wait_for_text("Waiting for another participant.")
     second.begin()
@@ -190,7 +190,7 @@ def two_people_play_one_match(chromium: Any, server: StudyServer) -> None:
 
 
 def one_waits_for_the_other(chromium: Any, server: StudyServer) -> tuple[Person, Person]:
-    """After a first move the match waits for the second person, whose clock runs."""
+    """Make the first move, so that the match waits for the second person, whose clock runs."""
     people = pair(chromium, server)
     people[0].wait_until(lambda: any(person.has_turn() for person in people))
     prompt, late = sorted(people, key=lambda person: not person.has_turn())
@@ -228,7 +228,7 @@ def time_is_up_and_no_move_is_made(prompt: Person, late: Person) -> None:
 
 
 def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Path, chromium: Any) -> None:
-    """From the link to the code with the Tab key alone, 360 px wide; nothing is unlabelled, pale or too wide."""
+    """Visit from the link to the code with the Tab key alone, 360 px wide, checking accessibility and width."""
     met: list[str] = []
 
     def checked(page: Any, name: str) -> None:
@@ -283,7 +283,7 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
 
 
 def end_it(hand: Keyboard, who: str, why: str) -> None:
-    """The experimenter's two steps."""
+    """End it for a participant, in the researcher's two steps."""
     page = hand.page
     page.get_by_label("Participant", exact=True).select_option(label=who)
     hand.fill(page.get_by_label("Reason"), why)

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: what it prints, what it keeps, and what it says when something is wrong."""
+"""The command line: output, files, and messages about mistakes."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
 
 
 def invited(folder: Path, **columns: float) -> tuple[str, str]:
-    """A study file, its secret, and one participant's id; `columns` are changed."""
+    """Write a study with one participant, some columns changed; return the file, its secret, and the participant's id."""
     (folder / "prices.toml").write_text(BASE)
     with closing(Database(folder / "prices.db")) as database:
         kept = database.study("prices", BASE)

@@ -48,7 +48,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def match_of(preset: str, start: dict[str, Any]) -> Match:
-    """The preset with the row's parameters, at its explicit start."""
+    """A match of the preset with the row's parameters, at its explicit start."""
     game = load("balloon", preset, **{name: start[name] for name in PLAY if name in start})
     assert isinstance(game, Balloon)
     return Match(game, start=game.start(instance_of(start)))
@@ -67,7 +67,7 @@ def check_rules(_: Path, row: dict[str, Any]) -> None:
 
 
 def hear(match: Match, text: str) -> dict[str, Any]:
-    """What one text does, in the vectors' terms."""
+    """Submit one text and return its effect in the vectors' terms."""
     (seat,) = match.pending()
     public = match.state.public
     read = match.told(seat).parse(text, match.seen(seat))
@@ -195,7 +195,7 @@ def check_episode(_: Path, row: dict[str, Any]) -> None:
 
 
 def play(match: Match, messages: list[dict[str, Any]]) -> None:
-    """Hear the raw texts of an episode; seat, verdict and codes (where given) must be those expected."""
+    """Submit the raw texts of an episode, checking the expected seat, verdict and codes."""
     for i, message in enumerate(messages):
         found = hear(match, message["raw"])
         for name in ("seat", "verdict", "codes"):
@@ -253,13 +253,13 @@ def check_imported(imported: clembench.Imported, row: dict[str, Any]) -> None:
 
 
 def bare(event: Any) -> Any:
-    """The event without what the file told about times and models."""
+    """The event without times and models."""
     reply = getattr(event, "reply", None)
     return event if reply is None else type(event)(event.seat, type(reply)(reply.text))
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Equal, numbers to within 1e-9; only the keys of what is expected count."""
+    """Compare the expected keys, numbers to within 1e-9."""
     if isinstance(expected, dict):
         return isinstance(found, dict) and all(key in found and same(found[key], expected[key]) for key in expected)
     if isinstance(expected, bool) or isinstance(found, bool):

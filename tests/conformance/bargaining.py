@@ -109,7 +109,7 @@ def check_turns(row: Row) -> None:
 def forfeited(
     game: Bargaining, state: State[Public, Private], seat: Any, invalid: Invalid, want: Row
 ) -> State[Public, Private]:
-    """The fallback, which must do what the wanted action does."""
+    """The fallback action, which must equal the expected action's effect."""
     fallen = game.forfeit(state, seat, invalid)
     actions: dict[str, Action] = {"accept": Accept(), "reject": Reject()}
     action = actions.get(want["action"]) or Offer(want["cents"])

@@ -43,7 +43,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def game_of(row: Row) -> Split:
-    """The game as the rows write it, and the same through the catalog."""
+    """The game of a row, checked against the same game from the catalog."""
     game = Split(**{**PRESETS[row["preset"]], **row["params"]})
     loaded = load("split", preset=row["preset"], **row["params"])
     assert isinstance(loaded, Split) and loaded.told("A") == game.told("A") and loaded.contexts == game.contexts
@@ -51,12 +51,12 @@ def game_of(row: Row) -> Split:
 
 
 def text_of(text: str | list[list[Any]]) -> str:
-    """A text, or pieces to be repeated and joined."""
+    """Expand a text from pieces to be repeated and joined."""
     return text if isinstance(text, str) else "".join(piece * times for piece, times in text)
 
 
 def close(found: Any, expected: Any, where: str = "") -> None:
-    """Equal; numbers within a relative 1e-9. Of a dict only the expected keys are compared."""
+    """Compare numbers to within a relative 1e-9, and only the expected keys of a dict."""
     if isinstance(expected, dict):
         assert isinstance(found, dict) and expected.keys() <= found.keys(), f"{where}: {found!r} lacks keys"
         for key, value in expected.items():
@@ -73,7 +73,7 @@ def close(found: Any, expected: Any, where: str = "") -> None:
 
 
 class Table:
-    """Plays replies against the rules alone: what the engine does, in few lines."""
+    """A minimal engine that plays replies against the rules alone."""
 
     def __init__(self, game: Split, state: State[Any, Any]) -> None:
         self.game = game
@@ -237,7 +237,7 @@ def statistics(round_: Row, first: Seat) -> Row:
 
 
 def dealt(game: Split, seed: int) -> list[Row]:
-    """The rounds of one deal as the details name them, played by silent seats that ask for nothing."""
+    """The rounds of one deal as the details name them, played by silent seats that claim nothing."""
     table = Table(game, game.deal(random.Random(seed)))
     while turn := game.turn(table.state.public):
         options = {seat: game.options(observe(table.state, seat))[0] for seat in turn}

@@ -1,4 +1,4 @@
-"""Games by name: ours, aliases, presets, a researcher's own by module, file or instance."""
+"""Games by name: built-in games, aliases, presets, and a user's own by module, file or instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: order of what goes to the disk, and a disk that is full."""
+"""Atomic writes: the order of fsyncs, and a full disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder c
 
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
-    """What stands in a folder each time that it is forced to the disk."""
+    """Record a folder's files at each fsync."""
     found: list[set[str]] = []
     force = os.fsync
 

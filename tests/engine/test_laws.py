@@ -1,4 +1,4 @@
-"""The laws of games, over every preset of every game; and games that break them, to see them caught."""
+"""The laws of games, over every preset of every game, and games that break them and are caught."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ lawful = settings(
 
 
 def bounded(game: str, preset: str) -> Any:
-    """The game, with its limit set where the preset has none."""
+    """The game with a turn limit where the preset has none."""
     loaded = load(game, preset=preset)
     return loaded if loaded.bound() is not None else load(game, preset=preset, turn_limit=30)
 

@@ -1,4 +1,4 @@
-"""The match: who is asked, what replies do, what waits, and what comes back when it is played again."""
+"""The match: pending seats, replies, simultaneous moves, and replays."""
 
 from __future__ import annotations
 

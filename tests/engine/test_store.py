@@ -1,4 +1,4 @@
-"""Records on disk: every byte at which a process can die."""
+"""Records on disk, truncated at every byte at which a process can die."""
 
 from __future__ import annotations
 

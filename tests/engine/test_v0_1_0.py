@@ -1,4 +1,4 @@
-"""What negolab 0.1.0 left on disk is read, replays to what was stored, and is gone on with."""
+"""Data of negolab 0.1.0 is read, replays to its records, and is resumed."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ REFUSALS = ("I won't accept $", "No deal at ", " is too expensive", "not more th
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """A copy of the data, somewhere else than where it was made."""
+    """A copy of the data in another folder."""
     return Path(shutil.copytree(MADE, tmp_path / "moved"))
 
 
 def taking() -> ScriptedModel:
-    """A model that takes what is offered."""
+    """A model that accepts every offer."""
     return ScriptedModel(lambda call: "accept")
 
 
 def go_on(run: Path, n: int = 12) -> list[nl.Record]:
-    """The call that made the run, with a model that accepts."""
+    """Repeat the call that made the run, with a model that accepts."""
     models = taking()
     before = len(nl.read(run))
     nl.run("bargaining", "linear", "llm:refuser", n=n, seed=2, out=run, models=models)
@@ -39,7 +39,7 @@ def go_on(run: Path, n: int = 12) -> list[nl.Record]:
 
 
 def refused(record: nl.Record) -> bool:
-    """The buyer said in the match that a price is none of theirs."""
+    """Return True if the buyer refuses a price in words."""
     return any(part in str(event) for part in REFUSALS for event in record.events)
 
 
@@ -202,7 +202,7 @@ def test_a_study_goes_by_what_its_file_says_and_a_new_one_by_the_new_rule(made: 
 
 
 def exported(made: Path) -> None:
-    """The study's tables hold three finished matches, as they were played."""
+    """Check that the study's tables hold its three finished matches."""
     file, out = made / "study" / "small.toml", made / "export"
     ran = negolab("study", "export", str(file), "--db", str(made / "study" / "people.db"), "--out", str(out))
     assert ran.returncode == 0, ran.stderr

@@ -1,4 +1,4 @@
-"""A value that does not fit is told what would, in plain words."""
+"""Messages about invalid values name the place and what would be valid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from negolab.llm.settings import model_settings
 
 
 class Place(msgspec.Struct):
-    """Something with a place of its own kind in it."""
+    """A recursive struct."""
 
     at: int
     near: Place | None = None
