@@ -133,7 +133,7 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
 
 
 def invited(folder: Path, **columns: float) -> tuple[str, str]:
-    """Write a study with one participant, some columns changed; return the file, its secret, and the participant's id."""
+    """Write a study with one participant; return its file, its secret, and the participant's id."""
     (folder / "prices.toml").write_text(BASE)
     with closing(Database(folder / "prices.db")) as database:
         kept = database.study("prices", BASE)

@@ -1,4 +1,4 @@
-"""The transcript to print: what it spells, and that LaTeX prints all of it."""
+"""Printed transcripts: the LaTeX source, and the text of its PDF."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Printed(NamedTuple):
 
 
 def printed(source: Record | SeatRecord, folder: Path, engine: str = "pdflatex") -> Printed:
-    """The transcript, compiled. The shell is open: a text that could issue a command would be seen to do so."""
+    """Compile the transcript, with shell escape on so that an injected command would show."""
     program, to_text = needs(engine, TEXLIVE), needs("pdftotext", "poppler-utils")
     (folder / "it.tex").write_text(transcript.export(source), "ascii")
     command = [program, "-halt-on-error", "-interaction=nonstopmode", "-shell-escape", "it.tex"]
@@ -84,13 +84,13 @@ def printed(source: Record | SeatRecord, folder: Path, engine: str = "pdflatex")
 
 
 def squeezed(text: str) -> str:
-    """Text without blanks and without the forms that only print knows."""
+    """Text without blanks and without typographic ligatures."""
     return re.sub(r"\s|\xad", "", unicodedata.normalize("NFKC", text))
 
 
 @cache
 def hostile() -> Record:
-    """A match of attacks: in replies, in a message that is passed on, in names of items and of players, in notes."""
+    """A match with LaTeX injections in replies, in a relayed message, in names of items and players, in notes."""
     evil = "\\item %$#&_^~"
     most = {"A01": 10, evil: 20, "Q" * 3000: 1}
     small = Instance(most, 40, {"A": most, "B": most})

@@ -1,4 +1,4 @@
-"""Published episodes: read from a folder in clembench's format, played again, compared with what their files say."""
+"""Published episodes: imported from clembench's format, replayed, and compared with the published scores."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_nothing_read_gives_empty_frames_and_no_error() -> None:
 
 
 def swept(folder: str, out: Path) -> Path:
-    """A run of the plan on a folder."""
+    """Run the plan on a folder."""
     file = FOLDER / "plan.toml"
     plan = read_plan(file).with_fixed({"folder": folder})
     end = Sweep(plan, notebook_path(plan, file), out).run(workers=1)
@@ -150,7 +150,7 @@ def swept(folder: str, out: Path) -> Path:
 
 
 def reported(run: Path, out: Path) -> str:
-    """All words that the report shows."""
+    """The text of the report."""
     done = papermill.execute_notebook(
         str(FOLDER / "report.ipynb"), str(out), {"run": str(run)}, cwd=str(FOLDER), progress_bar=False
     )

@@ -1,4 +1,4 @@
-"""Transcripts of any game, and published episodes read in."""
+"""Transcripts of any game, and imported episodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NASTY = "ARGUMENT: {'</pre><script>alert(1)</script> ````` \\end{document}'}\r\n
 
 
 def balloon(*texts: str, preset: str = "seed", **changes: Any) -> Record:
-    """The record of a match in which whoever is asked said these texts."""
+    """Play these texts in turn and return the record."""
     match = Match(load("balloon", preset, **{"instance": SMALL, **changes}), seed=0, players={"A": "x", "B": "<y>"})
     for text in texts:
         match.submit(match.state.public.mover, text)
@@ -153,7 +153,7 @@ def test_any_game_has_a_transcript(game: str, seat: Seat) -> None:
 
 
 def plain(page: str) -> str:
-    """What a page says, on one line."""
+    """The text of a page on one line."""
     return " ".join(unescape(re.sub("<[^>]*>", " ", page.split("</head>")[1])).split())
 
 
@@ -239,13 +239,13 @@ def test_a_seat_is_not_told_what_was_hidden() -> None:
 
 @cache
 def colours() -> dict[str, tuple[str, str]]:
-    """Token -> its colour on a light and on a dark page."""
+    """Map each token to its colour on a light and on a dark page."""
     sheet = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return {name: (a, b) for name, a, b in re.findall(r"(--nl-[\w-]+): light-dark\((#\w{6}), (#\w{6})\);", sheet)}
 
 
 def contrast(one: str, other: str) -> float:
-    """Of two colours by WCAG 2.2, from 1 to 21."""
+    """Contrast of two colours by WCAG 2.2, from 1 to 21."""
 
     def luminance(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -311,7 +311,7 @@ PLAYERS = ("Player 1", "Player 2 (second)")
 
 
 def instance(**changes: Any) -> dict[str, Any]:
-    """An instance object with what an importer reads."""
+    """An instance object with the fields that the importer reads."""
     return {
         "game_id": 7,
         "negotiation_mode": "independent",
@@ -332,7 +332,7 @@ def instance(**changes: Any) -> dict[str, Any]:
 
 
 def interactions(*spoken: tuple[int, str], **results: Any) -> dict[str, Any]:
-    """An episode in which these players said these texts, two seconds after each was asked."""
+    """An episode with these texts, each two seconds after its prompt."""
 
     def event(sender: str, receiver: str, kind: str, second: int, text: str) -> dict[str, Any]:
         stamp = f"2026-01-05T10:{second // 60:02}:{second % 60:02}.000000"

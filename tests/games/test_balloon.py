@@ -43,7 +43,7 @@ def balloon(preset: str = "seed", **changes: Any) -> Balloon:
 
 
 def heard(game: Balloon, *texts: str) -> Match:
-    """A match in which whoever is asked said these texts."""
+    """Play these texts in turn."""
     match = Match(game, seed=0)
     for text in texts:
         match.submit(match.state.public.mover, text)
@@ -340,7 +340,7 @@ OWN = ("stubborn", "agreeable", "boulware", "linear", "conceder", "time", "swap-
 
 
 def moves(game: Balloon, a: str, b: str, seed: int) -> tuple[Match, list[tuple[Any, Say]]]:
-    """A match of two players, and what each saw and said."""
+    """Play two players; return the match with each observation and reply."""
     match = Match(game, seed=seed)
     seats = {"A": player(a, game), "B": player(b, game)}
     said = []

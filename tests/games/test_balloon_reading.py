@@ -1,4 +1,4 @@
-"""The readers of the balloon game against the patterns they stand for."""
+"""The parsers of the balloon game against naive regular expressions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PIECES = (
 
 
 def value(body: str) -> Any:
-    """What Python says a literal is; None if it is none."""
+    """Evaluate a Python literal; None if it is none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -36,7 +36,7 @@ def value(body: str) -> Any:
 
 
 def naive_reference(text: str, reasoning: bool, argument: bool) -> tuple[str, ...] | list[list[Any]]:
-    """The reference's reading, as its patterns say it: a code, or the literals of AGREE, REFUSE and PROPOSAL."""
+    """Parse by the reference's patterns: an error code, or the literals of AGREE, REFUSE and PROPOSAL."""
     s = rf"^\s*STRATEGIC REASONING:\s*{NESTED}"
     if reasoning and not re.search(s, text):
         return ("no_reasoning",)
@@ -61,7 +61,7 @@ def naive_reference(text: str, reasoning: bool, argument: bool) -> tuple[str, ..
 
 
 def naive_stated(text: str, reasoning: bool, argument: bool) -> tuple[str, ...] | list[list[Any]]:
-    """The reading of the stated rules by whole patterns."""
+    """Parse by the stated rules with whole patterns."""
     if reasoning:
         block = re.match(rf"\s*STRATEGIC REASONING:\s*{NESTED}", text)
         if not block:
@@ -106,7 +106,7 @@ def test_a_text_is_read_as_its_patterns_say(preset: str, naive: Any, reasoning: 
 
 
 def plain(names: Any) -> Any:
-    """A set as both sides may write it: a dict, or an element that is no string, is no set of items."""
+    """Normalize a set; a dict, or an element that is no string, is no set of items."""
     items = isinstance(names, set | frozenset) and all(isinstance(name, str) and name for name in names)
     return frozenset(names) if items else "no items"
 

@@ -1,4 +1,4 @@
-"""Bargaining: the rules, what replies mean, and who may know what. The laws of all games run in test_laws.py."""
+"""Bargaining: rules, parsing and secrecy. The laws of all games run in test_laws.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripted bargainers, and the theory they are measured against."""
+"""Scripted bargainers and bargaining theory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bargaining(preset: str | None = None, **params: Any) -> Bargaining:
 
 
 def play(game: Bargaining, seller: str, buyer: str, seed: int = 0, **numbers: int) -> Match:
-    """A match of two players by name."""
+    """Play two players by name."""
     start = game.start(**numbers) if numbers else None
     match = Match(game, seed=seed, start=start)
     seats = {"A": player(seller, game), "B": player(buyer, game)}
@@ -34,7 +34,7 @@ def play(game: Bargaining, seller: str, buyer: str, seed: int = 0, **numbers: in
 
 
 def act(name: str, game: Bargaining, seat: Seat, *prices: int, value: int = 6500, cost: int = 4000) -> Any:
-    """What a player does after these offers."""
+    """A player's action after these offers."""
     state = game.start(value, cost)
     for cents in prices:
         state = game.step(state, {game.turn(state.public)[0]: Offer(cents)})

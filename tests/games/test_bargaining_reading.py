@@ -1,4 +1,4 @@
-"""Bargaining: what replies and messages mean, beyond the examples of the conformance vectors."""
+"""Parsing of bargaining replies and messages, beyond the conformance vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms that models fill in: laws over every preset, and what each game's form says."""
+"""Forms that models fill in: laws over every preset, and each game's form."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ every_game = pytest.mark.parametrize(("game", "preset"), ALL)
 
 
 def drawn(schema: Schema, rng: random.Random) -> Any:
-    """An instance of a schema of ours."""
+    """Draw an instance of a form's schema."""
     if "anyOf" in schema:
         return drawn(rng.choice(schema["anyOf"]), rng)
     if "enum" in schema:
@@ -61,7 +61,7 @@ def drawn(schema: Schema, rng: random.Random) -> Any:
 
 
 def turns(game: str, preset: str, seed: int, talk: int = TALK) -> Iterator[tuple[Match, Any, Observation[Any, Any]]]:
-    """Each moment of a playout before a seat answers: the match, the game as told, what is seen."""
+    """Yield the match, the told game and the observation before each reply of a playout."""
     for match, seat in laws.positions(bounded(game, preset), seed):
         yield match, match.told(seat), match.seen(seat)
 
@@ -134,7 +134,7 @@ def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
 
 
 def spoiled(value: Any, junk: Any, rng: random.Random) -> Any:
-    """The value with one part of it replaced."""
+    """Replace one part of a value."""
     if isinstance(value, dict) and value and rng.random() < 0.8:
         name = rng.choice(list(value))
         return {**value, name: spoiled(value[name], junk, rng)}
@@ -188,7 +188,7 @@ def test_two_options_are_the_same_move_as_themselves(game: str, preset: str) -> 
 
 
 def asked(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
-    """The game as told and what is seen by the seat on turn, after these replies."""
+    """The told game and the observation of the seat on turn, after these replies."""
     match = Match(game, seed=3)
     for said in words:
         match.submit(next(iter(match.pending())), said)

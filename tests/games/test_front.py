@@ -1,4 +1,4 @@
-"""The manager of bargaining: one fixed text per human reply, folded from the events; and the data row."""
+"""The text front of bargaining: one fixed text per human reply, folded from the events, and the data row."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def front_of(game: Bargaining, ask_seller: Callable[[Any], Any]) -> Front:
 
 
 def saying(*replies: str) -> Callable[[Any], str]:
-    """A seller that says these one after the other, and then nothing."""
+    """A seller that sends these texts in order, then nothing."""
     left = iter(replies)
     return lambda seen: next(left, "")
 

@@ -1,4 +1,4 @@
-"""Split games: the variants of the four sources, exact truths of the games, reading, secrecy, players, the importer."""
+"""Split games: variants of the four sources, exact results, parsing, secrecy, players, and the importer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def rounds_of(game: Split, *rows: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 
 def play(game: Split, a: str, b: str, start: Any = None, seed: int = 0) -> Match:
-    """A match of two scripted players."""
+    """Play two scripted players."""
     match = Match(game, seed=seed, start=start)
     seats = {"A": player(a, game), "B": player(b, game)}
     while asks := match.pending():
@@ -393,7 +393,7 @@ def test_equal_totals_keep_every_pair_equally_likely() -> None:
 
 
 class Cuts(random.Random):
-    """Gives the integers it was made with."""
+    """A random source that returns given integers."""
 
     def __init__(self, *numbers: int) -> None:
         super().__init__(0)

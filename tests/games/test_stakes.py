@@ -1,4 +1,4 @@
-"""What proposals would pay, the frontier of what agreements can pay, and the reference points on it."""
+"""Payoffs of proposals, the frontier of agreements, and its reference points."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ ACCEPTED: dict[str, Callable[..., list[Pay | None]]] = {
 
 
 def moves(game: AnyGame, seed: int) -> Iterator[tuple[State[Any, Any], Seat, Any]]:
-    """States of a playout, and some of the actions that the seat on turn may take there."""
+    """States of a playout, each with some legal actions."""
     rng = random.Random(seed)
     for match, seat in itertools.islice(laws.positions(game, seed), 25):
         options = game.options(match.seen(seat))
@@ -149,7 +149,7 @@ def test_a_frontier_rises_for_one_seat_and_falls_for_the_other(name: str, preset
 
 
 def reaches(frontier: tuple[tuple[float, float], ...], point: tuple[float, float], joined: bool) -> bool:
-    """Whether some point of the frontier is at least as good for both."""
+    """Return True if a point of the frontier is at least as good for both."""
     if any(x >= point[0] and y >= point[1] for x, y in frontier):
         return True
     return joined and any(

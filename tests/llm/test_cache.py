@@ -1,4 +1,4 @@
-"""Kept answers: found again by the whole request, never lost, never paid for twice."""
+"""The answer cache: keyed by the whole request, durable, never paid for twice."""
 
 from __future__ import annotations
 

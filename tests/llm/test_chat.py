@@ -1,4 +1,4 @@
-"""The chat of a model's seat: what it is told, once each, and that a record gives it back."""
+"""The chat of a model's seat: each message appears once, and a record restores it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def model(setting: str, game: AnyGame, answers: ScriptedModel) -> LLM:
 
 
 def babble(setting: str, rng: random.Random, match: Match, seat: Seat) -> Any:
-    """What a model might answer: the game's words or a filled form, junk, an odd ending, thoughts."""
+    """Draw an answer: a legal text or a filled form, junk, an odd finish reason, reasoning."""
     told, seen = match.told(seat), match.seen(seat)
     if rng.random() < 0.3:
         said = laws.junk_text(rng)
@@ -57,13 +57,13 @@ def babble(setting: str, rng: random.Random, match: Match, seat: Seat) -> Any:
 
 
 def asked_by(sitting: LLM, told: AnyGame, ask: Ask) -> tuple[tuple[Message, ...], Any]:
-    """What it would send now, and the name of that answer."""
+    """The player's next request and its cache name."""
     call = sitting._call(told, ask)
     return call.messages, call.repetition
 
 
 def sat_through(setting: str, game: AnyGame, seed: int) -> None:
-    """Play with a model at A; before each of its turns a stranger that recalls the record must have the same chat."""
+    """Play with a model at A; before each turn, a new player restored from the record must have the same chat."""
     rng = random.Random(seed)
     match = Match(game, seed=seed)
     sitting: dict[Seat, LLM] = {}
@@ -129,13 +129,13 @@ def test_sides_alternate_and_the_model_is_asked_last(game: str, preset: str, set
 
 
 def one(game: AnyGame, script: list[Any], setting: str = "form=free") -> tuple[Match, ScriptedModel, LLM]:
-    """A match with a model at A."""
+    """Start a match with a model at A."""
     answers = ScriptedModel(script)
     return Match(game, seed=1), answers, model(setting, game, answers)
 
 
 def turn(match: Match, sitting: LLM) -> Any:
-    """Let the model at A answer and hear it."""
+    """Let the model at A reply."""
     reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
     submit_reply(match, "A", reply)
     return reply

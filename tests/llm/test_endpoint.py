@@ -1,4 +1,4 @@
-"""An endpoint over real HTTP, against a server that misbehaves in every way there is."""
+"""An endpoint over HTTP, against a server with every kind of fault."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def running() -> Iterator[Server]:
 
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """A well-behaved server that has counted nothing; pauses are short."""
+    """The server with default settings and cleared counts; backoff pauses are short."""
     running.reset()
     monkeypatch.setattr(policy, "INITIAL_RETRY_DELAY", 0.005)
     monkeypatch.setattr(circuit_breaker, "INITIAL_RETRY", 0.05)
@@ -46,7 +46,7 @@ def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def asking(server: Server | str, work: Callable[[Endpoint], Awaitable[T]], **given: Any) -> T:
-    """Do something with an endpoint in a loop of its own."""
+    """Run a coroutine with an endpoint in a new event loop."""
 
     async def do() -> T:
         models = Models(**{"keys": {}, **given})
@@ -63,7 +63,7 @@ def ask(server: Server | str, asked: Call | None = None, **given: Any) -> Answer
 
 
 def many(server: Server, n: int, **given: Any) -> list[Answer | BaseException]:
-    """`n` different calls at once."""
+    """Send `n` distinct calls at once."""
 
     async def all_(endpoint: Endpoint) -> list[Answer | BaseException]:
         return await asyncio.gather(*(endpoint.answer(make_call(n=i)) for i in range(n)), return_exceptions=True)
@@ -360,7 +360,7 @@ def test_sums_tell_what_came_of_the_calls(server: Server) -> None:
 
 
 class Shelf:
-    """Keeps answers in memory, slowly."""
+    """A slow in-memory cache."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str | int, ...], Answer] = {}
@@ -482,7 +482,7 @@ SLASHED = "azz/TOPSECRET/0123456"
 
 
 def completion(said: str, **more: Any) -> str:
-    """A body of an answer, as text, with `said` as JSON writes it."""
+    """The JSON body of a completion with the text `said`."""
     message = f'{{"message": {{"content": "{said}"}}, "finish_reason": "{more.pop("finish", "stop")}"}}'
     rest = "".join(f', "{name}": {json.dumps(value)}' for name, value in more.items())
     return f'{{"choices": [{message}]{rest}}}'

@@ -1,4 +1,4 @@
-"""Connections to an endpoint: what is sent, to whom, and what is made of what comes back."""
+"""Connections to an endpoint: requests, redirects, cookies, and malformed answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Peer:
-    """Listens on loopback, answers each connection with the same bytes, and remembers what it was sent."""
+    """A server that answers each connection with the same bytes and keeps the requests."""
 
     def __init__(self, answer: bytes) -> None:
         self.heard: list[bytes] = []
@@ -55,7 +55,7 @@ class Peer:
 
 
 def _request(connection: socket.socket) -> bytes:
-    """A request, read slowly: as many bytes as it says that it has."""
+    """Read a request slowly, up to its Content-Length."""
     heard = b""
     while part := connection.recv(4096):
         heard += part
@@ -76,7 +76,7 @@ def listening(answer: bytes = OK) -> Iterator[Peer]:
 
 
 def sent(url: str, body: bytes = BODY) -> Response:
-    """What comes back when a body is sent to an address."""
+    """Post a body to an address and return the answer."""
 
     async def send() -> Response:
         client = Client(url, Key(KEY))
@@ -117,7 +117,7 @@ def test_an_endpoint_is_told_the_key_and_nothing_of_this_machine() -> None:
 
 
 def test_a_request_on_an_open_connection_is_gone_before_anything_else_runs() -> None:
-    """Else all that came meanwhile is read and thought about first, while the connection lies idle."""
+    """Otherwise the connection would idle while earlier answers are parsed."""
 
     async def two(listener: socket.socket) -> None:
         client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", Key(KEY))
@@ -228,7 +228,7 @@ def test_no_proxy_leaves_other_addresses_to_the_proxy(monkeypatch: pytest.Monkey
 
 
 def test_cookies_come_back_to_the_server_that_set_them() -> None:
-    """Some gateways keep a client to one of several servers so."""
+    """Some gateways use cookies for session affinity."""
     with listening(OK.replace(b"\r\n\r\n", b"\r\nSet-Cookie: at=b\r\nConnection: close\r\n\r\n")) as peer:
         url = peer.at.replace("127.0.0.1", "localhost")
 

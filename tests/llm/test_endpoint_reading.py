@@ -1,4 +1,4 @@
-"""Reading what endpoints send and what users give: completions, errors, waits, addresses, keys, parameters."""
+"""Parsing of endpoint answers and user settings: completions, errors, Retry-After, addresses, keys, parameters."""
 
 from __future__ import annotations
 

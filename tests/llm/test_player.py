@@ -34,7 +34,7 @@ def model(name: str, game: AnyGame = GAME, script: Any = (), **more: Any) -> LLM
 
 
 def replied(said: str | Answer, setting: str = "form=free", game: AnyGame = GAME, *before: str) -> Any:
-    """What the model's answer becomes, at the seat on turn after these replies."""
+    """The reply that the model's answer becomes, at the seat on turn after these replies."""
     match = Match(game, seed=3)
     for words in before:
         match.submit(next(iter(match.pending())), words)
@@ -345,7 +345,7 @@ def test_its_own_form_stays_in_the_chat_and_the_words_in_the_record() -> None:
 
 
 def play_until(match: Match, sitting: LLM, turns: int) -> None:
-    """The model at A, and a buyer that offers 45."""
+    """Play the model at A against a buyer that offers 45."""
     for _ in range(turns):
         match.submit("A", asyncio.run(sitting.reply(match.told("A"), match.pending()["A"])))
         if match.pending():

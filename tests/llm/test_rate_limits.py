@@ -1,4 +1,4 @@
-"""Who may go when: declared rates, learned limits, pauses, order, and an endpoint that is silent. In skipped time."""
+"""Rate limits on a fake clock: declared rates, learned limits, pauses, order, and a silent endpoint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def now() -> float:
 
 
 class Bucket:
-    """A server that takes `rate` calls a second out of a bucket of `burst`, and says honestly when it will again."""
+    """A token bucket of `burst` filled at `rate` calls per second, with a correct Retry-After."""
 
     def __init__(self, rate: float, burst: float, latency: float) -> None:
         self.rate, self.burst, self.latency = rate, burst, latency
@@ -55,7 +55,7 @@ class Bucket:
 
 
 async def through(model_queue: CallQueue, ask: Ask, *, began: float = 0.0, tokens: int = 0) -> float:
-    """Ask until there is an answer; the seconds it took."""
+    """Retry until there is an answer; return the seconds it took."""
     going = QueuedCall(now(), began or now(), tokens)
     while True:
         await model_queue.acquire(going)
@@ -69,7 +69,7 @@ async def through(model_queue: CallQueue, ask: Ask, *, began: float = 0.0, token
 
 
 async def games(model_queue: CallQueue, ask: Ask, n: int, turns: int) -> list[float]:
-    """Games at once, each of so many calls after each other; the seconds of all calls, sorted."""
+    """Run games concurrently, each a sequence of calls; return the sorted seconds of all calls."""
 
     async def game() -> list[float]:
         return [await through(model_queue, ask) for _ in range(turns)]

@@ -1,4 +1,4 @@
-"""Markup and script from another player or a model are text in a real browser."""
+"""Markup and script from another player or a model are inert text in a browser."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.browser
 
 
 def notebook(lab: Served, call: str) -> str:
-    """A notebook of one cell beside the others; its name."""
+    """Write a notebook of one cell beside the others; return its name."""
     cell = {
         "cell_type": "code",
         "execution_count": None,
         "id": "0",
         "metadata": {},
         "outputs": [],
-        "source": f"from tests.support import hostile\nhostile.{call}()\nprint('all' + ' shown')",
+        "source": f"from tests.support import markup_injection\nmarkup_injection.{call}()\nprint('all' + ' shown')",
     }
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     text = json.dumps({"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
@@ -40,7 +40,7 @@ def shown(lab: Served, chromium: Any, call: str) -> Any:
 
 
 def test_no_trick_fires_anywhere(lab: Served, chromium: Any) -> None:
-    page = shown(lab, chromium, "show")
+    page = shown(lab, chromium, "display_escaped")
     assert page.locator(".nl-page").count() > 20
     text = page.locator(".jp-NotebookPanel").inner_text()
     for trick in INJECTIONS[:3]:
@@ -55,6 +55,6 @@ def test_no_trick_fires_anywhere(lab: Served, chromium: Any) -> None:
 
 
 def test_the_tricks_fire_where_nothing_escapes_them(lab: Served, chromium: Any) -> None:
-    page = shown(lab, chromium, "show_raw")
+    page = shown(lab, chromium, "display_raw")
     assert page.evaluate("window.pwned") == 1
     page.close()

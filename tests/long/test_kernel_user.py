@@ -1,4 +1,4 @@
-"""Participants' kernels under another user, over the real host: they play, and can read nothing of ours."""
+"""Participants' kernels under another user, with the real host: they play, and cannot read the server's files."""
 
 from __future__ import annotations
 

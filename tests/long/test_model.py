@@ -1,4 +1,4 @@
-"""The model on this machine: its weights, its server, and the games it plays."""
+"""The model on this machine: its weights, its server, and its games."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SHORT = {
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder, and no weights of one's own."""
+    """An empty cache folder, and no weights of the user's own."""
     monkeypatch.setattr(weights, "default_weights", lambda: tmp_path / "negolab" / weights.FILE)
     monkeypatch.delenv(weights.GGUF_VARIABLE, raising=False)
     return tmp_path
@@ -156,7 +156,7 @@ def test_the_server_ends_with_its_owner(stop: signal.Signals) -> None:
 
 
 def _closes(port: int) -> bool:
-    """Whether nothing listens at the port within some seconds."""
+    """Return True if the port is closed within some seconds."""
     for _ in range(100):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):
@@ -173,7 +173,7 @@ def test_the_server_lets_no_other_page_ask(local: LocalModel) -> None:
 
 
 def replies(match: Match) -> Iterator[tuple[Reply, bool]]:
-    """Every answer in a match, and whether it was legal."""
+    """Every answer in a match, with its legality."""
     for event, after in pairwise([*match.events, None]):
         if isinstance(event, Replied):
             refused = isinstance(after, Rejected) and after.seat == event.seat and not after.wordless
@@ -184,7 +184,7 @@ def replies(match: Match) -> Iterator[tuple[Reply, bool]]:
 
 
 async def played(game: AnyGame, name: str, url: str, games: int) -> list[Match]:
-    """Games of the model against itself, at once."""
+    """Play games of the model against itself concurrently."""
     models = Models(keys={})
     setting = f"{name},base_url={url}"
     matches = [Match(game, seed=seed, id=f"{name}-{seed}") for seed in range(games)]

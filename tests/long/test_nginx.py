@@ -1,4 +1,4 @@
-"""The README's nginx recipe before a study: under a path, with websockets, and with the visitors' own addresses."""
+"""The README's nginx configuration in front of a study: under a path, with websockets and the visitors' addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECIPE = ROOT / ".readme" / "nginx.conf"
 
 
 def configuration(folder: Path, port: int, behind: int) -> Path:
-    """The recipe as it stands, for other ports and without TLS."""
+    """The README's configuration with other ports and without TLS."""
     recipe = RECIPE.read_text()
     changes = {
         "listen 443 ssl;": f"listen 127.0.0.1:{port};",
@@ -42,7 +42,7 @@ def configuration(folder: Path, port: int, behind: int) -> Path:
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Gate, Path]]:
-    """The address that participants use, the gate behind it, and the folder of nginx's logs."""
+    """The participants' address, the gate behind it, and the folder of nginx's logs."""
     nginx = needs("nginx", "nginx")
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     url = f"http://127.0.0.1:{port}/study/"

@@ -1,4 +1,4 @@
-"""A study from its file to its tables: new, links, people in browsers of whom some drop out, status, export."""
+"""A study from its file to its tables: new, links, participants in browsers (some drop out), status, export."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def negolab(*args: object) -> str:
 
 
 async def people(links: list[str]) -> list[tuple[str, list[str]]]:
-    """Everybody's completion code, and what they said; the last ones leave in the middle."""
+    """Play all participants, the last ones leaving midway; return their codes and messages."""
     gate = asyncio.Semaphore(AT_ONCE)
     async with crowd.chromium() as chrome:
 
@@ -70,7 +70,7 @@ def test_a_study_goes_from_its_file_to_tables_that_match_the_log(tmp_path: Path)
 
 
 def compare(folder: Path, file: Path, came: list[tuple[str, list[str]]]) -> None:
-    """The exported tables hold what the log holds, and treatments are balanced."""
+    """Check that the exported tables match the log and that treatments are balanced."""
     tables: dict[str, Any] = {
         name: pd.read_parquet(folder / "export" / f"{name}.parquet") for name in ("events", "matches", "participants")
     }

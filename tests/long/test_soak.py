@@ -1,4 +1,4 @@
-"""Processes killed at random moments of many games: no event that was seen to count is lost, none is there twice."""
+"""Processes killed at random moments of many games: no acknowledged event is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEED = 20260
 
 
 async def one(link: str, rng: random.Random) -> Bot:
-    """A participant from the link to the code, whatever happens to the processes behind it."""
+    """Play one participant from the link to the code, through the kills."""
     bot = Bot(link)
     await bot.arrive()
     assert await bot.play(lambda: rng.uniform(0.5, 1.5)) == "DONE"
@@ -41,7 +41,7 @@ async def one(link: str, rng: random.Random) -> Bot:
 
 
 async def killer(launcher: int, kills: list[ProcessKind], rng: random.Random, playing: asyncio.Event) -> None:
-    """Kill one process after the other, until the list is empty."""
+    """Kill one process after the other."""
     while kills:
         await asyncio.sleep(rng.uniform(1.5, 5))
         await playing.wait()
@@ -98,7 +98,7 @@ def test_no_event_is_lost_or_doubled_when_processes_are_killed(database_url: str
 
 
 def compare(database: Database, study: Study, id: str, bot: Bot) -> None:
-    """The log of a participant's match holds what they saw to count once, and nothing twice."""
+    """Check that the log of a participant's match holds each acknowledged reply exactly once."""
     (sat,) = database.matches(study.name, participant=id)
     record: Any = database.record(sat.id)
     assert record.end is not None

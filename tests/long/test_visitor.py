@@ -1,4 +1,4 @@
-"""A hostile visitor at a study that runs as it would for people: nothing hidden comes out, nothing illegal goes in."""
+"""A hostile visitor at a running study: nothing hidden comes out, nothing illegal goes in."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def careless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server that does not check whose a kernel is; two people divide things that each values alone."""
+    """A server that does not check who owns a kernel; two people split items with private values."""
     options = ("--Gate.self_test=False", "--Gate.check_owner=False")
     with serving_site(tmp_path_factory.mktemp("careless"), SPLIT, *options) as site:
         yield site
@@ -103,13 +103,13 @@ def careless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server without the guard at the websocket; two people choose items that each finds important."""
+    """A server without the websocket guard; two people play balloon."""
     with serving_site(tmp_path_factory.mktemp("unguarded"), BALLOON, *UNGUARDED) as site:
         yield site
 
 
 def visiting(site: Site, attack: Callable[[Visitor], Coroutine[Any, Any, None]]) -> None:
-    """Let a visitor with a link of their own go on to the first table, and there do something."""
+    """Take a visitor with a link of their own to the first table."""
 
     async def visit() -> None:
         visitor = Visitor(site.link())
@@ -124,7 +124,7 @@ def visiting(site: Site, attack: Callable[[Visitor], Coroutine[Any, Any, None]])
 
 
 def unseen(site: Site, visitor: Visitor) -> set[str]:
-    """What a visitor may never receive, as far as it does not depend on the game."""
+    """Secrets that a visitor may never receive in any game."""
     telling = {f"{kind}-{word}" for kind in ("cell", "label") for word, _ in SELLERS.values()} | {"bilby"}
     telling |= {setting for _, seller in SELLERS.values() for setting in seller.replace(":", ",").split(",")} - {"time"}
     telling |= {number for _, seller in SELLERS.values() for number in (s.partition("=")[2] for s in seller.split(","))}
@@ -157,7 +157,7 @@ def test_a_buyer_never_receives_what_the_seller_pays_nor_who_sells(prices: Site)
         await use_again(buyer)
 
     async def use_again(before: Visitor) -> None:
-        """The used link shows the code and begins nothing."""
+        """Check that the used link shows the code and starts nothing."""
         played = prices.events(before.link)
         after = Visitor(before.link)
         await after.join()
@@ -173,7 +173,7 @@ def test_a_buyer_never_receives_what_the_seller_pays_nor_who_sells(prices: Site)
 
 
 async def looked_through(site: Site, visitor: Visitor, *more: str) -> None:
-    """Ask for all that a visitor can ask for, and find nothing in it."""
+    """Request everything that a visitor can request, and check that it holds no secret."""
     await visitor.dump()
     for path in ("nowhere", "waiting", f"alive/{visitor.kernel}", f"api/kernels/{visitor.kernel}", "join/forged"):
         await visitor.ask(path)
@@ -200,7 +200,7 @@ def test_a_trader_never_receives_the_goods_of_the_other(pairs: Site) -> None:
 
 @asynccontextmanager
 async def both(site: Site) -> AsyncIterator[tuple[Visitor, Visitor]]:
-    """Two people at one match."""
+    """Seat two people at one match."""
     first, second = Visitor(site.link()), Visitor(site.link())
     try:
         await asyncio.gather(first.begin(), second.begin())
@@ -215,7 +215,7 @@ async def both(site: Site) -> AsyncIterator[tuple[Visitor, Visitor]]:
 
 
 async def asked(*players: Visitor) -> Visitor:
-    """The one whose turn it is."""
+    """The visitor on turn."""
     await players[0].until(lambda: sum(turn(one) for one in players) == 1)
     return next(one for one in players if turn(one))
 
@@ -225,19 +225,19 @@ def turn(one: Visitor) -> bool:
 
 
 def shows(one: Visitor, *words: str) -> bool:
-    """Whether all of these stand on the page."""
+    """Return True if the page shows all of these."""
     return all(word in one.text() for word in words)
 
 
 async def say(one: Visitor, words: str) -> None:
-    """Type a reply and send it, whether or not the box is unfolded; see it stand in the talk."""
+    """Type a reply, expanding the box if needed, and send it; wait until it appears in the log."""
     await one.fill(one.named("Textarea", "Your reply"), value=words)
     await one.press(one.named("Button", "Send reply"))
     await one.until(lambda: escape(words) in one.text())
 
 
 def others_numbers(site: Site, visitor: Visitor) -> set[str]:
-    """The numbers that only the other seat has seen, of three digits and more."""
+    """The numbers of three or more digits that only the other seat has seen."""
     ((sat, record),) = site.matches(visitor.link)
     own = next(seat for seat, id in sat.people.items() if id == participant_id(visitor.link))
     numbers: dict[bool, set[str]] = {True: set(), False: set()}
@@ -422,7 +422,7 @@ def test_ten_presses_at_once_on_two_sockets_are_one_move(prices: Site) -> None:
 
 
 def words(site: Site, visitor: Visitor) -> list[str]:
-    """What the visitor said, as it was kept; all of it was legal or refused."""
+    """The visitor's stored replies, each legal or rejected."""
     ((sat, record),) = site.matches(visitor.link)
     own = next(seat for seat, id in sat.people.items() if id == participant_id(visitor.link))
     return [event.reply.text for event in record.events if isinstance(event, Replied) and event.seat == own]
@@ -464,7 +464,7 @@ def test_a_price_that_is_none_is_no_offer_however_it_is_sent(prices: Site) -> No
 
 
 def offers(site: Site, visitor: Visitor) -> Any:
-    """The offers on the table, and whether it is over."""
+    """The standing offers, and True if the match is over."""
     ((_, record),) = site.matches(visitor.link)
     public = final_state(record).public
     return public.offers, public.status
@@ -507,7 +507,7 @@ def test_markup_and_script_in_every_field_stay_text_on_every_page(pairs: Site) -
 
 
 def shown_live(model: dict[str, Any]) -> list[str]:
-    """What a browser would run of a widget's own markup; the page's style is ours."""
+    """Active markup in the widgets' HTML, apart from the page's own style."""
     value = model.get("value")
     if model.get("_model_name") not in ("HTMLModel", "HTMLMathModel") or not isinstance(value, str):
         return []
@@ -688,7 +688,7 @@ def test_the_log_names_nobody(prices: Site, pairs: Site) -> None:
 
 
 async def _answer_twice(folder: Path) -> int:
-    """Say ten times what was an answer once, as a page that was taken over could; how many were heard."""
+    """Send one reply ten times, as a replaced page could; return how many were accepted."""
     study = parse_study(PRICES, folder / "visited.toml")
     database = Database(folder / "people.db")
     house = StudyService(database, study, SessionManager(database))
@@ -724,7 +724,7 @@ def test_a_stale_answer_is_heard_only_without_the_engines_check(
 
 
 def _smuggle() -> list[str]:
-    """What of the other's words would run on a person's page."""
+    """Active markup of the other's messages on a person's page."""
     match = Match(load("trading"), seed=1, players={"A": INJECTIONS[0], "B": "person"})
     others: Any = {"A": FixedReplies(" ".join(INJECTIONS[:6]) + " [Offer: 1 Wheat -> 1 Ore]")}
     seat = HumanSeat(match, "B", others)

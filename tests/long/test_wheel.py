@@ -1,4 +1,4 @@
-"""The wheel, installed outside the checkout, does the main jobs by itself."""
+"""The wheel, installed outside the checkout, runs by itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The `negolab` program of an environment that has only the wheel."""
+    """The `negolab` program of an environment with only the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, cwd=folder)
     (wheel,) = folder.glob("negolab-*.whl")

@@ -471,14 +471,16 @@ def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
 def test_hundreds_of_bad_tokens_start_nothing_and_are_soon_told_to_wait() -> None:
     with running_gate("pool_size=1") as own:
         assert wait_until(lambda: len(kernels(own.pid)) == 2)
+        began = time.monotonic()
         answers = [own.get("", f"bad-{number}") for number in range(250)]
         answers += [own.get(f"join/bad-{number}", method="POST") for number in range(250)]
+        allowed = 21 + 0.5 * (time.monotonic() - began)
         codes = [answer.status_code for answer in answers]
-        assert set(codes) == {403, 429} and codes.count(403) < 60
+        assert set(codes) == {403, 429} and codes.count(403) <= allowed
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status_code == 429)
         assert len(kernels(own.pid)) == 2
         asked = [body["token"] for name, body in own.requests() if body.get("token", "").startswith("bad")]
-        assert len(asked) < 60, "the host is not troubled with the rest"
+        assert len(asked) <= allowed, "the host is not troubled with the rest"
         assert own.get("waiting", "good-first").status_code == 200, "who is known already is not held up"
 
 
