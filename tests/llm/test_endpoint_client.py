@@ -322,8 +322,7 @@ def test_nobody_there_is_silence_for_which_nothing_was_paid() -> None:
 
 
 def seen_of(then: Callable[[asyncio.Future[int], asyncio.Task[None]], object], turns: int = 1) -> list[str]:
-    """What a coroutine goes through that waits for a number, begun outside of its task; `then` decides what comes,
-    after so many turns of the event loop."""
+    """Record the events of a coroutine that waits for a number; `then` acts on it after `turns` loop turns."""
 
     async def whole() -> list[str]:
         seen = ["begun"]

@@ -1,4 +1,4 @@
-"""The researcher's side of the host: free play that resumes, and orders that say what is wrong with them."""
+"""The host's admin API: free play that resumes, and errors in plain words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from negolab.studies.session_manager import SessionManager
 
 
 class Own:
-    """A desk over a database and a folder of records."""
+    """An admin API over a database and a folder of records."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

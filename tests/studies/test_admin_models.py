@@ -1,4 +1,4 @@
-"""Language models at the host: only those it was told of, with keys that nothing shows, and told when they fail."""
+"""Language models at the host: only configured ones, no key is ever shown, and failures are reported."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def told(server: Server, key: str = CANARY, **more: Any) -> HostConfig:
 
 
 def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> Lobby:
-    """A lobby whose person sits across from a model."""
+    """A lobby in which a person plays a model."""
     lobby = Lobby(game)
     lobby._on_drawn()
     lobby._seat.value = seat
@@ -80,7 +80,7 @@ def until(done: Any, seconds: float = 15) -> None:
 
 
 def asked(desk: HostProcess, lease: str) -> Any:
-    """What stands before the person."""
+    """The text of the person's page."""
     return HostClient(desk.desk).ask("/now", lease=lease)["scene"]
 
 
@@ -105,7 +105,7 @@ def test_the_lobby_lists_the_models_of_the_endpoint_and_names_the_player(desk: H
 
 
 def choice(*each: list[dict[str, Any]]) -> ModelChoice:
-    """The fields of a model, before endpoints that list these things one time after the other."""
+    """The fields of a model choice, for endpoints that list these models one after the other."""
     lists = iter(each)
     return ModelChoice(lambda: next(lists))
 

@@ -1,4 +1,4 @@
-"""Who plays which cell of a study."""
+"""Assignment of participants to treatments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database of people, on SQLite and on PostgreSQL: nothing is lost or kept twice, and places are shared out."""
+"""The study database on SQLite and PostgreSQL: nothing is lost or duplicated, and places are assigned once."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def test_a_withdrawn_participants_words_are_gone_everywhere(database: Database, 
 
 
 def everything(database: Database) -> str:
-    """All cells of all tables."""
+    """Every value in every table."""
     tables = sa.inspect(database._engine).get_table_names()
     with database._engine.connect() as connection:
         return repr([connection.execute(sa.text(f'SELECT * FROM "{name}"')).all() for name in tables])
@@ -395,7 +395,7 @@ def test_a_killed_host_leaves_no_claim(database_url: str) -> None:
 
 
 def eventually(claim: Callable[[], Any]) -> None:
-    """PostgreSQL lets go of a lock when it notices that the other side is gone."""
+    """Wait: PostgreSQL releases a lock when it notices a closed connection."""
     for _ in range(100):
         try:
             claim()

@@ -1,4 +1,4 @@
-"""What is exported of a study is what happened: every event, no secret, and no formula."""
+"""Export of a study: every event, no secret, and no spreadsheet formula."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TABLES = ("events", "matches", "participants")
 def begin(
     database: Database, study: Study, of: Treatment | Practice, people: dict[Seat, Participant], practice: int = 0
 ) -> Match:
-    """Deal a match and keep it, as the host does."""
+    """Deal and store a match, as the host does."""
     names: dict[Seat, str] = {s: "person" if s in people else of.opponent or "random-legal" for s in SEATS}
     match = Match(study.loaded(of), seed=5 + practice, players=names)
     header = match.record().header
@@ -48,7 +48,7 @@ def begin(
 
 
 def moves(database: Database, match: Match, n: int | None = None) -> None:
-    """Play on for `n` moves (None: to the end), keeping what each caused."""
+    """Play `n` moves (None: to the end), storing the events of each."""
     players = {seat: make_player("random-legal", match.game, 3, seat) for seat in SEATS}
     while match.pending() and n != 0:
         kept = len(match.events)
@@ -65,7 +65,7 @@ def stop(database: Database, match: Match, reason: str) -> None:
 
 
 def words(database: Database, match: Match, text: str, seat: Seat | None = None) -> None:
-    """Let `seat`, or whoever is asked, say `text`, which may be refused."""
+    """Reply with `text` at `seat` (default: the seat on turn); it may be rejected."""
     while seat is not None and not match.asks(seat):
         moves(database, match, 1)
     kept = len(match.events)
@@ -74,7 +74,7 @@ def words(database: Database, match: Match, text: str, seat: Seat | None = None)
 
 
 def play_study(database: Database, study: Study, n: int = 8) -> list[Participant]:
-    """Eight participants: two complete, one withdraws, one is too late, one plays, one waits, two are only invited."""
+    """Eight participants: two complete, one withdraws, one times out, one plays, one waits, two are only invited."""
     kept = database.study(study.name, study.text)
     people = database.invite(study.name, n)
     database.change(people[1].id, external=kept.salt[:4] + "hash", opened=1.0, consented=2.0, consent="v1")
@@ -152,7 +152,7 @@ def test_the_events_table_is_the_event_log(tmp_path: Path, database_url: str, ga
 def _tells(
     table: pd.DataFrame, events: tuple[Event, ...], people: dict[Seat, str | None], numbers: dict[str, int]
 ) -> None:
-    """The readable cells of each row say what its body says."""
+    """Check that each row's readable columns agree with its body."""
     for row, event in zip(table.to_dict("records"), events, strict=True):
         assert row["kind"] == json.loads(row["body"])["type"]
         if isinstance(event, Replied):
@@ -165,7 +165,7 @@ def _tells(
 
 
 def _cell(value: Any) -> Any:
-    """A cell of Parquet; None: it is empty."""
+    """A Parquet value as text; None if it is empty."""
     return None if value is pd.NA or value is None else value
 
 
@@ -369,7 +369,7 @@ def test_the_records_are_the_finished_matches_and_check_out(tmp_path: Path, data
 
 
 def everything(folder: Path) -> str:
-    """All that the files hold, Parquet's columns unpacked."""
+    """The content of all files as text, with Parquet decoded."""
     text = "".join(path.read_text("utf-8") for path in folder.iterdir() if path.suffix != ".parquet")
     return text + "".join(repr(pd.read_parquet(path).to_dict()) for path in folder.glob("*.parquet"))
 

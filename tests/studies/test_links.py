@@ -1,4 +1,4 @@
-"""Links to a study: whose they are is signed, they are of one study, and they end."""
+"""Links to a study: signed, bound to one study, and expiring."""
 
 from __future__ import annotations
 

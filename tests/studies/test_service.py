@@ -1,4 +1,4 @@
-"""A study at work, without a screen: links, scenes, clicks, pairs, limits, and what a restart brings back."""
+"""The study service without a page: links, page states, clicks, pairs, limits, and restarts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def study(tables: str = ALONE, more: str = "") -> Study:
 
 
 class Site:
-    """A house over a database file, with a page for each participant."""
+    """A study service over a database file, with a page for each participant."""
 
     def __init__(self, folder: Path, of: Study) -> None:
         self.folder, self.study = folder, of
@@ -90,7 +90,7 @@ class Site:
         return self.act(id, "say", text=text, turn=scene.table["turn"], match=scene.match)
 
     def finish(self, id: str) -> None:
-        """Say Deny until the match is over."""
+        """Reply Deny until the match is over."""
         for _ in range(100):
             if not self.scene(id).table["asked"]:
                 return

@@ -1,4 +1,4 @@
-"""Sessions: what a seat was told is the same live, resumed and after a failed write."""
+"""Sessions: a seat's observations are the same live, resumed, and after a failed write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def room(game: Any, seat: Seat, seed: int, opponent: str = "random-legal", **opt
 
 
 def speak(at: MatchSession, seat: Seat, rng: random.Random) -> None:
-    """Say something legal, or now and then something that is not."""
+    """Reply legally, and sometimes illegally."""
     chair = at.chair(seat)
     seen = chair.table().seen
     options = chair.game.options(seen)

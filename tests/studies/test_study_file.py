@@ -1,4 +1,4 @@
-"""Study files: what they may say, what is said about a mistake, and the command line around them."""
+"""Study files: valid content, messages about mistakes, and their commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables over a host process: whole games, two people, restarts, limits, and visitors who forge what they send."""
+"""Tables over a host process: whole games, two people, restarts, limits, and forged messages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Hosts]:
-    """Starts a host with a study of these parts."""
+    """A function that starts a host with a study of these parts."""
     with ExitStack() as stack:
         yield lambda tables=AGAINST, more="", game="trading": stack.enter_context(
             running_host(tmp_path, study_toml(game, tables, more))
@@ -66,14 +66,14 @@ def code(page: StudyPage) -> str:
 
 
 def state(page: w.Widget) -> str:
-    """All that a browser can ask for."""
+    """Everything that a browser can request."""
     parts = descendants(page)
     inner = [getattr(part, name) for part in parts for name in ("layout", "style") if hasattr(part, name)]
     return json.dumps([part.get_state() for part in [*parts, *inner]], default=str)
 
 
 def say_an_option(page: w.Widget, at: int = 0) -> str:
-    """Say one of the options; the words."""
+    """Reply with one of the options and return its text."""
     table = seated(page)
     options = table._chair.game.options(table._view.seen)
     words = str(table._chair.game.say(options[at % len(options)]))
@@ -83,7 +83,7 @@ def say_an_option(page: w.Widget, at: int = 0) -> str:
 
 
 def play(*pages: StudyPage) -> list[list[str]]:
-    """Play a match to its end; what was said on each page."""
+    """Play a match to its end; return the texts sent from each page."""
     said: list[list[str]] = [[] for _ in pages]
     tables = [seated(page) for page in pages]
     for number in range(200):
@@ -98,7 +98,7 @@ def play(*pages: StudyPage) -> list[list[str]]:
 
 
 def meet(hosted: HostProcess) -> tuple[StudyPage, StudyPage]:
-    """Two people at one match."""
+    """Seat two people at one match."""
     pages = hosted.join()[0], hosted.join()[0]
     for page in pages:
         press_button(page, "Start")
@@ -394,7 +394,7 @@ def test_who_has_no_lease_learns_nothing(host: Hosts) -> None:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProcess]:
-    """A host without a study, which the lobby finds."""
+    """A host without a study, as the lobby finds it."""
     with running_host(tmp_path) as hosted:
         monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
         yield hosted

@@ -1,4 +1,4 @@
-"""Exact expectations of split games: laws, then numbers worked out by hand or known from the rules."""
+"""Exact expectations of split games: laws, then numbers worked out by hand or from the rules."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_repeated_play_pays_what_was_worked_out(
 def test_where_only_the_first_round_is_drawn_players_get_what_is_expected(
     first: Style, second: Style, roles: Roles
 ) -> None:
-    """Both draws of the first round are played, so that nothing is left to chance."""
+    """Both draws of the first round are played, so that nothing is random."""
     game = nl.load("split", preset="no-press", roles=roles, rounds=6)
     by_start = {}
     for record in nl.batch(game, PLAYERS[first], PLAYERS[second], n=24, seed=1):

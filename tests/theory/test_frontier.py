@@ -1,4 +1,4 @@
-"""The frontier of the knapsack, against all sets."""
+"""The frontier of the knapsack, compared with an enumeration of all sets."""
 
 from __future__ import annotations
 

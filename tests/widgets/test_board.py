@@ -1,4 +1,4 @@
-"""The board of a sweep: what it shows of cells in every state, and what can be opened from it."""
+"""The board of a sweep: cells in every state, and links to their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures: plain JSON, titled axes, and no markup of a player's making."""
+"""Figures: plain JSON, titled axes, and no markup from players."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ for row in ESTIMATES:
 
 
 def forest() -> pd.DataFrame:
-    """Two measures of two players; one of them is not known, one has no interval."""
+    """Two measures of two players, one value missing and one without an interval."""
     columns = ["facet", "group", "name", "measure", "value", "low", "high", "n"]
     nan = float("nan")
     rows = [

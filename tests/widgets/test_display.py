@@ -1,4 +1,4 @@
-"""What notebooks show of our values."""
+"""Notebook reprs of matches, records and games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of the websocket: whole ones are read, forged ones are never taken apart."""
+"""Websocket frames: valid ones are parsed, forged ones are rejected before parsing."""
 
 from __future__ import annotations
 

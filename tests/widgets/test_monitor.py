@@ -1,4 +1,4 @@
-"""The researcher's monitor: who needs a look, what it counts, and how it ends the study for somebody."""
+"""The researcher's monitor: alerts, counts, and ending the study for a participant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's progress as a widget: what it shows, and what its buttons do."""
+"""A run's progress widget and its buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay without a browser: the list, the steps, what a seat's view shows, branches, and transcripts."""
+"""Replay without a browser: list, steps, seat views, branches, and transcripts."""
 
 from __future__ import annotations
 

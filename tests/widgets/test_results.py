@@ -1,5 +1,4 @@
-"""A sweep's results: what becomes of matches on the way to a figure, what the figures show, and what can be taken
-along."""
+"""A sweep's results: from matches to figures, the figures, and downloads."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ VIEWS = (LINES, HEAT, BOXES, VIOLINS)
 
 
 def played(**columns: Any) -> pd.DataFrame:
-    """Matches with these columns, each on a deal of its own unless seeds are given."""
+    """A frame of matches with these columns, each on a deal of its own by default."""
     n = len(next(iter(columns.values())))
     about = {"match": [f"m{i}" for i in range(n)], "cell": "c", "game": "bargaining", "seed": range(n)}
     return pd.DataFrame({**about, **columns})
@@ -64,7 +63,7 @@ def summed(frame: pd.DataFrame, *by: str, outcome: Outcome = SCORE) -> pd.DataFr
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
-    """A sweep of 24 cells, all finished, of three matches each."""
+    """A finished sweep of 24 cells with three matches each."""
     return finished_sweep(tmp_path_factory.mktemp("sweep"))
 
 

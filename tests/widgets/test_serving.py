@@ -1,4 +1,4 @@
-"""`negolab serve`: what it refuses, what it starts, what it starts again, and what is left when it is gone."""
+"""`negolab serve`: refusals, its processes, restarts, and clean-up."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are looked at i
 
 
 def study(folder: Path) -> dict[str, Any]:
-    """The options of a study with a small page. The real host would read the file; the one of the tests does not."""
+    """The options of a study with a small page. The study file is empty, because the fake host does not read it."""
     (folder / "small.toml").write_text("")
     page = write_page(folder)
     return {"study": folder / "small.toml", "study_page": page, "host_module": OTHER_HOST, "desk_port": free_port()}
 
 
 def refusal(*options: str) -> str:
-    """The one line with which the command refuses."""
+    """Run the command and return its one-line refusal."""
     ran = subprocess.run(
         [sys.executable, "-m", "negolab", "serve", *options], capture_output=True, text=True, timeout=60
     )
@@ -45,7 +45,7 @@ def refusal(*options: str) -> str:
 
 
 def family(pid: int) -> dict[int, str]:
-    """The processes that a launcher started, and theirs."""
+    """The command lines of a launcher's descendants by process id."""
     listed = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
     found, before = {pid: ""}, -1
@@ -57,7 +57,7 @@ def family(pid: int) -> dict[int, str]:
 
 
 def child(pid: int, words: str) -> int:
-    """The launcher's child whose command has these words."""
+    """The launcher's descendant whose command line contains `words`."""
     return next((number for number, command in family(pid).items() if words in command), 0)
 
 
@@ -281,7 +281,7 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
 
 
 def seats(pid: int) -> str:
-    """The socket of the seats of a launcher's host."""
+    """The path of the host's seats socket."""
     (path,) = re.findall(r"--seats=(\S+)", family(pid)[child(pid, "studies.server")])
     return str(path)
 
@@ -309,7 +309,7 @@ def test_participants_kernels_run_as_another_user_without_our_files(tmp_path: Pa
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """A folder that any user may read; pytest's own are closed to others."""
+    """A folder that any user may read, unlike pytest's own."""
     with tempfile.TemporaryDirectory(prefix="negolab-open-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -334,7 +334,7 @@ def readable_python(hold: Path) -> list[str]:
 
 
 def entered(chromium: Any, url: str, name: str) -> tuple[Any, Any]:
-    """A browser of its own that came by a link, and its page with the button."""
+    """Join by a link in a new browser context; return the context and the page."""
     context = chromium.new_context()
     page = context.new_page()
     page.goto(f"{url}join/good-{name}")
@@ -344,7 +344,7 @@ def entered(chromium: Any, url: str, name: str) -> tuple[Any, Any]:
 
 
 def press(page: Any) -> None:
-    """The button works: the kernel answers."""
+    """Press the button and check that the kernel answers."""
     label = page.locator(".widget-label")
     before = label.inner_text()
     page.get_by_role("button", name="Press").click()

@@ -1,4 +1,4 @@
-"""The browser's side of our small widgets: a clock, a code to copy, choices, and HTML that changes where it is new."""
+"""The browser side of the small widgets: clock, copyable code, choices, and HTML that updates in place."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def page(chromium: Any) -> Any:
 
 
 def show(page: Any, widget: Any, **state: Any) -> None:
-    """Draw a widget with this state, without a kernel."""
+    """Render a widget with this state, without a kernel."""
     source = "data:text/javascript;base64," + base64.b64encode(str(widget._esm).encode()).decode()
     page.evaluate(_MODEL, [source, state])
 
 
 def typing(page: Any) -> None:
-    """A page with a field and two buttons, whose presses are noted."""
+    """A page with a field and two buttons that record their presses."""
     page.evaluate("""() => {
       document.body.className = "nl-page";
       document.body.innerHTML = "<h1>T</h1><input><button>Send</button><button>Leave</button>";

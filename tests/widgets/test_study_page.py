@@ -1,4 +1,4 @@
-"""The participant's page, scene by scene, over a real host: what stands there, what a press does, what is kept."""
+"""The participant's page over a real host, state by state: content, presses, and stored data."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ Hosts = Callable[..., HostProcess]
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Hosts]:
-    """Starts a host with a study of these parts."""
+    """A function that starts a host with a study of these parts."""
     with ExitStack() as stack:
         yield lambda tables=AGAINST, more="", game="trading": stack.enter_context(
             running_host(tmp_path, study_toml(game, tables, more))
@@ -94,7 +94,7 @@ def countdown(page: StudyPage) -> Countdown | None:
 
 
 def play_on(page: StudyPage) -> None:
-    """The first option, again and again, until the match is over."""
+    """Choose the first option until the match is over."""
     table = seated(page)
     for _ in range(60):
         if table._view.closing is not None:
@@ -376,7 +376,7 @@ def test_markup_in_every_text_of_a_study_is_text(host: Hosts) -> None:
 
 
 def _inert(page: StudyPage) -> None:
-    """Markup is in no HTML widget but as text."""
+    """Check that markup appears in HTML widgets only as escaped text."""
     drawn = "".join(part.value for part in descendants(page) if isinstance(part, w.HTML))
     assert "<img" not in drawn
 
@@ -426,7 +426,7 @@ def test_a_kernel_that_is_ready_ahead_shows_the_page_of_whoever_comes(tmp_path: 
 
 
 async def _come(shown: StudyPage, hosted: HostProcess, token: str) -> None:
-    """A kernel waits; a participant comes; the host is away for a moment; the page is there."""
+    """Open a page from a waiting kernel while the host is down for a moment."""
     waiting = asyncio.ensure_future(run_page(shown, HostClient(hosted.seats), "ahead"))
     await asyncio.sleep(0.2)
     assert "One moment, please." in page_text(shown)

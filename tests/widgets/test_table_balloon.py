@@ -1,5 +1,4 @@
-"""The table for balloon, driven as a page would drive it: what every control does, what a hostile page cannot do, and
-what never shows."""
+"""The table for balloon, driven as a page would: every control, hostile pages, and secrecy."""
 
 from __future__ import annotations
 
@@ -45,14 +44,14 @@ def small(**changes: Any) -> Any:
 
 
 def alone(game: Any, seat: Seat = "A", seed: int = 1) -> tuple[Any, Match]:
-    """A seat's controls in a match whose other seat the test plays."""
+    """A seat's controls in a match; the test plays the other seat."""
     match = Match(game, seed=seed)
     seated = HumanSeat(match, seat, {})
     return seated, match
 
 
 def tick(seated: Any, *names: str) -> None:
-    """Tick items as a page does: by the numbers of their rows."""
+    """Tick items by their row numbers, as a page does."""
     checklist = seated._controls.checklist
     checklist.set_state({"chosen": [checklist._names.index(name) for name in names]})
 
@@ -62,7 +61,7 @@ def write(box: w.Widget, text: str) -> None:
 
 
 def hear(seated: Any, match: Match, **parts: Any) -> None:
-    """Let the other seat say something."""
+    """Reply at the other seat."""
     away = other(seated._seat)
     match.submit(away, match.told(away).compose(match.seen(away), **parts))
     seated._room.advance()
@@ -73,13 +72,13 @@ def replies(match: Match) -> list[str]:
 
 
 def everything(seated: w.Widget) -> str:
-    """All synchronised state, without the names that the browser gives to widgets."""
+    """All synchronised widget state without widget ids."""
     text = json.dumps([part.get_state() for part in below(seated)], default=str)
     return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", text)
 
 
 def rows(seated: Any) -> list[Any]:
-    """The rows of proposals that are shown."""
+    """The displayed rows of proposals."""
     made = {row.widget: row for row in seated._controls.proposals._rows_by_set.values()}
     return [made[widget] for widget in seated._controls.proposals._rows.children]
 
@@ -563,7 +562,7 @@ def test_a_long_match_is_drawn_from_its_latest_messages() -> None:
 
 
 def same_words(left: Match, right: Match, seat: Seat) -> None:
-    """Play the same through two tables of a seat; all that reaches the page is the same."""
+    """Play the same replies through two tables of a seat and check that their state is equal."""
     seats = [HumanSeat(match, seat, {}) for match in (left, right)]
     away = other(seat)
     names = list(left.state.public.terms.effort)

@@ -1,4 +1,4 @@
-"""The table for bargaining, driven as a page would: by presses and by what is entered."""
+"""The table for bargaining, driven as a page would: by presses and entered values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Says:
-    """A player with fixed replies, the last of which it repeats."""
+    """A player with fixed replies that repeats the last one."""
 
     def __init__(self, *texts: str) -> None:
         self.texts = list(texts)
@@ -325,7 +325,7 @@ def test_the_page_is_the_same_in_deals_that_differ_only_in_the_others_secret(pre
 
 
 def told(page: HumanSeat) -> list[Any]:
-    """What a browser is told of the table, apart from the ids of widgets; the manager may tell both pays at the end."""
+    """The state that a browser receives of the table, without widget ids; the final payoffs of both may differ."""
     parts = [p for p in below(page._controls.main) + below(page._controls.side) if p is not page._log]
     return [{k: v for k, v in part.get_state().items() if "IPY_MODEL" not in str(v)} for part in parts]
 

@@ -1,4 +1,4 @@
-"""The table for split, driven as a page would: by presses and by what is entered."""
+"""The table for split, driven as a page would: by presses and entered values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def sit(seat: Seat = "A", opponent: Any = "greedy", seed: int = 1, **params: Any
 
 
 def ask(seat: HumanSeat, units: int = 1) -> None:
-    """Choose so much of the first type of which there is any, and file it."""
+    """Claim an amount of the first type in stock and submit it."""
     stock = seat._match.seen(seat._seat).public.stock
     slider = controls(seat).share.sliders[next(at for at, most in enumerate(stock) if most)]
     set_value(slider, units)
@@ -351,7 +351,7 @@ def _all(game: Any, start: Any) -> str:
 
 
 def told(page: HumanSeat) -> list[Any]:
-    """What a browser is told of the table, apart from the ids of widgets."""
+    """The state that a browser receives of the table, without widget ids."""
     parts = below(page._controls.main) + below(page._controls.side)
     return [{k: v for k, v in part.get_state().items() if "IPY_MODEL" not in str(v)} for part in parts]
 

@@ -1,5 +1,4 @@
-"""The table for trading, driven as a page would drive it: what every control does, what a hostile page cannot do, and
-what never shows."""
+"""The table for trading, driven as a page would: every control, hostile pages, and secrecy."""
 
 from __future__ import annotations
 
@@ -34,20 +33,20 @@ def no_double_clicks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def alone(seat: Seat = "A", game: Any = None, **changes: Any) -> tuple[Any, Match]:
-    """A seat's controls in a match whose other seat the test plays."""
+    """A seat's controls in a match; the test plays the other seat."""
     game = game or load("trading", **changes)
     match = Match(game, start=game.start(HOLDINGS, VALUES))
     return HumanSeat(match, seat, {}), match
 
 
 def hear(seated: Any, match: Match, text: str) -> None:
-    """Let the other seat say something."""
+    """Reply at the other seat."""
     match.submit(other(seated._seat), text)
     seated._room.advance()
 
 
 def put(seated: Any, *, give: dict[str, int] | None = None, get: dict[str, int] | None = None) -> None:
-    """Type amounts as a page does."""
+    """Enter amounts as a page does."""
     composer = seated._controls.composer
     for steppers, amounts in ((composer._give, give), (composer._get, get)):
         for good, amount in (amounts or {}).items():
@@ -63,7 +62,7 @@ def replies(match: Match) -> list[str]:
 
 
 def everything(seated: w.Widget) -> str:
-    """All synchronised state, without the names that the browser gives to widgets."""
+    """All synchronised widget state without widget ids."""
     text = json.dumps([part.get_state() for part in below(seated)], default=str)
     return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", text)
 
@@ -449,7 +448,7 @@ def test_markup_in_words_is_text() -> None:
 
 
 def same_words(left: Match, right: Match, seat: Seat) -> None:
-    """Play the same through two tables of a seat; all that reaches the page is the same."""
+    """Play the same replies through two tables of a seat and check that their state is equal."""
     seats = [HumanSeat(match, seat, {}) for match in (left, right)]
     for number in range(5):
         for seated in seats:

@@ -1,4 +1,4 @@
-"""What holds for the table of every game: it knows no more than its seat, and finds itself by its name."""
+"""Laws for the table of every game: it shows no more than its seat may see, and is found by the game's name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRESETS = [(game, preset) for game, presets in list_games().items() for preset i
 
 
 def drawn(match: Match, seat: Seat) -> str:
-    """All that a table of this moment puts on the page, pure views and every widget's state."""
+    """Everything that a table shows at this moment: pure views and every widget's state."""
     told, seen = match.told(seat), match.seen(seat)
     looks = table(told)
     controls = looks.Controls(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
@@ -32,7 +32,7 @@ def drawn(match: Match, seat: Seat) -> str:
 
 
 def same_words(one: Match, two: Match, rng: random.Random) -> bool:
-    """Play one reply that both matches take; False if there is none."""
+    """Play one reply that both matches accept; return False if there is none."""
     for seat in one.pending():
         options = [one.told(seat).say(action) for action in one.told(seat).options(one.seen(seat))]
         rng.shuffle(options)
@@ -45,7 +45,7 @@ def same_words(one: Match, two: Match, rng: random.Random) -> bool:
 
 
 def blind(game: Any, seat: Seat, seed: int) -> int:
-    """Compare the tables of `seat` in a deal and in one where only the other's secret differs; how many positions."""
+    """Compare the tables of `seat` in two deals that differ only in the other's secret; return how many positions."""
     rng = random.Random(seed)
     start = game.deal(random.Random(seed))
     changed = game.vary(start, other(seat), random.Random(seed + 1))

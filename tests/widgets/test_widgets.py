@@ -1,4 +1,4 @@
-"""Widgets without a browser: what is drawn, what a press does, and what never reaches their synchronised state."""
+"""Widgets without a browser: rendering, presses, and secrets that never reach their synchronised state."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.support.games.ultimatum import Ultimatum
 
 
 def below(widget: w.Widget) -> list[w.Widget]:
-    """A widget and everything in it."""
+    """A widget and all widgets in it."""
     inner = [child for part in getattr(widget, "children", ()) for child in below(part)]
     return [widget, *inner, *([widget.layout] if hasattr(widget, "layout") else [])]
 
 
 def state(widget: w.Widget) -> str:
-    """All that a browser can ask for: the synchronised state of every widget."""
+    """Everything that a browser can request: the synchronised state of every widget."""
     return json.dumps([part.get_state() for part in below(widget)], default=str)
 
 

@@ -60,7 +60,7 @@ class _WithEnvelope(Ultimatum, frozen=True, kw_only=True):
 
 
 def secret(seen: Seen) -> int:
-    """What B should not be able to read."""
+    """The content of A's sealed envelope, which this observation leaks to B."""
     return getattr(seen.public, "envelope").inside if seen.seat == "B" else 0  # noqa: B009
 
 
