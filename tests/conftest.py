@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from negolab.cli.serve import OPTIONS
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 """Set by `.ci/run` alone: what a test needs must be there."""
 ROOT = Path(__file__).parent.parent
+LONG = ("browser", "model", "soak", "visitor")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +34,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if NEGOLAB_CI:
         config.option.reruns = 1
         config.option.reportchars = "R" + config.option.reportchars
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark everything in tests/browser and tests/long, and tests with a marker in `LONG`, as long."""
+    if item.path.parent.name in ("browser", "long") or any(map(item.get_closest_marker, LONG)):
+        item.add_marker("long")
+
+
+def pytest_collection_finish() -> None:
+    """Exempt what was imported and collected from garbage collection, which statsmodels forces on every call."""
+    gc.freeze()
 
 
 def missing(requirement: str) -> NoReturn:

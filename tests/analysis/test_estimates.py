@@ -185,6 +185,7 @@ def played() -> dict[str, Path]:
     return {name: run_trial(EXPERIMENTS / name / "plan.toml") for name in ("tactics", "truth", "nopress")}
 
 
+@pytest.mark.long
 def test_the_study_of_tactics_pairs_its_deals_and_measures_them_as_the_game_does(played: dict[str, Path]) -> None:
     from negolab.analysis.estimates import sweep_matches as games
 
@@ -201,6 +202,7 @@ def test_the_study_of_tactics_pairs_its_deals_and_measures_them_as_the_game_does
     )
 
 
+@pytest.mark.long
 def test_a_match_without_a_deal_counts_as_no_gain(played: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tactics.tables.matches(played["tactics"])
     whole.loc[0, "end"] = "REJECTED"
@@ -217,6 +219,7 @@ def test_a_tactic_is_without_effect_where_it_changes_no_price() -> None:
     assert tactics.without_effect(matches(gains), "seller") == []
 
 
+@pytest.mark.long
 def test_the_study_of_truth_meets_what_is_known_exactly(played: dict[str, Path]) -> None:
     frame = truth.outcomes(played["truth"])
     alike = frame[frame.a == frame.b]
@@ -237,6 +240,7 @@ def test_the_study_of_truth_meets_what_is_known_exactly(played: dict[str, Path])
     assert (honest == 1).all()
 
 
+@pytest.mark.long
 def test_the_study_without_talk_meets_what_is_known_exactly(played: dict[str, Path]) -> None:
     frame = nopress.outcomes(played["nopress"])
     by = ["roles", "a", "b", "param_rounds"]

@@ -221,6 +221,7 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     assert "holds another run" in other.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_ten_kills_lose_no_game_and_repeat_none(tmp_path: Path) -> None:
     n = 20_000 if os.environ.get("NEGOLAB_SLOW") else 4000

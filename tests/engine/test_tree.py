@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
 from negolab.catalog import game_names
 
 ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 
 
 def run(*command: str) -> None:
@@ -24,7 +28,12 @@ def run(*command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("lint-imports",)],
+    [
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("lint-imports",),
+        pytest.param(("mypy",), marks=pytest.mark.long),
+    ],
     ids=" ".join,
 )
 def test_checks_are_clean(command: tuple[str, ...]) -> None:
@@ -32,7 +41,19 @@ def test_checks_are_clean(command: tuple[str, ...]) -> None:
 
 
 def test_notebooks_carry_no_outputs() -> None:
-    run("nbstripout", "--verify", *map(str, sorted((ROOT / "notebooks").rglob("*.ipynb"))))
+    run("nbstripout", "--verify", *map(str, NOTEBOOKS))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[str(path.relative_to(ROOT / "notebooks")) for path in NOTEBOOKS])
+def test_a_notebook_compiles_and_its_imports_resolve(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(notebook.parent)
+    monkeypatch.syspath_prepend(str(notebook.parent))
+    for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            source = TransformerManager().transform_cell("".join(cell["source"]))
+            code = compile(source, notebook.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            imports = [node for node in code.body if isinstance(node, ast.Import | ast.ImportFrom)]
+            exec(compile(ast.Module(imports, []), notebook.name, "exec"), {})
 
 
 def test_every_game_has_a_notebook_and_a_golden_record() -> None:

@@ -136,6 +136,7 @@ def test_a_finished_run_is_not_played_again(made: Path) -> None:
     assert (made / "run" / "records.jsonl").read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_sweep_goes_on_with_the_cell_that_had_failed(made: Path) -> None:
     folder = made / "sweep"
     before = {file: file.read_bytes() for file in (folder / "out" / "cells").rglob("*.jsonl")}

@@ -22,7 +22,7 @@ from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record, SeatRecord
 from negolab.store import read
-from tests.conftest import needs
+from tests.conftest import missing, needs
 
 TEXLIVE = "texlive-latex-recommended texlive-latex-extra lmodern"
 LINE = st.text(st.characters(exclude_characters="\r\n"), max_size=400)
@@ -68,6 +68,9 @@ class Printed(NamedTuple):
 def printed(source: Record | SeatRecord, folder: Path, engine: str = "pdflatex") -> Printed:
     """Compile the transcript, with shell escape on so that an injected command would show."""
     program, to_text = needs(engine, TEXLIVE), needs("pdftotext", "poppler-utils")
+    styles = ["tcolorbox.sty", "lmodern.sty"]
+    if subprocess.run(["kpsewhich", *styles], capture_output=True, text=True).stdout.count(".sty") < len(styles):
+        missing(f"{' or '.join(styles)} is not installed: apt-get install {TEXLIVE}")
     (folder / "it.tex").write_text(transcript.export(source), "ascii")
     command = [program, "-halt-on-error", "-interaction=nonstopmode", "-shell-escape", "it.tex"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)

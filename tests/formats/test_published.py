@@ -162,6 +162,7 @@ def _shown(output: Any) -> str:
     return str(data.get("text/markdown") or data.get("text/plain") or output.get("text", ""))
 
 
+@pytest.mark.long
 def test_the_study_reads_a_folder_and_reports_on_it(ours: Path, tmp_path: Path) -> None:
     run = swept(str(ours), tmp_path / "run")
     words = reported(run, tmp_path / "report.ipynb")
@@ -170,6 +171,7 @@ def test_the_study_reads_a_folder_and_reports_on_it(ours: Path, tmp_path: Path) 
     assert "scores best" in words
 
 
+@pytest.mark.long
 def test_without_a_folder_the_study_says_so_and_ends_well(tmp_path: Path) -> None:
     run = swept("", tmp_path / "run")
     executed = nbformat.read(next(run.glob("cells/*/notebook.ipynb")), 4)

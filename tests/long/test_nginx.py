@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def configuration(folder: Path, port: int, behind: int) -> Path:
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Gate, Path]]:
     """The participants' address, the gate behind it, and the folder of nginx's logs."""
-    nginx = needs("nginx", "nginx")
+    nginx = needs("nginx", "nginx-light", os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     url = f"http://127.0.0.1:{port}/study/"
     with running_gate(f"public_url={url}", "behind_proxy=True", "pool_size=2", warm=False) as own:

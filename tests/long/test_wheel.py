@@ -16,8 +16,6 @@ from tests.conftest import serving
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.long
-
 
 def run(*command: str | Path, cwd: Path) -> str:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

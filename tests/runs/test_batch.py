@@ -1,4 +1,4 @@
-"""`negolab batch` with models, through real HTTP: killed, stopped, out of money, badly answered."""
+"""`negolab batch` with models over HTTP: killed, stopped, out of budget, badly answered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """A cache and a key of the test's own; the server as it was."""
+    """A private cache and key, and the server with default settings."""
     monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "answers.db"))
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     if "server" in request.fixturenames:
@@ -64,7 +64,7 @@ def _reached(server: Server, answered: int, process: subprocess.Popen[str]) -> b
 
 
 def timeless(records: list[Record]) -> dict[str, Any]:
-    """Records as plain data without what no two runs have in common."""
+    """Records as plain data without ids and times."""
     return {record.id: _without(json.loads(record.to_line())) for record in records}
 
 
@@ -91,6 +91,7 @@ def test_a_batch_of_models_says_what_it_took_and_keeps_no_key(server: Server, tm
     assert "saved        $0.01" in again.stdout and "cost         $0.0000 for 0 answers" in again.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_kills_lose_nothing_and_nothing_is_asked_twice(server: Server, tmp_path: Path) -> None:
     """Ten kills of 500 games under NEGOLAB_SLOW=1."""
@@ -116,6 +117,7 @@ def test_kills_lose_nothing_and_nothing_is_asked_twice(server: Server, tmp_path:
     assert [text for record in read(killed) for text in replay_differences(record)] == []
 
 
+@pytest.mark.long
 def test_the_first_ctrl_c_finishes_what_is_in_play_and_the_second_drops_it(server: Server, tmp_path: Path) -> None:
     server.set(latency=0.3)
     process = start(command(server.url, tmp_path, 200))
@@ -145,6 +147,7 @@ def test_ctrl_c_drops_at_once_where_that_is_said(server: Server, tmp_path: Path)
     assert process.returncode == 130 and "stopped after 0 of 200 games" in err
 
 
+@pytest.mark.long
 def test_a_budget_holds_with_many_calls_in_flight_and_can_be_raised(server: Server, tmp_path: Path) -> None:
     # Long enough that two hundred calls are in flight at once on a busy machine too.
     server.set(latency=0.4)
@@ -180,6 +183,7 @@ def test_a_dead_endpoint_pauses_the_run_and_it_goes_on_when_it_is_back(tmp_path:
     assert "60 games" in out and summary.tally_records(read(tmp_path)).stopped == 0
 
 
+@pytest.mark.long
 def test_faults_fail_games_with_a_reason_and_without_them_the_rest_completes(server: Server, tmp_path: Path) -> None:
     """2,000 games under NEGOLAB_SLOW=1."""
     n = 2000 if os.environ.get("NEGOLAB_SLOW") else 200
@@ -207,6 +211,7 @@ def test_faults_fail_games_with_a_reason_and_without_them_the_rest_completes(ser
     assert "format" in ran.stdout and "cut" in ran.stdout
 
 
+@pytest.mark.long
 def test_games_that_hang_are_timed_out_and_played_again_on_demand(server: Server, tmp_path: Path) -> None:
     server.set(faults={"hang": 0.5})
     ran = negolab(*command(server.url, tmp_path, 6, "--game-seconds", "1", "--concurrency", "6"))

@@ -21,7 +21,7 @@ GAME = Ultimatum()
 
 
 class Says:
-    """Answers with fixed words."""
+    """A player with a fixed reply."""
 
     def __init__(self, *words: Any) -> None:
         self.words = list(words)
@@ -31,7 +31,7 @@ class Says:
 
 
 class Slow(Says):
-    """The same, a moment later."""
+    """An async player with a fixed reply and a delay."""
 
     async def reply(self, told: AnyGame, ask: Ask) -> Any:
         await asyncio.sleep(0.05)

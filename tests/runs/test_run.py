@@ -1,4 +1,4 @@
-"""Many games at once: what is kept, what is stopped and why, and how a run goes on."""
+"""Runs of many games: records, stops and their reasons, and resuming."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LLM = "llm:fake"
 
 
 class Fake:
-    """An endpoint without a network: says legal prices, or does as it is told. `peak`: most calls at the same time."""
+    """An endpoint without a network: answers legal prices or by a function. `peak` is the most calls in flight."""
 
     url = "http://fake/v1"
 
@@ -68,12 +68,12 @@ def said_to(call: Call) -> Answer:
 
 
 def game_of(call: Call) -> int:
-    """Which game of the plan asks."""
+    """The number of the plan's game that asks."""
     return int(str(call.repetition[0]).partition("/")[0].rpartition("-")[2])
 
 
 def only(numbers: set[int], does: Callable[[Call], Awaitable[None]]) -> Callable[[Call], Awaitable[None]]:
-    """Do so in these games; the others are answered."""
+    """Apply a behaviour to these games; answer the others."""
 
     async def act(call: Call) -> None:
         await (does(call) if game_of(call) in numbers else asyncio.sleep(0))
@@ -99,7 +99,7 @@ def played(folder: Path, fake: Any, *args: Any, **more: Any) -> list[Record]:
 
 
 def words(records: list[Record]) -> dict[str, list[str]]:
-    """What was said in each game, times apart."""
+    """The texts of each game, without times."""
     return {r.id: [e.reply.text for e in r.events if hasattr(e, "reply")] for r in records}
 
 
@@ -513,11 +513,11 @@ def test_a_folder_that_could_not_be_used_is_free_again(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_through_the_answers_it_has(tmp_path: Path) -> None:
-    """Half-played games are played again without a call, and come to the same words."""
+    """Half-played games are replayed from the cache without a call, to the same texts."""
     whole = words(played(tmp_path / "whole", Fake()))
 
     class Kept(Fake):
-        """Keeps each answer first, as an endpoint does."""
+        """Stores each answer before returning it, as an endpoint does."""
 
         def __init__(self, cache: Cache, most: float) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""A sweep from its plan to its cells: what is finished stays, what goes wrong is called what it is."""
+"""A sweep from its plan to its cells: finished cells stay, and faults are classified."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.cli.test_cli import NEGOLAB
 from tests.support import sweeps
 from tests.support.processes import command_line as command_of
 from tests.support.processes import descendants, kill
-from tests.support.sweeps import recorded_cells, write_plan
+from tests.support.sweeps import finished_sweep, recorded_cells, write_plan
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 6]\n"
 COMMAND = [*NEGOLAB, "sweep"]
@@ -43,7 +43,7 @@ def negolab(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str
 
 
 def until(true: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait for it."""
+    """Poll until `true()` holds."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come"
@@ -135,6 +135,7 @@ def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], t
         swept(other, out)
 
 
+@pytest.mark.long
 def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "[limits]\ncell_seconds = 5\n[grid]\nhow = ['well', 'raises', 'loops', 'dies']\n")
     out = tmp_path / "out"
@@ -185,8 +186,8 @@ def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
 
 
 def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
-    file, out = write_plan(tmp_path, "repeats = 2\n"), tmp_path / "out"
-    assert swept(file, out).states == {"done": 2}
+    out = finished_sweep(tmp_path, "repeats = 2\n").path
+    file = tmp_path / "plan.toml"
     torn = next(out.glob("cells/*/cell.json"))
     torn.write_text('{"id": "', "utf-8")
     for command in ("check", "run"):
@@ -195,8 +196,8 @@ def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None:
-    file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
-    assert swept(file, out).states == {"done": 2}
+    out = finished_sweep(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n").path
+    file = tmp_path / "plan.toml"
     text = file.read_text("utf-8")
     for changed, said in (
         (text.replace(", 2.0", ""), "cells that this plan does not have"),
@@ -216,6 +217,7 @@ def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Pa
         assert ran.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
     undisturbed: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -242,6 +244,7 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
     assert set(published) == set(SweepFolder(there).done())
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path) -> None:
     file, out = write_plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
     command = [*COMMAND, "run", str(file), "--out", str(out)]
@@ -261,7 +264,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path
 
 @contextmanager
 def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A Dask scheduler and workers, started as commands of their own: its address, and the processes, itself first."""
+    """Run a Dask scheduler and workers as commands; yield the address and the processes, the scheduler first."""
     dask, quiet = [sys.executable, "-m", "dask"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     said = folder / "scheduler.json"
     started: list[subprocess.Popen[bytes]] = []
@@ -289,6 +292,7 @@ def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess
             process.wait()
 
 
+@pytest.mark.long
 def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
     undisturbed: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -305,6 +309,7 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
     assert recorded_cells(there) == recorded_cells(out)
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
     file, there = write_plan(tmp_path, "repeats = 50\n[fixed]\nhow = 'slow'\n"), tmp_path / "out"
     with scheduler(tmp_path, 2) as (address, processes):

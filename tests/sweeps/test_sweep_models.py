@@ -1,4 +1,4 @@
-"""Models in a sweep: one broker for all cells, so that limits, budget and kept answers hold for the whole of it."""
+"""Models in a sweep: one broker for all cells, so that limits, budget and cache hold for the whole sweep."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def endpoint() -> Iterator[Server]:
 
 @pytest.fixture
 def server(endpoint: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """As new, with a cache of the test's own."""
+    """The server with default settings, and a private cache."""
     monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "cache" / "answers.db"))
     monkeypatch.setenv("A_PROVIDERS_KEY", CANARY)
     endpoint.reset(key=CANARY, latency=0.01)
@@ -74,10 +74,11 @@ def models_plan(folder: Path, server: Server, more: str = "", games: int = 4) ->
 
 
 def ends(out: Path) -> dict[str, tuple[str | None, ...]]:
-    """How the games of each cell ended."""
+    """The ends of each cell's games."""
     return {cell.name: tuple(record.end for record in nl.read(cell)) for cell in (out / "cells").iterdir()}
 
 
+@pytest.mark.long
 def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, tmp_path: Path) -> None:
     file, out = models_plan(tmp_path, server), tmp_path / "out"
     ran = negolab("run", str(file), "--out", str(out))
@@ -105,6 +106,7 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
     assert cost and float(cost[1]) == pytest.approx(spent, abs=0.01)
 
 
+@pytest.mark.long
 def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server, tmp_path: Path) -> None:
     out = tmp_path / "out"
     low = models_plan(tmp_path / "low", server, "[limits]\nusd = 1.0\n", games=100)
@@ -120,6 +122,7 @@ def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server,
     assert server.counts()["answered"] == 1000, "nothing was paid twice"
 
 
+@pytest.mark.long
 def test_a_declared_rate_holds_for_all_cells_together(server: Server, tmp_path: Path) -> None:
     """Two minutes of 300 a minute under NEGOLAB_SLOW=1."""
     a_minute, games = (300, 60) if os.environ.get("NEGOLAB_SLOW") else (1200, 12)
@@ -162,6 +165,7 @@ def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Se
         assert CANARY not in refused.text
 
 
+@pytest.mark.long
 def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp_path: Path) -> None:
     file = models_plan(tmp_path, server)
     ran = negolab("run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
@@ -175,7 +179,7 @@ def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp
 
 def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:
     class Workers:
-        """A worker that sees another machine's loopback, where nobody listens."""
+        """A worker on another machine, where the loopback address leads nowhere."""
 
         def run(self, asked: Callable[[str], str], url: str) -> dict[str, str]:
             return {"tcp://192.0.2.9:1": asked(url)}
@@ -200,6 +204,7 @@ def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
         read_plan(write_plan(tmp_path, "[limits]\nusd = 1.0\n"))
 
 
+@pytest.mark.long
 def test_the_games_of_a_sweep_are_those_of_a_batch(server: Server, tmp_path: Path) -> None:
     file, out = models_plan(tmp_path, server), tmp_path / "out"
     assert negolab("run", str(file), "--out", str(out)).returncode == 0

@@ -1,4 +1,4 @@
-"""Plans of sweeps: which cells they lead to, what a mistake is called, and that a plan can grow."""
+"""Sweep plans: their cells, messages about mistakes, and plans that grow."""
 
 from __future__ import annotations
 

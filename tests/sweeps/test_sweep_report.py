@@ -1,4 +1,4 @@
-"""A sweep's report: one file that needs nothing else, and studies that run as their plans say."""
+"""A sweep's report, one self-contained file, and the experiments run at their tiny size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from tests.conftest import ROOT
-from tests.support.sweeps import write_plan
+from tests.support.sweeps import finished_sweep, write_plan
 from tests.sweeps.test_sweep import negolab, swept
 
 PLANS = sorted((ROOT / "notebooks" / "experiments").glob("*/plan.toml"))
@@ -27,7 +27,7 @@ go.Figure(go.Bar(y=list(frame.payoff_a)))
 
 
 def reporting(file: Path, source: str = SHOWS, parameters: str | None = "run = ''") -> Path:
-    """A report notebook."""
+    """Write a report notebook."""
     cells = [nbformat.v4.new_markdown_cell("# What came out", id="t"), nbformat.v4.new_code_cell(source, id="b")]
     if parameters is not None:
         cells.insert(1, nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}, id="a"))
@@ -41,10 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep whose plan names a report."""
     folder = tmp_path_factory.mktemp("reported")
     reporting(folder / "found.ipynb")
-    file = write_plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
-    ran = negolab("run", str(file), "--out", str(folder / "out"))
-    assert ran.returncode == 0, ran.stderr
-    return folder / "out"
+    return finished_sweep(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n').path
 
 
 @pytest.fixture
@@ -125,14 +122,14 @@ def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
 
 
 def test_any_sweep_has_a_plain_report(tmp_path: Path) -> None:
-    file = write_plan(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
-    assert swept(file, tmp_path / "out").states == {"done": 8}
+    finished_sweep(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
     ran = negolab("report", str(tmp_path / "out"))
     assert ran.returncode == 0, ran.stderr
     text = re.sub("<[^>]*>", "", (tmp_path / "out" / "report.html").read_text("utf-8"))
     assert "8 of 8 cells are done" in text and "n = 6 matches each; bars: 95 % interval" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", PLANS, ids=lambda file: file.parent.name)
 def test_a_study_runs_small_and_reports(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

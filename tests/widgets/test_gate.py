@@ -1,4 +1,4 @@
-"""The front door: who comes in, who waits, and what a stranger gets."""
+"""The participants' server: admission, queueing, and strangers."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any
 
 
 def refused(door: Gate, kernel: str, token: str | None, **headers: str) -> int:
-    """The status with which that websocket is refused."""
+    """The HTTP status with which the websocket is refused."""
     with pytest.raises(HTTPClientError) as caught:
         socket_of(door, kernel, token, **headers)
     return int(caught.value.code)
@@ -536,6 +536,7 @@ def test_a_page_of_which_nothing_is_heard_gives_its_place_back() -> None:
         assert own.open_kernel("good-second", within=30)
 
 
+@pytest.mark.long
 def test_the_host_is_told_when_nothing_is_heard_of_a_page_and_when_it_is_back() -> None:
     with running_gate("pool_size=1") as own:
         kernel = own.open_kernel("good-ann")
