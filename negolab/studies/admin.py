@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from typing_extensions import override
 
 from negolab import catalog
 from negolab.events import Replied
@@ -14,53 +16,59 @@ from negolab.match import Match
 from negolab.protocols import player_notes
 from negolab.record import parse_record
 from negolab.runs.driver import make_player
+from negolab.store import Store
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
-from negolab.studies.page_state import Answer
-from negolab.studies.presence import PagePresence
-from negolab.studies.scheduler import LOOK
-from negolab.studies.service import StudyService, playing
-from negolab.studies.session import LEFT, PERSON, STOPPED, MatchSession, NotDelivered
-from negolab.studies.session_manager import SessionManager
+from negolab.studies.page_state import Answer, NotDelivered, Playing
+from negolab.studies.scheduler import LOOK, TaskGuard
+from negolab.studies.service import PageService, StudyService, playing, reply_of
+from negolab.studies.session import LEFT, PERSON, STOPPED, MatchSession, SessionManager
 
 MOST = 1000
 """Replies after which a branch is stopped, as players may never end it."""
 
 
-class AdminService:
-    """Free play, branches of recorded matches, and the monitor of the study.
+class AdminService(PageService):
+    """Free play, branches of recorded matches, and the monitor of the study; unfinished matches are resumed.
 
-    Operations take a mapping with the fields of a JSON body, and return plain data.
+    Operations take a mapping with the fields of a JSON body, and return plain data. The id of a page is its match's.
 
     Args:
         database: The database; this process must have claimed it.
-        sessions: The match sessions outside the study; unfinished ones are resumed.
         service: The study that is being run; None: no study.
+        store: Opens the folder to which finished records are also appended; None: no folder.
         models: Endpoints of the language models that can be played against.
     """
 
     title = "negolab"
 
     def __init__(
-        self, database: Database, sessions: SessionManager, service: StudyService | None, models: KnownEndpoints = NONE
+        self,
+        database: Database,
+        service: StudyService | None = None,
+        *,
+        store: Callable[[], Store] | None = None,
+        models: KnownEndpoints = NONE,
     ) -> None:
-        self._database, self._sessions, self._service, self._models = database, sessions, service, models
+        super().__init__()
+        self._database, self._service, self._models = database, service, models
+        self._sessions = SessionManager(database, store=store, models=models)
         self._leases: dict[str, str] = {}
-        self._visits: dict[str, PagePresence] = {}
         self._looked = time.monotonic()
-        sessions.changed = lambda sat: self._visit(sat).touch()
-        for sat in database.matches(None, running=True):
-            sessions.resume(sat)
-        sessions.file_all()
+        self._guard = TaskGuard(database, None)
+        self._sessions.changed = lambda stored: self.presence[stored.id].touch()
+        for stored in database.matches(None, running=True):
+            self._sessions.resume(stored)
+        self._sessions.write_missing()
 
     # Free play.
 
-    def play(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def play(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Begin a match of a person against a player.
 
         Args:
-            wanted: `game`, `preset`, `seed`, the person's `seat` and the name of the player, `opponent`.
+            request: `game`, `preset`, `seed`, the person's `seat` and the name of the player, `opponent`.
 
         Returns:
             `lease` for the page, the id `match`, and the `opponent`.
@@ -69,17 +77,17 @@ class AdminService:
             AccessDenied: There is no such game, preset or player, or the player cannot play that seat.
         """
         try:
-            match, seat = self._match(wanted)
+            match, seat = self._match(request)
         except ValueError as error:
             raise AccessDenied(str(error)) from None
         self._sessions.begin(match, {seat: None})
-        return self._lease(self._sat(match.id))
+        return self._lease(self._stored(match.id))
 
-    def _match(self, wanted: Mapping[str, Any]) -> tuple[Match, Seat]:
+    def _match(self, request: Mapping[str, Any]) -> tuple[Match, Seat]:
         """Build the requested match; `ValueError` if the game or the player cannot be had."""
-        seat: Seat = next((seat for seat in SEATS if seat == wanted.get("seat")), "A")
-        opponent, seed = str(wanted.get("opponent")), wanted.get("seed")
-        game = catalog.load(str(wanted.get("game")), preset=wanted.get("preset"))
+        seat: Seat = next((seat for seat in SEATS if seat == request.get("seat")), "A")
+        opponent, seed = str(request.get("opponent")), request.get("seed")
+        game = catalog.load(str(request.get("game")), preset=request.get("preset"))
         match = Match(game, seed=seed, players={seat: PERSON, other(seat): opponent})
         player_notes({other(seat): make_player(opponent, game, match.seed or 0, other(seat), models=self._models)})
         return match, seat
@@ -90,16 +98,16 @@ class AdminService:
 
     def playing(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Return the latest running match of a person with a new lease, as `play` does; {} if there is none."""
-        running = [at.sat for at in self._sessions.running() if at.sat.people]
+        running = [stored for stored, _ in self._sessions.running() if stored.people]
         return self._lease(running[-1]) if running else {}
 
     # Branches.
 
-    def branch(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def branch(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Continue a recorded match as a new branch.
 
         Args:
-            wanted: `record`, the record up to the branching point as a line of JSON, under the new match's id; and
+            request: `record`, the record up to the branching point as a line of JSON, under the new match's id; and
                 `players`, the name of a player by seat, "person" for at most one of them.
 
         Returns:
@@ -109,122 +117,90 @@ class AdminService:
             AccessDenied: The record or the players are not valid, or a match of that id exists.
         """
         try:
-            match, people = self._forked(wanted)
+            match, people = self._forked(request)
         except ValueError as error:
             raise AccessDenied(str(error)) from None
-        room = self._sessions.begin(match, people)
-        room.watch(lambda: _bounded(room))
-        return self._lease(self._sat(match.id)) if people else {"match": match.id}
+        session = self._sessions.begin(match, people)
+        session.watch(lambda: _stop_if_endless(session))
+        return self._lease(self._stored(match.id)) if people else {"match": match.id}
 
-    def branched(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+    def branched(self, request: Mapping[str, Any]) -> dict[str, str]:
         """Return the `record` of a branch so far; `AccessDenied` for an unknown `match`."""
-        room = self._sessions.resume(self._sat(str(wanted.get("match"))))
-        return {"record": room.match.record().to_line().decode()}
+        session = self._sessions.resume(self._stored(str(request.get("match"))))
+        return {"record": session.match.record().to_line().decode()}
 
-    def stop(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+    def stop(self, request: Mapping[str, Any]) -> dict[str, str]:
         """Stop a branch and return its `record`; `AccessDenied` for an unknown `match`."""
-        self._sessions.resume(self._sat(str(wanted.get("match")))).stop(STOPPED)
-        return self.branched(wanted)
+        self._sessions.resume(self._stored(str(request.get("match")))).stop(STOPPED)
+        return self.branched(request)
 
-    def _forked(self, wanted: Mapping[str, Any]) -> tuple[Match, dict[Seat, None]]:
+    def _forked(self, request: Mapping[str, Any]) -> tuple[Match, dict[Seat, None]]:
         """Build the requested branch and the seat of the person, if any; `ValueError` if the request is invalid."""
-        record, named = parse_record(str(wanted.get("record"))), wanted.get("players")
-        if not isinstance(named, dict) or set(named) != set(SEATS):
+        record, players = parse_record(str(request.get("record"))), request.get("players")
+        if not isinstance(players, dict) or set(players) != set(SEATS):
             raise ValueError("a branch needs a player for A and one for B")
         match = Match.replay(record)
-        match.players = {seat: str(named[seat]) for seat in SEATS}
+        match.players = {seat: str(players[seat]) for seat in SEATS}
         people: dict[Seat, None] = {seat: None for seat in SEATS if match.players[seat] == PERSON}
         if len(people) > 1 or self._database.match(match.id) is not None:
             raise ValueError("one seat of a new branch can be yours")
         return match, people
 
-    def _lease(self, sat: StoredMatch) -> dict[str, Any]:
+    # Pages.
+
+    def _lease(self, stored: StoredMatch) -> dict[str, Any]:
         """Give a new lease to a match's newest page; the previous page is woken and finds its lease taken."""
-        lease = f"{sat.id}.{secrets.token_urlsafe(24)}"
-        self._leases[sat.id] = lease
-        self._visit(sat).touch()
-        (seat,) = sat.people
-        players = self._sessions.resume(sat).match.players
-        return {"lease": lease, "match": sat.id, "opponent": players[other(seat)]}
+        lease = f"{stored.id}.{secrets.token_urlsafe(24)}"
+        self._leases[stored.id] = lease
+        self.presence[stored.id].touch()
+        (seat,) = stored.people
+        players = self._sessions.resume(stored).match.players
+        return {"lease": lease, "match": stored.id, "opponent": players[other(seat)]}
 
-    def _visit(self, sat: StoredMatch) -> PagePresence:
-        return self._visits.setdefault(sat.id, PagePresence())
-
-    def _leased(self, lease: str) -> StoredMatch:
+    @override
+    def _page(self, lease: str) -> str:
         id = lease.partition(".")[0]
         # Leases are lost at a restart of the host: the first page that asks is taken for the newest.
         if self._leases.setdefault(id, lease) != lease:
             raise LeaseTaken
-        return self._sat(id)
+        return self._stored(id).id
 
-    def _sat(self, id: str) -> StoredMatch:
-        sat = self._database.match(id)
-        if sat is None or sat.study is not None:
+    def _stored(self, id: str) -> StoredMatch:
+        stored = self._database.match(id)
+        if stored is None or stored.study is not None:
             raise AccessDenied("There is no such match.")
-        return sat
+        return stored
 
-    async def scene(self, lease: str, after: int, seconds: float) -> Answer:
-        """Return the page state of a match once its version differs from `after` (long poll).
+    @override
+    def _state(self, id: str) -> Playing:
+        stored = self._stored(id)
+        session, (seat,) = self._sessions.resume(stored), stored.people
+        ended = session.match.ended
+        return playing(self.title, session, seat, fault=(ended and ended.reason) or "")
 
-        Args:
-            lease: Lease of the page.
-            after: Version that the page shows already.
-            seconds: Time after which the current state is returned even if nothing changed.
+    # Actions of the person: "leave" and "reply".
 
-        Raises:
-            AccessDenied: There is no such match in free play.
-            LeaseTaken: A newer page of the match holds the lease.
-        """
-        await self._visit(self._leased(lease)).newer(after, seconds)
-        return self._answer(self._leased(lease))
-
-    def now(self, lease: str) -> Answer:
-        """Return the current page state without waiting; raises what `scene` does."""
-        return self._answer(self._leased(lease))
-
-    def _answer(self, sat: StoredMatch, **more: str) -> Answer:
-        room = self._sessions.resume(sat)
-        (seat,) = sat.people
-        ended = room.match.ended
-        scene = playing(self.title, room, seat, fault=(ended and ended.reason) or "")
-        return Answer(self._visit(sat).version, scene, **more)
-
-    def act(self, lease: str, act: Mapping[str, Any]) -> Answer:
-        """Leave the match (`kind` "leave"), or reply with `text` in `turn`.
-
-        Args:
-            lease: Lease of the page.
-            act: The fields named above.
-
-        Returns:
-            The page state. `refused` holds the rules' reason against a reply, `unheard` the reason for which nothing
-            was done.
-
-        Raises:
-            AccessDenied: There is no such match in free play.
-            LeaseTaken: A newer page of the match holds the lease.
-        """
-        sat = self._leased(lease)
-        room, (seat,) = self._sessions.resume(sat), sat.people
-        text, turn = act.get("text"), act.get("turn")
-        if act.get("kind") == "leave":
-            room.stop(LEFT)
-            return self._answer(sat)
-        if not isinstance(text, str) or type(turn) is not int:
-            return self._answer(sat, unheard="A reply is a text.")
+    @override
+    def act(self, lease: str, action: Mapping[str, Any]) -> Answer:
+        stored = self._stored(self._page(lease))
+        session, (seat,) = self._sessions.resume(stored), stored.people
+        if action.get("kind") == "leave":
+            session.stop(LEFT)
+            return self._answer(stored.id)
         try:
-            return self._answer(sat, refused=room.say(seat, text, turn))
-        except NotDelivered as why:
-            return self._answer(sat, unheard=str(why))
+            return self._answer(stored.id, refused=session.submit(seat, *reply_of(action)))
+        except NotDelivered as error:
+            return self._answer(stored.id, not_done=str(error))
 
     def tick(self) -> None:
         """Retry answers that could not be saved, and drop what no open page shows; called periodically."""
-        self._sessions.nudge()
+        for stored, session in self._sessions.running():
+            self._guard(f"an answer in match {stored.id}", session.retry)
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
-            self._sessions.sweep(lambda sat: self._visit(sat).present)
-            running = {at.sat.id for at in self._sessions.running()}
-            self._visits = {id: visit for id, visit in self._visits.items() if visit.asked or id in running}
+            self._sessions.sweep(lambda stored: self.presence.is_present(stored.id))
+            running = {stored.id for stored, _ in self._sessions.running()}
+            self.presence.sweep(running.__contains__)
 
     # The monitor.
 
@@ -232,16 +208,17 @@ class AdminService:
         """Return `StudyService.monitor()`; {} without a study."""
         return {} if self._service is None else self._service.monitor()
 
-    def end(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def end(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """End the study for `participant` (number) with a `reason`; `AccessDenied` if that is not possible."""
         if self._service is None:
             raise AccessDenied("No study is running.")
-        number, reason = wanted.get("participant"), wanted.get("reason")
+        number, reason = request.get("participant"), request.get("reason")
         self._service.end(number if type(number) is int else 0, reason if isinstance(reason, str) else "")
         return {}
 
 
-def _bounded(room: MatchSession) -> None:
+def _stop_if_endless(session: MatchSession) -> None:
     """Stop a branch after `MOST` replies."""
-    if room.match.ended is None and sum(isinstance(event, Replied) for event in room.match.events) >= MOST:
-        room.stop(f"the branch had no end after {MOST} replies")
+    match = session.match
+    if match.ended is None and sum(isinstance(event, Replied) for event in match.events) >= MOST:
+        session.stop(f"the branch had no end after {MOST} replies")

@@ -14,18 +14,14 @@ from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.match import replace_surrogates
-from negolab.studies.page_state import Answer, Playing, Shown
-from negolab.studies.session import NotDelivered, SeatView, check_message
+from negolab.studies import texts
+from negolab.studies.page_state import Answer, NotDelivered, PageState, Playing, SeatView, check_message
 
 log = logging.getLogger("negolab.studies")
 
-AWAY = "The table cannot be reached just now. Nothing is lost: it is tried again by itself."
-UNSURE = "The table cannot be reached just now, so this may not have arrived. When it is back, look what stands here."
-ELSEWHERE = "This page was opened in another tab. It goes on there."
-
-_PATIENCE = httpx.Timeout(10.0)
-_POLL = httpx.Timeout(10.0, read=60.0)
-_AGAIN = 0.5
+_TIMEOUT = httpx.Timeout(10.0)
+_POLL_TIMEOUT = httpx.Timeout(10.0, read=60.0)
+_RETRY_AFTER = 0.5
 """Seconds between two attempts to reach the host."""
 
 
@@ -43,7 +39,7 @@ class HostClient:
     def __init__(self, socket: str) -> None:
         self.socket = socket
         self._client = httpx.Client(
-            transport=httpx.HTTPTransport(uds=socket, verify=False), base_url="http://host", timeout=_PATIENCE
+            transport=httpx.HTTPTransport(uds=socket, verify=False), base_url="http://host", timeout=_TIMEOUT
         )
 
     def ask(self, path: str, **body: Any) -> Any:
@@ -62,9 +58,9 @@ class HostClient:
             NotDelivered: The host refused; the text is its reason.
         """
         try:
-            return said(self._client.post(path, json=_plain(body)))
+            return decode_response(self._client.post(path, json=_encodable(body)))
         except httpx.TransportError:
-            raise HostUnreachable(AWAY) from None
+            raise HostUnreachable(texts.AWAY) from None
 
     async def arrival(self, kernel: str) -> tuple[str, str | None]:
         """Wait, for as long as it takes, until a kernel is bound to a participant.
@@ -75,20 +71,22 @@ class HostClient:
         Returns:
             The participant's lease, and the file of a researcher's own game (None: a game of negolab's).
         """
-        async with self.asking() as client:
+        async with self.open_async() as client:
             while True:
                 try:
-                    found = said(await client.post("/arrive", json={"kernel": kernel}))
+                    arrival = decode_response(await client.post("/arrive", json={"kernel": kernel}))
                 except (httpx.TransportError, NotDelivered):
-                    await asyncio.sleep(_AGAIN)
+                    await asyncio.sleep(_RETRY_AFTER)
                     continue
-                if found is not None:
-                    return found["lease"], found["module"]
+                if arrival is not None:
+                    return arrival["lease"], arrival["module"]
 
-    def asking(self) -> httpx.AsyncClient:
+    def open_async(self) -> httpx.AsyncClient:
         """Open an asynchronous client for long polls."""
         return httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(uds=self.socket, verify=False), base_url="http://host", timeout=_POLL
+            transport=httpx.AsyncHTTPTransport(uds=self.socket, verify=False),
+            base_url="http://host",
+            timeout=_POLL_TIMEOUT,
         )
 
 
@@ -106,26 +104,26 @@ class PageClient:
     def __init__(self, host: HostClient, lease: str) -> None:
         self._host, self._lease = host, lease
         self._watchers: list[Callable[[], None]] = []
-        self.trouble = ""
+        self.error = ""
         """Reason for which the page is not up to date, for the person; "" if it is."""
         self.replaced = False
-        self._answer = self._read(host.ask("/now", lease=lease))
+        self._answer = msgspec.convert(host.ask("/now", lease=lease), Answer)
 
     @property
-    def scene(self) -> Shown:
+    def state(self) -> PageState:
         """The latest page state."""
-        return self._answer.scene
+        return self._answer.state
 
     def watch(self, changed: Callable[[], None]) -> None:
-        """Register a callback that is called after every change of the page state or of `trouble`."""
+        """Register a callback that is called after every change of the page state or of `error`."""
         self._watchers.append(changed)
 
-    def act(self, kind: str, **more: Any) -> str:
+    def act(self, kind: str, **details: Any) -> str:
         """Send an action to the host and take over the new page state.
 
         Args:
-            kind: Kind of the action; `StudyService.act` and `AdminService.act` list them.
-            **more: Further fields of the action.
+            kind: Kind of the action; `StudyService` and `AdminService` list them.
+            **details: Further fields of the action.
 
         Returns:
             The reason for which the game rejected a reply; "" if it was accepted.
@@ -134,53 +132,47 @@ class PageClient:
             NotDelivered: Nothing was done, or with `HostUnreachable` it is not known whether it was.
         """
         try:
-            answer = self._read(self._host.ask("/act", lease=self._lease, act={"kind": kind, **more}))
+            answer = self._host.ask("/act", lease=self._lease, act={"kind": kind, **details})
         except HostUnreachable:
-            raise HostUnreachable(UNSURE) from None
-        self._take(answer)
-        if answer.unheard:
-            raise NotDelivered(answer.unheard)
+            raise HostUnreachable(texts.UNSURE) from None
+        answer = self._update(answer)
+        if answer.not_done:
+            raise NotDelivered(answer.not_done)
         return answer.refused
 
     async def follow(self) -> None:
-        """Poll the host until a newer page replaces this one; failures set `trouble` and are retried."""
-        async with self._host.asking() as client:
+        """Poll the host until a newer page replaces this one; failures set `error` and are retried."""
+        async with self._host.open_async() as client:
             while not self.replaced:
                 try:
                     params: dict[str, str | int] = {"lease": self._lease, "after": self._answer.version}
-                    answer = self._read(said(await client.get("/scene", params=params)))
-                except httpx.TransportError:
-                    self._troubled(AWAY)
-                    await asyncio.sleep(_AGAIN)
-                except PageReplaced as why:
+                    self._update(decode_response(await client.get("/poll", params=params)))
+                except PageReplaced as error:
                     self.replaced = True
-                    self._troubled(str(why))
-                except NotDelivered as why:
-                    self._troubled(str(why))
-                    await asyncio.sleep(_AGAIN)
-                else:
-                    self._take(answer)
+                    self._set_error(str(error))
+                except (httpx.TransportError, NotDelivered) as error:
+                    self._set_error(str(error) if isinstance(error, NotDelivered) else texts.AWAY)
+                    await asyncio.sleep(_RETRY_AFTER)
 
-    def _read(self, plain: Any) -> Answer:
-        return msgspec.convert(plain, type=Answer)
-
-    def _take(self, answer: Answer) -> None:
-        """Take over an answer unless it is older than the current one, and clear `trouble`."""
-        if answer.version > self._answer.version or self.trouble:
+    def _update(self, plain: Any) -> Answer:
+        """Take over an answer unless it is older than the current one, and clear `error`."""
+        answer = msgspec.convert(plain, Answer)
+        if answer.version > self._answer.version or self.error:
             self._answer = max(answer, self._answer, key=lambda a: a.version)
-            self.trouble = ""
-            self._tell()
+            self.error = ""
+            self._notify()
+        return answer
 
-    def _troubled(self, why: str) -> None:
-        if why != self.trouble:
-            self.trouble = why
-            self._tell()
+    def _set_error(self, error: str) -> None:
+        if error != self.error:
+            self.error = error
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for changed in self._watchers:
             try:
                 changed()
-            except Exception:
+            except Exception:  # the action itself was done; what draws tells the person of its own errors
                 log.exception("a page could not be drawn")
 
 
@@ -192,38 +184,36 @@ class HostSeat:
     """
 
     def __init__(self, page: PageClient) -> None:
-        scene = page.scene
-        if not isinstance(scene, Playing):
-            raise ValueError(f"the page shows no match but {type(scene).__name__}")
-        self._page, self._last = page, scene
-        self._class = catalog.imported_class(scene.game)
-        self.game: AnyGame = told(self._class, scene.params)
-        self.seat: Seat = scene.seat
-        self.fronted = scene.fronted
+        state = page.state
+        if not isinstance(state, Playing):
+            raise ValueError(f"the page shows no match but {type(state).__name__}")
+        self._page, self._last = page, state
+        self._class = catalog.imported_class(state.game)
+        self.game: AnyGame = rebuild_game(self._class, state.params)
+        self.seat: Seat = state.seat
+        self.fronted = state.fronted
 
-    def table(self) -> SeatView:
+    def view(self) -> SeatView:
         """Return the seat's current view, or the last one if the page has moved on from the match."""
-        scene = self._page.scene
-        if isinstance(scene, Playing) and self._on():
-            self._last = scene
+        self._last = self._current() or self._last
         plain = self._last.table
         seen = catalog.decode_observation(self._class, plain["seen"])
-        return msgspec.convert({**plain, "seen": seen}, type=SeatView)
+        return msgspec.convert({**plain, "seen": seen}, SeatView)
 
-    def say(self, text: str, turn: int) -> str:
+    def submit(self, text: str, turn: int) -> str:
         check_message(text)
-        return self._page.act("say", match=self._last.match, text=text, turn=turn)
+        return self._page.act("reply", match=self._last.match, text=text, turn=turn)
 
     def watch(self, changed: Callable[[], None]) -> None:
-        self._page.watch(lambda: changed() if self._on() else None)
+        self._page.watch(lambda: changed() if self._current() else None)
 
-    def _on(self) -> bool:
-        """Return True while the page shows this match."""
-        scene = self._page.scene
-        return isinstance(scene, Playing) and scene.match == self._last.match
+    def _current(self) -> Playing | None:
+        """Return the page state while the page shows this match."""
+        state = self._page.state
+        return state if isinstance(state, Playing) and state.match == self._last.match else None
 
 
-def told(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
+def rebuild_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
     """Rebuild a game from the parameters that a seat was told.
 
     Hidden parameters are None whatever their type, so the game as a whole is not validated.
@@ -236,11 +226,11 @@ def told(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
         msgspec.ValidationError: A known parameter has the wrong type.
     """
     types = {field.name: field.type for field in msgspec.structs.fields(cls)}
-    known = {name: None if value is None else msgspec.convert(value, types[name]) for name, value in params.items()}
-    return cls(**known)
+    values = {name: None if value is None else msgspec.convert(value, types[name]) for name, value in params.items()}
+    return cls(**values)
 
 
-def said(response: httpx.Response) -> Any:
+def decode_response(response: httpx.Response) -> Any:
     """Decode a response of the host: its JSON, None for status 204.
 
     Raises:
@@ -253,16 +243,16 @@ def said(response: httpx.Response) -> Any:
     if response.status_code == 200:
         return response.json()
     if response.status_code == 409:
-        raise PageReplaced(ELSEWHERE)
+        raise PageReplaced(texts.ELSEWHERE)
     try:
         why = response.json()["why"]
     except (ValueError, KeyError):
-        raise HostUnreachable(AWAY) from None
+        raise HostUnreachable(texts.AWAY) from None
     raise NotDelivered(why)
 
 
-def _plain(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
     """Replace lone surrogates, which a browser may send and UTF-8 cannot encode, in strings and dicts of strings."""
     if isinstance(value, str):
         return replace_surrogates(value)
-    return {name: _plain(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+    return {name: _encodable(inner) for name, inner in value.items()} if isinstance(value, dict) else value

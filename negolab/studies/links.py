@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 import itsdangerous
 from typing_extensions import override
 
+from negolab.studies import texts
+
 OPEN = "open"
 """Subject of the open link's token, which anybody may use; other tokens hold a participant's id."""
 
@@ -18,16 +20,9 @@ LOCAL_URL = "http://127.0.0.1:8866/"
 _LONGEST = 400
 """Largest number of characters of a token."""
 
-NOT_VALID = "This link is not valid here: open it again exactly as you got it, or ask for a new one."
-EXPIRED = "This link has expired: ask those who sent it for a new one."
-
 
 class InvalidLink(ValueError):
-    """An invalid or expired token; `why` is one sentence for the person who used it."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    """An invalid or expired token; the message is one sentence for the person who used it."""
 
 
 class _Signer(itsdangerous.TimestampSigner):
@@ -73,14 +68,14 @@ def read_token(secret: str, study: str, token: str, max_age: float | None) -> st
         InvalidLink: The token is not of this study, was changed, or is too old.
     """
     if len(token) > _LONGEST or not token.isascii():
-        raise InvalidLink(NOT_VALID)
+        raise InvalidLink(texts.LINK_NOT_VALID)
     try:
-        found = _signer(secret, study).unsign(token, max_age=None if max_age is None else int(max_age))
+        subject = _signer(secret, study).unsign(token, max_age=None if max_age is None else int(max_age))
     except itsdangerous.SignatureExpired:
-        raise InvalidLink(EXPIRED) from None
+        raise InvalidLink(texts.LINK_EXPIRED) from None
     except itsdangerous.BadData:
-        raise InvalidLink(NOT_VALID) from None
-    return found.decode()
+        raise InvalidLink(texts.LINK_NOT_VALID) from None
+    return subject.decode()
 
 
 def link_url(public: str, token: str) -> str:

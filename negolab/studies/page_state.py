@@ -1,47 +1,142 @@
-"""Page states: everything that the host sends to a participant's page, and all that the page's kernel learns."""
+"""What the host sends to a person's page, which is all that the page's kernel learns: its state, or why not.
+
+Beside it stands what the host knows of a page: the version that it shows, and whether it is open.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 import msgspec
 
-from negolab.game import Seat
-from negolab.studies.config import Question
+from negolab.catalog import AnyGame
+from negolab.game import Observation, Seat
+from negolab.record import SeatOutcome
+from negolab.studies import texts
+from negolab.studies.study_config import Question
+
+LONGEST = 100_000
+"""Largest number of characters of a message."""
 
 
-class PageState(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
-    """Base class of page states; `title` is the study's, or the page's in free play."""
+class NotDelivered(Exception):
+    """A message or action was not carried out and the match is unchanged. The text is shown to the person."""
+
+
+def check_message(text: str) -> None:
+    """Raise `NotDelivered` if `text` is blank or longer than `LONGEST` characters."""
+    if not text.strip():
+        raise NotDelivered(texts.NOTHING_TO_SEND)
+    if len(text) > LONGEST:
+        raise NotDelivered(texts.TOO_LONG.format(length=len(text), most=LONGEST))
+
+
+# A seat at a match.
+
+
+class TalkEntry(msgspec.Struct, frozen=True):
+    """One entry of a seat's conversation: a reply (`own`), a text of the game (`game`), or a refusal (`refused`)."""
+
+    kind: Literal["own", "game", "refused"]
+    text: str
+
+
+class SeatView(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is sent to a seat's screen."""
+
+    seen: Observation[Any, Any]
+    asked: bool
+    """True if the seat is asked for a reply now."""
+    left: int | None
+    """Retries left after invalid replies; None: unlimited, or the seat is not asked."""
+    talk: tuple[TalkEntry, ...]
+    rules: str
+    """The rules as the seat was given them."""
+    closing: SeatOutcome | None
+    """Outcome of the match; None while it runs."""
+    turn: int
+    """Number of replies that the seat has given."""
+
+
+class SeatHandle(Protocol):
+    """A person's seat at a match, in this process or at the host: the interface that controls are built on."""
+
+    @property
+    def seat(self) -> Seat: ...
+
+    @property
+    def game(self) -> AnyGame:
+        """The game without the parameters that are hidden from this seat."""
+        ...
+
+    @property
+    def fronted(self) -> bool:
+        """True if the game provides fixed texts for this seat."""
+        ...
+
+    def view(self) -> SeatView:
+        """Return the seat's current view."""
+        ...
+
+    def submit(self, text: str, turn: int) -> str:
+        """Submit a reply.
+
+        Args:
+            text: Text of the reply.
+            turn: `SeatView.turn` of the view that the person answers; guards against outdated pages.
+
+        Returns:
+            The reason for which the game rejected the reply; "" if it was accepted.
+
+        Raises:
+            NotDelivered: The reply did not reach the match.
+        """
+        ...
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Register a callback that is called after every change of the seat's view."""
+        ...
+
+
+# The states of a page.
+
+
+class BasePage(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
+    """Base of the page states; `title` is the study's, or the page's in free play."""
 
     title: str
 
 
-class Consent(PageState, frozen=True, tag="consent"):
+class Consent(BasePage, frozen=True, tag="consent"):
     """Consent page with the text to agree to."""
 
     text: str
 
 
-class Asked(PageState, frozen=True, tag="asked"):
+class Questionnaire(BasePage, frozen=True, tag="questionnaire"):
     """Open questions of the study, before or after the matches."""
 
     questions: tuple[Question, ...]
 
 
-class Instructions(PageState, frozen=True, tag="instructions"):
+class Instructions(BasePage, frozen=True, tag="instructions"):
     """Instructions with the Start button, which takes a place in a treatment."""
 
     text: str
 
 
-class Waiting(PageState, frozen=True, tag="waiting"):
+class Waiting(BasePage, frozen=True, tag="waiting"):
     """Wait for a partner: seconds waited so far, and seconds left."""
 
     waited: float
     left: float
 
 
-class Playing(PageState, frozen=True, tag="playing"):
+class Playing(BasePage, frozen=True, tag="playing"):
     """A match, running or finished."""
 
     match: str
@@ -60,21 +155,21 @@ class Playing(PageState, frozen=True, tag="playing"):
     left: float | None = None
     """Seconds until the nearest time limit; None: no limit runs."""
     limit: str = ""
-    """Kind of that limit: "reply", "match", or "onward" for continuing after a practice match."""
-    onward: str = ""
-    """Label of the button that leaves a finished match."""
+    """Kind of that limit: "reply", "match", or "continue" for continuing after a practice match."""
+    can_continue: bool = False
+    """True if a button leads on from the finished match."""
     fault: str = ""
     """Reason for which the match was stopped; sent to the researcher's pages only."""
 
 
-class Closed(PageState, frozen=True, tag="closed"):
+class Closed(BasePage, frozen=True, tag="closed"):
     """Last page: a text on how the study ended, and the completion code ("" for none)."""
 
     text: str
     code: str = ""
 
 
-Shown = Consent | Asked | Instructions | Waiting | Playing | Closed
+PageState = Consent | Questionnaire | Instructions | Waiting | Playing | Closed
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -82,8 +177,74 @@ class Answer(msgspec.Struct, frozen=True):
 
     version: int
     """Version of the page state; higher ones are newer, also over restarts of the host."""
-    scene: Shown
+    state: PageState
     refused: str = ""
     """Reason for which the game rejected a reply."""
-    unheard: str = ""
+    not_done: str = ""
     """Reason for which an action was not carried out."""
+
+
+# Versions and presence.
+
+GONE = 12.0
+"""Seconds without a poll after which a page counts as closed."""
+
+
+class PagePresence:
+    """Version and presence of one page, known from its long polls.
+
+    Versions start at the current time in milliseconds, so that they also rise over restarts of the host.
+    """
+
+    def __init__(self) -> None:
+        self.version = int(time.time() * 1000)
+        self._polls = 0
+        self._last_poll = 0.0
+        self._change = asyncio.Event()
+        self.away = False
+        """True while the page's browser is silent; its kernel keeps polling for a while."""
+
+    @property
+    def polled(self) -> bool:
+        """True if the page is polling, or stopped less than `GONE` seconds ago."""
+        return self._polls > 0 or time.monotonic() - self._last_poll < GONE
+
+    @property
+    def present(self) -> bool:
+        """True if the page is polling and its browser is not away."""
+        return self.polled and not self.away
+
+    def touch(self) -> None:
+        """Raise the version and wake the polls, after a change of the page state."""
+        self.version += 1
+        self._change.set()
+        self._change = asyncio.Event()
+
+    async def newer(self, than: int, seconds: float) -> None:
+        """Wait until the version differs from `than`, for at most `seconds`."""
+        self._polls += 1
+        try:
+            async with asyncio.timeout(seconds):
+                while self.version == than:
+                    await self._change.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._polls -= 1
+            self._last_poll = time.monotonic()
+
+
+class PresenceRegistry(defaultdict[str, PagePresence]):
+    """Presence of many pages by id; looking one up adds it."""
+
+    def __init__(self) -> None:
+        super().__init__(PagePresence)
+
+    def is_present(self, id: str) -> bool:
+        """Return True if a page is open; adds nothing."""
+        return id in self and self[id].present
+
+    def sweep(self, kept: Callable[[str], bool] = lambda id: False) -> None:
+        """Drop closed pages, except those `kept`; versions of a page that comes back are higher than before."""
+        for id in [id for id, page in self.items() if not (page.polled or kept(id))]:
+            del self[id]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
 import tornado.web
 from typing_extensions import override
 
+from negolab.studies import texts
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database.connection import is_unreachable
-from negolab.studies.service import StudyService
+from negolab.studies.service import PageService, StudyService
 
 log = logging.getLogger("negolab.studies")
+
+Operations = Mapping[str, Callable[[dict[str, Any]], Any]]
+"""Functions of a request's body, by the route's name; they may be asynchronous."""
 
 POLL = 25.0
 """Seconds after which a long poll returns without news."""
@@ -32,17 +37,9 @@ class Handler(tornado.web.RequestHandler):
     def body(self) -> dict[str, Any]:
         """Decode the JSON object of the request, {} for an empty one; `AccessDenied` for anything else."""
         try:
-            found = msgspec.json.decode(self.request.body or b"{}")
+            return msgspec.json.decode(self.request.body or b"{}", type=dict[str, Any])
         except msgspec.DecodeError:
-            found = None
-        if not isinstance(found, dict):
-            raise AccessDenied("The request was not understood.")
-        return found
-
-    def text(self, name: str) -> str:
-        """Return a string field of the body; "" if it is missing or not a string."""
-        found = self.body().get(name)
-        return found if isinstance(found, str) else ""
+            raise AccessDenied(texts.NOT_UNDERSTOOD) from None
 
     def answer(self, value: Any) -> None:
         """Write a value as JSON."""
@@ -52,13 +49,13 @@ class Handler(tornado.web.RequestHandler):
     @override
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None, None))[1]
-        why = "Something went wrong on our side. Nothing that was kept is lost."
+        why = texts.FAULT
         if isinstance(error, AccessDenied):
             status_code, why = 403, str(error)
         elif isinstance(error, LeaseTaken):
-            status_code, why = 409, "This page was opened elsewhere."
+            status_code, why = 409, texts.LEASE_TAKEN
         elif status_code in (404, 405):
-            why = "There is nothing here."
+            why = texts.NOT_FOUND
         self.set_status(status_code)
         self.answer({"why": why})
 
@@ -67,185 +64,143 @@ class Handler(tornado.web.RequestHandler):
         if isinstance(value, AccessDenied | LeaseTaken | tornado.web.HTTPError):
             return
         log.error("a request failed", exc_info=(typ, value, tb))
-        if (note := self.settings.get("fault")) is not None and not is_unreachable(value):
+        if (note_error := self.settings.get("note_error")) is not None and not is_unreachable(value):
             with suppress(Exception):  # the database itself may have failed; the error is in the log
-                note(self.get_argument("lease", "") or self.text("lease"), value)
+                note_error(self.get_argument("lease", "") or text(self.body(), "lease"), value)
 
 
-class Health(Handler):
-    """Health check; answers with the title and name of the study ("negolab" and "" for the admin API)."""
-
-    @override
-    def initialize(self, title: str, study: str) -> None:
-        self.about = {"title": title, "study": study}
-
-    @override
-    def get(self) -> None:
-        self.answer(self.about)
-
-
-class Of(Handler):
-    """Base of the handlers of the study service."""
-
-    @override
-    def initialize(self, service: StudyService) -> None:
-        self.service = service
-
-    def query(self) -> dict[str, str] | None:
-        """Return the string parameters of the link's query; None if the request carries none."""
-        query = self.body().get("query")
-        return {k: v for k, v in query.items() if isinstance(v, str)} if isinstance(query, dict) else None
-
-
-class Admit(Of):
-    """Check of a link or cookie by the gate server, before a kernel is spent on it."""
-
-    @override
-    def post(self) -> None:
-        visitor, title = self.service.authenticator.admit(self.text("token"), self.query())
-        link = "open" if visitor is None else self.service.authenticator.participant(visitor).link
-        self.answer({"visitor": visitor, "open": visitor is None, "link": link, "title": title})
-
-
-class Join(Of):
-    """Exchange of a link for a personal token."""
-
-    @override
-    def post(self) -> None:
-        token, visitor = self.service.authenticator.join(self.text("token"), self.query() or {})
-        self.answer({"token": token, "visitor": visitor})
-
-
-class Bind(Of):
-    """Assignment of a kernel to a participant; answers with the kernel that is replaced."""
-
-    @override
-    def post(self) -> None:
-        self.answer({"replaced": self.service.authenticator.bind(self.text("token"), self.text("kernel"))})
-
-
-class Away(Of):
-    """Report of the gate server that a page's browser has gone silent or is back."""
-
-    @override
-    def post(self) -> None:
-        self.service.away(self.text("kernel"), self.body().get("away") is True)
-        self.answer({})
-
-
-class Arrive(Of):
-    """Long poll of a kernel for its participant's lease; status 204 if there is none yet."""
-
-    @override
-    async def post(self) -> None:
-        lease = await self.service.authenticator.arrive(self.text("kernel"), POLL)
-        if lease is None:
-            self.set_status(204)
-        else:
-            self.answer({"lease": lease, "module": self.service.module})
-
-
-class Scene(Handler):
+class Poll(Handler):
     """Long poll for a page state newer than the version `after`."""
 
     @override
-    def initialize(self, pages: StudyService | AdminService) -> None:
+    def initialize(self, pages: PageService) -> None:
         self.pages = pages
 
     @override
     async def get(self) -> None:
         after = self.get_argument("after", "0")
         version = int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0
-        self.answer(await self.pages.scene(self.get_argument("lease", ""), version, POLL))
+        self.answer(await self.pages.poll(self.get_argument("lease", ""), version, POLL))
 
 
-class Now(Handler):
-    """Current page state, without waiting for news."""
-
-    @override
-    def initialize(self, pages: StudyService | AdminService) -> None:
-        self.pages = pages
+class Operation(Handler):
+    """One operation, called with the request's body; status 204 if it returns None."""
 
     @override
-    def post(self) -> None:
-        self.answer(self.pages.now(self.text("lease")))
-
-
-class Act(Now):
-    """Action of a page."""
-
-    @override
-    def post(self) -> None:
-        body = self.body()
-        act = body.get("act")
-        self.answer(self.pages.act(self.text("lease"), act if isinstance(act, dict) else {}))
-
-
-class Ask(Handler):
-    """One operation of the admin API, called with the request's body."""
-
-    @override
-    def initialize(self, done: Callable[[dict[str, Any]], Any]) -> None:
-        self.done = done
-
-    @override
-    async def get(self) -> None:
-        await self._do({})
+    def initialize(self, operation: Callable[[dict[str, Any]], Any]) -> None:
+        self.operation = operation
 
     @override
     async def post(self) -> None:
-        await self._do(self.body())
+        result = self.operation(self.body())
+        result = await result if inspect.isawaitable(result) else result
+        if result is None:
+            self.set_status(204)
+        else:
+            self.answer(result)
 
-    async def _do(self, wanted: dict[str, Any]) -> None:
-        found = self.done(wanted)
-        self.answer(await found if inspect.isawaitable(found) else found)
+    get = post
+
+
+def text(body: dict[str, Any], name: str) -> str:
+    """Return a string field of a body; "" if it is missing or not a string."""
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+# Operations of participants' pages, and of the gate server in front of them.
+
+
+def _admit(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
+    """Check a link or cookie, before a kernel is spent on it."""
+    visitor = service.authenticator.admit(text(body, "token"), _query(body))
+    known = {"visitor": None, "link": "open"} if visitor is None else {"visitor": visitor.id, "link": visitor.link}
+    return {**known, "title": service.study.title}
+
+
+def _join(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
+    """Exchange a link for a personal token."""
+    token, visitor = service.authenticator.join(text(body, "token"), _query(body) or {})
+    return {"token": token, "visitor": visitor}
+
+
+def _bind(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
+    """Assign a kernel to a participant; answers with the kernel that is replaced."""
+    return {"replaced": service.authenticator.bind(text(body, "token"), text(body, "kernel"))}
+
+
+def _away(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
+    """Take note that a page's browser has gone silent or is back."""
+    service.away(text(body, "kernel"), body.get("away") is True)
+    return {}
+
+
+async def _arrive(service: StudyService, body: dict[str, Any]) -> dict[str, Any] | None:
+    """Wait for the lease of a kernel's participant; None if there is none yet."""
+    lease = await service.authenticator.arrive(text(body, "kernel"), POLL)
+    return None if lease is None else {"lease": lease, "module": service.module}
+
+
+def _query(body: dict[str, Any]) -> dict[str, str] | None:
+    """Return the string parameters of the link's query; None if the request carries none."""
+    query = body.get("query")
+    return {k: v for k, v in query.items() if isinstance(v, str)} if isinstance(query, dict) else None
+
+
+# Operations of all pages.
+
+
+def _now(pages: PageService, body: dict[str, Any]) -> Any:
+    """Return the current page state, without waiting for news."""
+    return pages.now(text(body, "lease"))
+
+
+def _act(pages: PageService, body: dict[str, Any]) -> Any:
+    """Carry out an action of a page."""
+    action = body.get("act")
+    return pages.act(text(body, "lease"), action if isinstance(action, dict) else {})
 
 
 def seats_app(service: StudyService) -> tornado.web.Application:
     """Build the application for participants' pages and the gate server in front of them."""
-    of, pages = {"service": service}, {"pages": service}
-    about = {"title": service.study.title, "study": service.study.name}
+    operations = {"admit": _admit, "join": _join, "bind": _bind, "away": _away, "arrive": _arrive}
     return _app(
-        fault=service.fault,
-        routes=[
-            (r"/health", Health, about),
-            (r"/admit", Admit, of),
-            (r"/join", Join, of),
-            (r"/bind", Bind, of),
-            (r"/away", Away, of),
-            (r"/arrive", Arrive, of),
-            (r"/scene", Scene, pages),
-            (r"/now", Now, pages),
-            (r"/act", Act, pages),
-        ],
+        service,
+        {"title": service.study.title, "study": service.study.name},
+        {name: partial(operation, service) for name, operation in operations.items()},
+        note_error=service.note_error,
     )
 
 
-def admin_app(of: AdminService) -> tornado.web.Application:
+def admin_app(admin: AdminService) -> tornado.web.Application:
     """Build the application for the researcher's pages."""
-    orders = {
-        "play": of.play,
-        "playing": of.playing,
-        "models": of.models,
-        "branch": of.branch,
-        "branched": of.branched,
-        "stop": of.stop,
-        "monitor": of.monitor,
-        "end": of.end,
+    operations = {
+        "play": admin.play,
+        "playing": admin.playing,
+        "models": admin.models,
+        "branch": admin.branch,
+        "branched": admin.branched,
+        "stop": admin.stop,
+        "monitor": admin.monitor,
+        "end": admin.end,
     }
-    pages = {"pages": of}
-    return _app(
-        routes=[
-            (r"/health", Health, {"title": of.title, "study": ""}),
-            (r"/scene", Scene, pages),
-            (r"/now", Now, pages),
-            (r"/act", Act, pages),
-            *((f"/{name}", Ask, {"done": done}) for name, done in orders.items()),
-        ]
-    )
+    return _app(admin, {"title": admin.title, "study": ""}, operations)
 
 
-def _app(routes: list[Any], fault: Callable[[str, BaseException], None] | None = None) -> tornado.web.Application:
+def _app(
+    pages: PageService,
+    health: dict[str, str],
+    operations: Operations,
+    **settings: Any,
+) -> tornado.web.Application:
+    """Build an application with a health check, the routes of pages, and further operations."""
+    shared = {"health": lambda _: health, "now": partial(_now, pages), "act": partial(_act, pages)}
     return tornado.web.Application(
-        routes, default_handler_class=Handler, log_function=lambda handler: None, fault=fault
+        [
+            (r"/poll", Poll, {"pages": pages}),
+            *((f"/{name}", Operation, {"operation": work}) for name, work in {**shared, **operations}.items()),
+        ],
+        default_handler_class=Handler,
+        log_function=lambda handler: None,
+        **settings,
     )

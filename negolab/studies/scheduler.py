@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -18,18 +18,43 @@ from negolab.events import Ended
 from negolab.game import SEATS, Seat
 from negolab.match import Match
 from negolab.runs.plan import derive_seed
-from negolab.studies.config import Delay, Ending, Practice, Treatment
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error, is_unreachable
-from negolab.studies.presence import PresenceRegistry
-from negolab.studies.session import PERSON, MatchSession
-from negolab.studies.session_manager import AT_ONCE, SessionManager
-from negolab.studies.study_file import Study
+from negolab.studies.page_state import PresenceRegistry
+from negolab.studies.session import PERSON, MatchSession, SessionManager
+from negolab.studies.study_config import Ending, Practice, Study, Treatment
 
 log = logging.getLogger("negolab.studies")
 
 LOOK = 5.0
 """Seconds between two checks for participants who do not continue and for pages that were closed."""
+
+
+class TaskGuard:
+    """Runs periodic tasks; logs and notes the first error of each. Only errors of an unreachable database are raised.
+
+    Args:
+        database: The database that keeps the notes.
+        study: Name of the study; None: free play.
+    """
+
+    def __init__(self, database: Database, study: str | None) -> None:
+        self._database, self._study = database, study
+        self._failed: set[str] = set()
+
+    def __call__(self, task: str, work: Callable[[], None]) -> None:
+        """Do the `work` of a `task`, which is named in words."""
+        try:
+            work()
+        except Exception as error:
+            if is_unreachable(error):
+                raise
+            if task not in self._failed:
+                self._failed.add(task)
+                log.exception("a look at %s failed", task)
+                detail = f"{task}: {describe_error(error)}"
+                with suppress(sa.exc.SQLAlchemyError):  # the error is in the log
+                    self._database.note("error", "host", study=self._study, detail=detail)
 
 
 class WaitingPlace(NamedTuple):
@@ -48,50 +73,51 @@ class Scheduler:
     Args:
         database: The database of the study.
         study: The study.
-        sessions: The match sessions of the study; the scheduler sets their `endings` and `changed`.
-        visits: Presence of the participants' pages.
+        sessions: The match sessions of the study; the scheduler sets their `endings`.
+        presence: Presence of the participants' pages.
 
     Raises:
         ValueError: A participant is active in a treatment that the study file no longer has.
     """
 
-    def __init__(self, database: Database, study: Study, sessions: SessionManager, visits: PresenceRegistry) -> None:
+    def __init__(self, database: Database, study: Study, sessions: SessionManager, presence: PresenceRegistry) -> None:
         self.study = study
-        self._database, self._sessions, self._visits = database, sessions, visits
+        self._database, self._sessions, self._presence = database, sessions, presence
         self.waiting: dict[str, WaitingPlace] = {}
-        self._why: dict[str, Mapping[str, Ending]] = {}
+        self._stopped: dict[str, Mapping[str, Ending]] = {}
         self._began = time.time()
         self._looked = time.monotonic()
-        self._faulty: set[str] = set()
+        self._guard = TaskGuard(database, study.name)
         self._first = database.first(study.name)
-        sessions.endings, sessions.changed = self._endings, self.changed
-        people = database.participants(study.name)
-        _placed(study, people)
-        for sat in database.matches(study.name, running=True):
-            self.room(sat)
-        for who in people:
-            if who.status == "waiting":
-                self.go_on(who)  # the wait must end even if the page never polls again
+        sessions.endings = self._endings
+        participants = database.participants(study.name)
+        _check_treatments(study, participants)
+        for stored in database.matches(study.name, running=True):
+            sessions.resume(stored)
+        for participant in participants:
+            if participant.status == "waiting":
+                self.next_match(participant)  # the wait must end even if the page never polls again
 
-    def start(self, who: Participant) -> None:
+    def start(self, participant: Participant) -> None:
         """Assign a participant to a treatment, first to one where somebody lacks a partner, and begin."""
-        self._database.start(who.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched())
-        self.go_on(self._now(who.id))
+        self._database.start(participant.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched())
+        self.next_match(self._database.participant(participant.id))
 
-    def go_on(self, who: Participant) -> None:
+    def next_match(self, participant: Participant) -> None:
         """Begin a participant's next practice or real match, or put them into the queue for a partner.
 
         Raises:
             ValueError: The study has no treatment of the participant's.
         """
-        treatment = self.study.treatment(str(who.treatment))
-        if who.passed < self.study.practice.matches:
-            self._practise(who, treatment)
+        treatment, practice = self.study.treatment(str(participant.treatment)), self.study.practice
+        if participant.passed < practice.matches:
+            n = participant.passed + 1
+            self._begin_against(practice.opponent, participant, treatment, n)
         elif treatment.opponent is not None:
-            self._meet(who, treatment, treatment.opponent)
+            self._begin_against(treatment.opponent, participant, treatment)
         else:
-            self._database.change(who.id, status="waiting")
-            self.waiting.setdefault(who.id, WaitingPlace(time.monotonic(), treatment.name))
+            self._database.change(participant.id, status="waiting")
+            self.waiting.setdefault(participant.id, WaitingPlace(time.monotonic(), treatment.name))
             self.pair()
 
     def _game(self, of: Treatment | Practice) -> AnyGame:
@@ -104,49 +130,20 @@ class Scheduler:
             return game
         return catalog.with_legacy_defaults(game, {*self._first.params, *of.params})
 
-    def _seed(self, who: Participant, *purpose: str | int) -> int:
-        return derive_seed(self.study.seed, self.study.name, who.number, *purpose)
+    def _seed(self, participant: Participant, *purpose: str | int) -> int:
+        return derive_seed(self.study.seed, self.study.name, participant.number, *purpose)
 
-    def _seat(self, who: Participant, treatment: Treatment) -> Seat:
-        if treatment.seat != "random":
-            return treatment.seat
-        return random.Random(self._seed(who, "seat")).choice(SEATS)
-
-    def _practise(self, who: Participant, treatment: Treatment) -> None:
-        practice, n = self.study.practice, who.passed + 1
-        seat = self._seat(who, treatment)
-        names: dict[Seat, str] = {s: PERSON if s == seat else practice.opponent for s in SEATS}
-        match = Match(self._game(practice), seed=self._seed(who, "practice", n), players=names)
-        self._begin(match, {seat: who.id}, treatment, practice=n)
-
-    def _meet(self, who: Participant, treatment: Treatment, player: str) -> None:
-        seat = self._seat(who, treatment)
+    def _begin_against(self, player: str, participant: Participant, treatment: Treatment, practice: int = 0) -> None:
+        """Begin a match of a participant against a player: the real one, or a practice round."""
+        game = self._game(self.study.practice if practice else treatment)
+        seed = self._seed(participant, "practice", practice) if practice else self._seed(participant, "deal")
+        seat: Seat = random.Random(self._seed(participant, "seat")).choice(treatment.seats())
         names: dict[Seat, str] = {s: PERSON if s == seat else player for s in SEATS}
-        match = Match(self._game(treatment), seed=self._seed(who, "deal"), players=names)
-        self._begin(match, {seat: who.id}, treatment)
+        self._begin(Match(game, seed=seed, players=names), {seat: participant.id}, treatment, practice)
 
     def _begin(self, match: Match, people: dict[Seat, str | None], treatment: Treatment, practice: int = 0) -> None:
-        self._sessions.begin(
-            match,
-            people,
-            study=self.study.name,
-            treatment=treatment.name,
-            practice=practice,
-            limits=self.study.limits,
-            delay=self._delay(treatment, practice),
-        )
-
-    def _delay(self, treatment: Treatment, practice: int) -> Delay:
-        """Return the thinking time for a real match or a practice round; practice may override the treatment's."""
-        own = self.study.practice.delay if practice else None
-        return treatment.delay if own is None else own
-
-    def room(self, sat: StoredMatch) -> MatchSession:
-        """Return the session of a match of the study, with the study's limits and delays."""
-        # The file may have lost the treatment of a finished match; a finished match has no answers to delay.
-        known = next((t for t in self.study.treatments if t.name == sat.treatment), None)
-        delay = AT_ONCE if known is None else self._delay(known, sat.practice)
-        return self._sessions.resume(sat, self.study.limits, delay)
+        endings = self._completed(people.values(), practice) if match.ended else {}
+        self._sessions.begin(match, people, treatment=treatment.name, practice=practice, endings=endings)
 
     # Pairing.
 
@@ -156,46 +153,45 @@ class Scheduler:
         The next participant to start joins that treatment.
         """
         alone: dict[str, int] = {}
-        playing = {
-            id for sat in self._database.matches(self.study.name) if not sat.practice for id in sat.people.values()
-        }
+        matches = self._database.matches(self.study.name)
+        playing = {id for match in matches if not match.practice for id in match.people.values()}
         paired = {treatment.name for treatment in self.study.treatments if treatment.paired}
-        for who in self._database.participants(self.study.name):
-            here = who.status in ACTIVE and self._visits.present(who.id)
-            if here and who.id not in playing and who.treatment in paired:
-                alone[str(who.treatment)] = alone.get(str(who.treatment), 0) + 1
+        for participant in self._database.participants(self.study.name):
+            here = participant.status in ACTIVE and self._presence.is_present(participant.id)
+            if here and participant.id not in playing and participant.treatment in paired:
+                alone[str(participant.treatment)] = alone.get(str(participant.treatment), 0) + 1
         return next((name for name, n in alone.items() if n % 2), None)
 
     def pair(self) -> None:
         """Pair present participants in order of arrival, and end the waits that exceeded the study's limit."""
         for treatment in self.study.treatments:
-            here = [id for id, wait in self.waiting.items() if wait.treatment == treatment.name]
-            here = [id for id in here if self._visits.present(id)]
+            here = [id for id, place in self.waiting.items() if place.treatment == treatment.name]
+            here = [id for id in here if self._presence.is_present(id)]
             for first, second in zip(here[::2], here[1::2], strict=False):
-                self._match(self._now(first), self._now(second), treatment)
-        for id, wait in list(self.waiting.items()):
-            if time.monotonic() - wait.since > self.study.pairing.wait:
-                self._guarded(f"the wait of {id}", partial(self._unpaired, id))
+                self._begin_pair(self._database.participant(first), self._database.participant(second), treatment)
+        for id, place in list(self.waiting.items()):
+            if time.monotonic() - place.since > self.study.pairing.wait:
+                self._guard(f"the wait of {id}", partial(self._end_wait, id))
 
-    def _match(self, first: Participant, second: Participant, treatment: Treatment) -> None:
+    def _begin_pair(self, first: Participant, second: Participant, treatment: Treatment) -> None:
         rng = random.Random(self._seed(first, "pair", second.number))
         people: list[str | None] = rng.sample([first.id, second.id], 2)
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
         match = Match(self._game(treatment), seed=self._seed(first, "deal"), players=names)
         self._begin(match, dict(zip(SEATS, people, strict=True)), treatment)
-        for who in (first, second):
-            self.waiting.pop(who.id, None)
+        for participant in (first, second):
+            self.waiting.pop(participant.id, None)
 
-    def _unpaired(self, id: str) -> None:
+    def _end_wait(self, id: str) -> None:
         """End a wait without a partner: end the study for the participant, or begin a match against a player."""
-        who = self._now(id)
         player = self.study.pairing.player
         if player is None:
-            self._database.change(who.id, "unpaired", actor="host", status="unpaired", ended=time.time())
+            self._database.change(id, "unpaired", actor="host", status="unpaired", ended=time.time())
         else:
-            self._meet(who, self.study.treatment(str(who.treatment)), player)
-        self.waiting.pop(who.id, None)
-        self._visits.of(who.id).touch()
+            participant = self._database.participant(id)
+            self._begin_against(player, participant, self.study.treatment(str(participant.treatment)))
+        self.waiting.pop(id, None)
+        self._presence[id].touch()
 
     # Time limits and endings.
 
@@ -204,110 +200,91 @@ class Scheduler:
 
         Errors are logged and stored once per task, and do not stop the other tasks. An unreachable database raises.
         """
-        for sat, room, seats in self._sessions.late():
-            self._guarded(f"match {sat.id}", partial(self._late, sat, room, seats))
-        self._guarded("the answers of players", self._sessions.nudge)
-        self._guarded("pairing", self.pair)
+        for stored, session in self._sessions.running():
+            if seats := session.late_seats():
+                self._guard(f"match {stored.id}", partial(self._stop_late, stored, session, seats))
+            self._guard(f"an answer in match {stored.id}", session.retry)
+        self._guard("pairing", self.pair)
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
-            self._guarded("those who do not go on", self._give_up)
-            self._sessions.sweep(self._shown)
-            self._visits.sweep()
+            self._guard("those who do not go on", self._time_out_practice)
+            self._sessions.sweep(self._is_shown)
+            self._presence.sweep()
 
-    def _guarded(self, what: str, do: Callable[[], None]) -> None:
-        """Run a task; log and note its first error. Only errors of an unreachable database are raised."""
-        try:
-            do()
-        except Exception as error:
-            if is_unreachable(error):
-                raise
-            if what not in self._faulty:
-                self._faulty.add(what)
-                log.exception("a look at %s failed", what)
-                with suppress(sa.exc.SQLAlchemyError):
-                    self._database.note(
-                        "error", "host", study=self.study.name, detail=f"{what}: {describe_error(error)}"
-                    )
-
-    def _late(self, sat: StoredMatch, room: MatchSession, seats: list[Seat]) -> None:
-        late: dict[str, Ending] = {id: "timeout" if s in seats else "partner" for s, id in sat.people.items() if id}
+    def _stop_late(self, stored: StoredMatch, session: MatchSession, seats: list[Seat]) -> None:
+        self._stopped[stored.id] = {
+            id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None
+        }
         names = " and ".join(f"seat {seat}" for seat in seats)
-        self._why[sat.id] = late
-        room.stop(f"{names} did not answer in time")
+        session.stop(f"{names} did not answer in time")
 
-    def _shown(self, sat: StoredMatch) -> bool:
+    def _is_shown(self, stored: StoredMatch) -> bool:
         """Return True if the open page of a participant may still show a finished match."""
-        here = [id for id in sat.people.values() if id is not None and self._visits.present(id)]
-        return any(self._now(id).status in ("playing", "complete") for id in here)
+        here = [id for id in stored.people.values() if id is not None and self._presence.is_present(id)]
+        return any(self._database.participant(id).status in ("playing", "complete") for id in here)
 
-    def onward(self, who: Participant, ended: float) -> float | None:
-        """Return the seconds left to continue after a practice match.
+    def time_to_continue(self, participant: Participant, ended: float | None) -> tuple[float, str] | None:
+        """Return the seconds left to continue after a practice match, negative if the time is over, and their kind.
 
         Args:
-            who: The participant.
-            ended: When the match ended, in seconds since 1970.
+            participant: The participant.
+            ended: When the match ended, in seconds since 1970; None: it runs.
 
         Returns:
-            Seconds, negative if the time is over; None: no limit.
+            Seconds and "continue"; None: no limit runs.
         """
         limit = self.study.limits.reply
-        if limit is None or who.status != "playing":
+        if limit is None or ended is None or participant.status != "playing":
             return None
         # Time before the host's start does not count: nobody could continue while it was down.
-        return limit - (time.time() - max(ended, self._began))
+        return limit - (time.time() - max(ended, self._began)), "continue"
 
-    def _give_up(self) -> None:
+    def _time_out_practice(self) -> None:
         """Time out participants who do not continue from a practice match within the limit for a reply."""
         if self.study.limits.reply is None or not self.study.practice.matches:
             return
-        for who in self._database.participants(self.study.name):
-            if who.status == "playing":
-                ended = self._database.matches(self.study.name, participant=who.id)[-1].ended
-                left = None if ended is None else self.onward(who, ended)
-                if left is not None and left < 0:
+        for participant in self._database.participants(self.study.name):
+            if participant.status == "playing":
+                last = self._database.matches(self.study.name, participant=participant.id)[-1]
+                left = self.time_to_continue(participant, last.ended)
+                if left is not None and left[0] < 0:
                     values = {"status": "timeout", "ended": time.time()}
-                    self._database.change(who.id, "timeout", actor="host", detail="did not go on", **values)
-                    self._visits.of(who.id).touch()
+                    self._database.change(participant.id, "timeout", actor="host", detail="did not go on", **values)
+                    self._presence[participant.id].touch()
 
-    def stop(self, who: Participant, ending: Ending, reason: str) -> None:
+    def stop(self, participant: Participant, ending: Ending, reason: str) -> None:
         """Remove a participant from the queue and stop their running match.
 
         Args:
-            who: The participant.
+            participant: The participant.
             ending: Their way of ending, set with the match's end; the other person's is "partner".
             reason: Reason that the record gives.
         """
-        self.waiting.pop(who.id, None)
-        for sat in self._database.matches(self.study.name, participant=who.id, running=True):
-            others: dict[str, Ending] = {id: "partner" for id in sat.people.values() if id and id != who.id}
-            self._why[sat.id] = {**others, who.id: ending}
-            self.room(sat).stop(reason)
+        self.waiting.pop(participant.id, None)
+        for stored in self._database.matches(self.study.name, participant=participant.id, running=True):
+            others: dict[str, Ending] = {id: "partner" for id in stored.people.values() if id is not None}
+            self._stopped[stored.id] = {**others, participant.id: ending}
+            self._sessions.resume(stored).stop(reason)
 
-    def _endings(self, sat: StoredMatch, ended: Ended) -> Mapping[str, Ending]:
+    def _endings(self, stored: StoredMatch, ended: Ended) -> Mapping[str, Ending]:
         """Return the ways of ending, by participant id, that the end of a match brings about."""
-        people = [id for id in sat.people.values() if id is not None]
-        if ended.reason is not None:
-            return self._why.pop(sat.id, dict.fromkeys(people, "error"))
-        return {} if sat.practice else dict.fromkeys(people, "complete")
+        if ended.reason is None:
+            return self._completed(stored.people.values(), stored.practice)
+        failed: dict[str, Ending] = {id: "error" for id in stored.people.values() if id is not None}
+        return self._stopped.pop(stored.id, failed)
 
-    def changed(self, sat: StoredMatch) -> None:
-        """Wake the pages of a match's participants."""
-        for id in sat.people.values():
-            if id is not None:
-                self._visits.of(id).touch()
-
-    def _now(self, id: str) -> Participant:
-        who = self._database.participant(id)
-        assert who is not None
-        return who
+    def _completed(self, people: Iterable[str | None], practice: int) -> dict[str, Ending]:
+        """Return the endings after a match that the rules ended; a practice round ends nothing."""
+        return {} if practice else {id: "complete" for id in people if id is not None}
 
 
-def _placed(study: Study, people: list[Participant]) -> None:
+def _check_treatments(study: Study, participants: list[Participant]) -> None:
     """Raise `ValueError` if a participant is active in a treatment that the study file no longer has."""
-    known = [treatment.name for treatment in study.treatments]
-    for who in people:
-        if who.status in ACTIVE and who.treatment not in known:
+    treatments = [treatment.name for treatment in study.treatments]
+    for participant in participants:
+        if participant.status in ACTIVE and participant.treatment not in treatments:
             raise ValueError(
-                f"study {study.name}: participant {who.number} is at work in treatment {who.treatment!r}, which its "
-                "file no longer has: put it back until they have finished, or end it for them first"
+                f"study {study.name}: participant {participant.number} is at work in treatment "
+                f"{participant.treatment!r}, which its file no longer has: put it back until they have finished, "
+                "or end it for them first"
             )

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 
@@ -30,8 +31,8 @@ from negolab.studies.database.connection import DatabaseOutage, describe_error
 from negolab.studies.host_config import HostConfig, KnownEndpoints, read_host_config
 from negolab.studies.routes import admin_app, seats_app
 from negolab.studies.service import StudyService
-from negolab.studies.session_manager import SessionManager
-from negolab.studies.study_file import Study, read_study
+from negolab.studies.study_config import Study
+from negolab.studies.study_file import read_study
 
 log = logging.getLogger("negolab.studies")
 
@@ -74,9 +75,9 @@ async def run(args: argparse.Namespace) -> None:
     # "-" reads the configuration from standard input: a database URL may hold a password, and model keys are secret.
     if args.module:
         catalog.game_module(args.module)
-    told = read_host_config(FileIO(0, closefd=False).readline()) if args.db == "-" else HostConfig(args.db)
-    models = told.models()
-    database = Database(told.db)
+    config = read_host_config(FileIO(0, closefd=False).readline()) if args.db == "-" else HostConfig(args.db)
+    models = config.models()
+    database = Database(config.db)
     database.claim()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -85,18 +86,18 @@ async def run(args: argparse.Namespace) -> None:
     _end_with_parent(loop, stop)
     store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
     service = _make_service(database, args, models)
-    own = AdminService(database, SessionManager(database, store, models), service, models)
+    admin = AdminService(database, service, store=store, models=models)
     if service is not None and args.seats:
         listen(seats_app(service), args.seats, args.owner)
-    listen(admin_app(own), args.desk, most=2**26)  # the record of a long match is big
-    clocks = Timers(database, service, own, stop)
-    PeriodicCallback(clocks.tick, TICK).start()
+    listen(admin_app(admin), args.desk, most=2**26)  # the record of a long match is big
+    timers = Timers(database, service, admin, stop)
+    PeriodicCallback(timers.tick, TICK).start()
     print("ready", flush=True)
     await stop.wait()
     database.close()
-    clocks.outage.close()
-    if clocks.taken is not None:
-        raise clocks.taken
+    timers.outage.close()
+    if timers.taken is not None:
+        raise timers.taken
 
 
 def _make_service(database: Database, args: argparse.Namespace, models: KnownEndpoints) -> StudyService | None:
@@ -105,7 +106,7 @@ def _make_service(database: Database, args: argparse.Namespace, models: KnownEnd
         return None
     study = read_study(args.study, at=args.study_at)
     _reach(study, models)
-    return StudyService(database, study, SessionManager(database, models=models))
+    return StudyService(database, study, models)
 
 
 def _reach(study: Study, models: KnownEndpoints) -> None:
@@ -126,30 +127,30 @@ class Timers:
     """
 
     def __init__(
-        self, database: Database, service: StudyService | None, own: AdminService, stop: asyncio.Event
+        self, database: Database, service: StudyService | None, admin: AdminService, stop: asyncio.Event
     ) -> None:
         self.outage = DatabaseOutage(log)
         self.taken: DatabaseInUse | None = None
-        self._database, self._service, self._own, self._stop = database, service, own, stop
+        self._database, self._stop = database, stop
+        study = () if service is None else (service.scheduler.tick,)
+        self._tasks: tuple[Callable[[], None], ...] = (self._hold, *study, admin.tick, database.forget)
         self._held = 0.0
         self._tried = 0.0
 
     def tick(self) -> None:
-        """Do the periodic work once; errors are logged and do not stop the timer."""
-        if self.outage.now and not self._is_back():
-            return
-        try:
-            self._hold()
-            self._own.tick()
-            if self._service is not None:
-                self._service.scheduler.tick()
-            self._database.forget()
-        except DatabaseInUse as error:
-            self.taken = error
-            self._stop.set()
-        except Exception:
-            # A full disk or an unreachable database must not stop the timer; the next tick tries again.
-            log.exception("a look at the clocks failed")
+        """Do the periodic work once; an error is logged and stops neither the timer nor the other tasks."""
+        for task in self._tasks:
+            if self.outage.now and not self._is_back():
+                return
+            try:
+                task()
+            except DatabaseInUse as error:
+                self.taken = error
+                self._stop.set()
+                return
+            except Exception:
+                # A full disk or an unreachable database must not stop the timer; the next tick tries again.
+                log.exception("a look at the clocks failed")
 
     def _is_back(self) -> bool:
         if time.monotonic() - self._tried < AGAIN:

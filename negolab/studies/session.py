@@ -1,6 +1,6 @@
-"""Sessions of matches with people: a match, its automated players, and the conversation of each person's seat.
+"""Sessions of matches with people: a match, its automated players and the seats of its people, and all open sessions.
 
-Every change is saved before anyone sees it.
+Every event is saved before anyone sees it.
 """
 
 from __future__ import annotations
@@ -8,49 +8,39 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import random
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
-from negolab.catalog import AnyGame, text_front
-from negolab.events import Event, Rejected, Replied
+from negolab.catalog import text_front
+from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import SEATS, Observation, Reply, Seat, other
+from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import GameFailed, RunFailed
 from negolab.match import Match
 from negolab.protocols import Player, ResumablePlayer
 from negolab.record import Record, SeatOutcome
-from negolab.runs.driver import submit_reply
+from negolab.runs.driver import make_player, seat_players, submit_reply
+from negolab.runs.plan import derive_seed
+from negolab.store import Store
+from negolab.studies import texts
+from negolab.studies.host_config import NONE
+from negolab.studies.page_state import NotDelivered, SeatView, TalkEntry, check_message
+from negolab.studies.study_config import Ending, Limits, Study
+
+if TYPE_CHECKING:
+    from negolab.studies.database import Database, StoredMatch
+
+log = logging.getLogger("negolab.studies")
 
 PERSON = "person"
 """Name that a record gives to a person's seat."""
 LEFT, STOPPED = "left by the person", "stopped by the person"
 """Reasons that records give for matches and branches that a person stopped."""
-
-
-class TalkEntry(msgspec.Struct, frozen=True):
-    """One entry of a seat's conversation: a reply (`own`), a text of the game (`told`), or a refusal (`refused`)."""
-
-    kind: Literal["own", "told", "refused"]
-    text: str
-
-
-class SeatView(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is sent to a seat's screen."""
-
-    seen: Observation[Any, Any]
-    asked: bool
-    """True if the seat is asked for a reply now."""
-    left: int | None
-    """Retries left after invalid replies; None: unlimited, or the seat is not asked."""
-    said: tuple[TalkEntry, ...]
-    rules: str
-    """The rules as the seat was given them."""
-    closing: SeatOutcome | None
-    """Outcome of the match; None while it runs."""
-    turn: int
-    """Number of replies that the seat has given."""
+FAILED = "the other seat's player failed"
+UNLIMITED = Limits()
 
 
 class SeatSession:
@@ -64,7 +54,7 @@ class SeatSession:
         # Fixed texts call the opponent a machine, so they do not fit a match between two people.
         person = match.players.get(other(seat)) == PERSON
         self._front = None if person else text_front(match.game, seat)
-        self._said: list[TalkEntry] = []
+        self._talk: list[TalkEntry] = []
         self._rules = "" if self._front else match.told(seat).prompt(match.seen(seat), None)
         self._texts = 0
         self._since = match.seen(seat)
@@ -77,15 +67,15 @@ class SeatSession:
         """True if the game provides fixed texts for this seat."""
         return self._front is not None
 
-    def heard(self, match: Match, events: Sequence[Event]) -> None:
+    def receive(self, match: Match, events: Sequence[Event]) -> None:
         """Add new events of `match` to the conversation."""
         for event in events:
             match event:
                 case Replied(seat, reply) if seat == self.seat:
-                    self._said.append(TalkEntry("own", reply.text))
+                    self._talk.append(TalkEntry("own", reply.text))
                     self.turn += 1
                 case Rejected(seat, invalid) if seat == self.seat and not self._front:
-                    self._said.append(TalkEntry("refused", invalid.reason))
+                    self._talk.append(TalkEntry("refused", invalid.reason))
         self._read(match, match.seen(self.seat))
 
     def _read(self, match: Match, seen: Observation[Any, Any]) -> None:
@@ -93,13 +83,13 @@ class SeatSession:
         if not (match.asks(self.seat) or match.ended is not None):
             return
         if self._front is not None:
-            texts = self._front(match.events)
-            self._rules = self._rules or (texts[0] if texts else "")
-            self._said += [TalkEntry("told", text) for text in texts[self._texts :]]
-            self._texts = len(texts)
+            front = self._front(match.events)
+            self._rules = self._rules or (front[0] if front else "")
+            self._talk += [TalkEntry("game", text) for text in front[self._texts :]]
+            self._texts = len(front)
         elif self._unread or seen != self._since:
             if news := match.told(self.seat).prompt(seen, self._since).strip():
-                self._said.append(TalkEntry("told", news))
+                self._talk.append(TalkEntry("game", news))
             self._since, self._unread = seen, False
 
     def refusal(self, match: Match, events: Sequence[Event]) -> str:
@@ -110,77 +100,18 @@ class SeatSession:
         reasons = [e.invalid.reason for e in events if isinstance(e, Rejected) and e.seat == self.seat]
         return self._front(match.events)[-1] if reasons and self._front else " ".join(reasons)
 
-    def table(self, match: Match) -> SeatView:
+    def view(self, match: Match) -> SeatView:
         """Return the seat's current view."""
         ended, asked = match.ended, match.asks(self.seat)
         return SeatView(
             seen=match.seen(self.seat),
             asked=asked,
             left=match.pending()[self.seat].retries_left if asked else None,
-            said=tuple(self._said),
+            talk=tuple(self._talk),
             rules=self._rules,
             closing=None if ended is None else SeatOutcome(ended.end, ended.payoffs[self.seat]),
             turn=self.turn,
         )
-
-
-log = logging.getLogger("negolab.studies")
-
-FAILED = "the other seat's player failed"
-LONGEST = 100_000
-"""Largest number of characters of a message."""
-
-
-class NotDelivered(Exception):
-    """A message or action was not carried out and the match is unchanged. The text is shown to the person."""
-
-
-def check_message(text: str) -> None:
-    """Raise `NotDelivered` if `text` is blank or longer than `LONGEST` characters."""
-    if not text.strip():
-        raise NotDelivered("There is nothing to send yet: write a message or choose an option.")
-    if len(text) > LONGEST:
-        raise NotDelivered(f"Your message has {len(text)} characters; {LONGEST} are the most.")
-
-
-class SeatHandle(Protocol):
-    """A person's seat at a match, in this process or at the host: the interface that controls are built on."""
-
-    @property
-    def seat(self) -> Seat: ...
-
-    @property
-    def game(self) -> AnyGame:
-        """The game without the parameters that are hidden from this seat."""
-        ...
-
-    @property
-    def fronted(self) -> bool:
-        """True if the game provides fixed texts for this seat."""
-        ...
-
-    def table(self) -> SeatView:
-        """Return the seat's current view."""
-        ...
-
-    def say(self, text: str, turn: int) -> str:
-        """Submit a reply.
-
-        Args:
-            text: Text of the reply.
-            turn: `SeatView.turn` of the view that the person answers; guards against outdated pages.
-
-        Returns:
-            The reason for which the game rejected the reply; "" if it was accepted.
-
-        Raises:
-            NotDelivered: The reply did not reach the match.
-        """
-        ...
-
-    def watch(self, changed: Callable[[], None]) -> None:
-        """Register a callback that is called after every change of the seat's view."""
-        ...
 
 
 SaveEvents = Callable[[Match, int, Sequence[Event]], None]
@@ -190,11 +121,14 @@ SaveEvents = Callable[[Match, int, Sequence[Event]], None]
 class MatchSession:
     """A match, its automated players, and a `SeatSession` for each person's seat.
 
+    Time limits start again when a session is resumed, so that downtime of the host is never charged to a participant.
+
     Args:
         match: The match. Events that it holds already count as saved.
         players: Automated players by seat; every other seat is a person's.
-        keep: Saves new events durably; if it raises, the match returns to its last saved state. None: saves nothing.
+        save: Saves new events durably; if it raises, the match returns to its last saved state. None: saves nothing.
         delay: Seconds that a player's next answer is held back; None: no delay.
+        limits: Time limits; see `time_left`.
     """
 
     def __init__(
@@ -202,18 +136,20 @@ class MatchSession:
         match: Match,
         players: Mapping[Seat, Player],
         *,
-        keep: SaveEvents | None = None,
+        save: SaveEvents | None = None,
         delay: Callable[[Match], float] | None = None,
+        limits: Limits = UNLIMITED,
     ) -> None:
         self.match = match
         self.players = dict(players)
         self.seat_sessions = {seat: SeatSession(match, seat) for seat in SEATS if seat not in players}
         self.thinking: asyncio.Future[Any] | None = None
-        self._keep, self._delay = keep, delay
+        self._save, self._delay, self._limits = save, delay, limits
         self._watchers: list[Callable[[], None]] = []
-        self._kept = len(match.events)
+        self._saved = len(match.events)
+        self._began = time.monotonic()
+        self._asked: dict[Seat, tuple[Observation[object, object], float]] = {}
         resume_players(match, players)
-        self._stuck = False
 
     @classmethod
     def resumed(cls, record: Record, players: Mapping[Seat, Player], **options: Any) -> MatchSession:
@@ -228,24 +164,36 @@ class MatchSession:
             ValueError: The record's game is not known, or its events are not legal.
         """
         stages = Match.replay_stages(record)
-        room = cls(next(stages), players, **options)
+        session = cls(next(stages), players, **options)
         for match in stages:
-            room._listen(match.events[room._kept :])
-            room._kept = len(match.events)
-        resume_players(room.match, players)
-        return room
+            session._pass_on(match.events[session._saved :])
+        resume_players(session.match, players)
+        return session
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Register a callback that is called after every change."""
         self._watchers.append(changed)
 
-    def chair(self, seat: Seat) -> _LocalSeat:
-        """Return a handle of a person's seat."""
-        return _LocalSeat(self, seat)
+    def view(self, seat: Seat) -> SeatView:
+        """Return the current view of a person's seat."""
+        return self.seat_sessions[seat].view(self.match)
+
+    def time_left(self, seat: Seat) -> tuple[float, str] | None:
+        """Return the seconds until a seat's nearest limit and its kind, "reply" or "match"; None: no limit runs."""
+        ends = []
+        if self._limits.reply is not None and seat in self._asked:
+            ends.append((self._asked[seat][1] + self._limits.reply - time.monotonic(), "reply"))
+        if self._limits.match is not None:
+            ends.append((self._began + self._limits.match - time.monotonic(), "match"))
+        return min(ends, default=None)
+
+    def late_seats(self) -> list[Seat]:
+        """Return the seats whose time is up."""
+        return [seat for seat in self.seat_sessions if (left := self.time_left(seat)) is not None and left[0] <= 0]
 
     # Actions of people.
 
-    def say(self, seat: Seat, text: str, turn: int) -> str:
+    def submit(self, seat: Seat, text: str, turn: int) -> str:
         """Submit a person's reply, then let the automated players answer.
 
         Args:
@@ -260,15 +208,15 @@ class MatchSession:
             NotDelivered: The match is over, the seat is not asked, the page is outdated, or the text is blank or too
                 long.
         """
-        match, sitting = self.match, self.seat_sessions[seat]
+        match, seat_session = self.match, self.seat_sessions[seat]
         if not match.asks(seat):
-            raise NotDelivered("The match is over." if match.ended else "It is not your turn.")
-        if turn != sitting.turn:
-            raise NotDelivered("The table has changed since. Look again, then answer.")
+            raise NotDelivered(texts.MATCH_OVER if match.ended else texts.NOT_YOUR_TURN)
+        if turn != seat_session.turn:
+            raise NotDelivered(texts.TABLE_CHANGED)
         check_message(text)
         events = match.submit(seat, Reply(text, via="table"))
-        self._settle()
-        refused = sitting.refusal(match, events)
+        self._save_events()
+        refused = seat_session.refusal(match, events)
         self.advance()
         return refused
 
@@ -278,76 +226,68 @@ class MatchSession:
             self.thinking.cancel()
             self.thinking = None
         self.match.abort(reason)
-        self._settle()
-        self._tell()
+        self._save_events()
+        self._notify()
 
     # Answers of automated players.
 
     def advance(self) -> None:
         """Ask automated players until it is a person's turn or an answer takes time, then notify the watchers."""
-        self._settle()
-        while self.thinking is None and (waiting := self._next()) is not None:
-            seat, player = waiting
+        self._save_events()
+        while self.thinking is None and (asked := self._asked_player()) is not None:
+            seat, player = asked
             seconds = self._delay(self.match) if self._delay is not None else 0
-            if seconds > 0:
-                self._think(seat, self._asked(seat, player, seconds))
-                break
             try:
-                answer = player.reply(self.match.told(seat), self.match.pending()[seat])
+                answer = self._ask_later(seat, player, seconds) if seconds > 0 else self._ask(seat, player)
                 if inspect.isawaitable(answer):
                     self._think(seat, answer)
                     break
                 submit_reply(self.match, seat, answer)
             except Exception as error:
-                self._failed(error)
-            self._settle()
-        self._tell()
+                self._abort_failed(error)
+            self._save_events()
+        self._notify()
 
-    def advance_if_stuck(self) -> None:
-        """Call `advance` if an automated player is asked and no answer is under way; errors are logged once."""
-        if self.thinking is None and self._next() is not None:
-            self._go_on()
+    def retry(self) -> None:
+        """Ask an automated player again whose last answer could not be saved."""
+        if self.thinking is None and self._asked_player() is not None:
+            self.advance()
 
-    def _next(self) -> tuple[Seat, Player] | None:
+    def _asked_player(self) -> tuple[Seat, Player] | None:
         return next(((s, p) for s, p in self.players.items() if self.match.asks(s)), None)
 
-    async def _asked(self, seat: Seat, player: Player, seconds: float) -> Any:
+    def _ask(self, seat: Seat, player: Player) -> Any:
+        return player.reply(self.match.told(seat), self.match.pending()[seat])
+
+    async def _ask_later(self, seat: Seat, player: Player, seconds: float) -> Any:
         """Ask a player after a simulated thinking time."""
         await asyncio.sleep(seconds)
-        answer = player.reply(self.match.told(seat), self.match.pending()[seat])
+        answer = self._ask(seat, player)
         return await answer if inspect.isawaitable(answer) else answer
 
     def _think(self, seat: Seat, answer: Awaitable[Any]) -> None:
         """Track an asynchronous answer as `thinking`."""
         self.thinking = asyncio.ensure_future(answer)
-        self.thinking.add_done_callback(partial(self._thought, self.match, seat))
+        self.thinking.add_done_callback(partial(self._on_answer, self.match, seat))
 
-    def _thought(self, match: Match, seat: Seat, answer: asyncio.Future[Any]) -> None:
+    def _on_answer(self, match: Match, seat: Seat, answer: asyncio.Future[Any]) -> None:
         """Submit a finished answer, unless the match was rolled back or ended since the question."""
         if answer is self.thinking:
             self.thinking = None
         if answer.cancelled():
             return
         try:
-            found = answer.result()
+            reply = answer.result()
             if match is self.match and match.asks(seat):
-                submit_reply(match, seat, found)
+                submit_reply(match, seat, reply)
         except Exception as error:
-            self._failed(error)
-        self._go_on()
-
-    def _go_on(self) -> None:
-        """Advance outside a caller's request, where nobody could handle an exception."""
+            self._abort_failed(error)
         try:
             self.advance()
-            self._stuck = False
-        except Exception:
-            # The answer could not be saved and was dropped; the next `advance_if_stuck` asks again. Logged once.
-            if not self._stuck:
-                log.exception("a match could not go on")
-            self._stuck = True
+        except Exception:  # nobody above could handle it; the answer was dropped, and `retry` asks again
+            log.exception("a match could not go on")
 
-    def _failed(self, error: Exception) -> None:
+    def _abort_failed(self, error: Exception) -> None:
         """Abort the match after an error of an automated player; the events so far stay."""
         if isinstance(error, GameFailed | RunFailed):
             # The text is meant for the researcher: reasons go into records, never to a seat's screen.
@@ -357,26 +297,33 @@ class MatchSession:
         log.error(FAILED, exc_info=error)
         self.match.abort(FAILED)
 
-    def _settle(self) -> None:
+    def _save_events(self) -> None:
         """Save new events, then pass them to each seat; if saving fails, roll the match back and raise."""
         match = self.match
-        news = match.events[self._kept :]
+        news = match.events[self._saved :]
         if not news:
             return
-        if self._keep is not None:
+        if self._save is not None:
             try:
-                self._keep(match, self._kept, news)
+                self._save(match, self._saved, news)
             except BaseException:
-                self.match = Match.replay(match.record(), self._kept)
+                self.match = Match.replay(match.record(), self._saved)
                 raise
-        self._kept = len(match.events)
-        self._listen(news)
+        self._pass_on(news)
 
-    def _listen(self, news: Sequence[Event]) -> None:
-        for sitting in self.seat_sessions.values():
-            sitting.heard(self.match, news)
+    def _pass_on(self, news: Sequence[Event]) -> None:
+        """Pass saved events to each person's seat."""
+        self._saved = len(self.match.events)
+        for seat_session in self.seat_sessions.values():
+            seat_session.receive(self.match, news)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
+        """Time each seat from when it was asked, which a rejected reply does not change, and call the watchers."""
+        for seat in self.seat_sessions:
+            if not self.match.asks(seat):
+                self._asked.pop(seat, None)
+            elif (seen := self.match.seen(seat)) != self._asked.get(seat, (None,))[0]:
+                self._asked[seat] = (seen, time.monotonic())
         for changed in self._watchers:
             changed()
 
@@ -390,26 +337,151 @@ def resume_players(match: Match, players: Mapping[Seat, Player]) -> None:
             player.recall(match.record().seen_by(seat))
 
 
-class _LocalSeat:
-    """A seat of a session in this process: a `SeatHandle`."""
+class OpenSession(NamedTuple):
+    """A match held in memory: its database entry and its session."""
 
-    def __init__(self, room: MatchSession, seat: Seat) -> None:
-        self.seat = seat
-        self._room = room
+    stored: StoredMatch
+    session: MatchSession
 
-    @property
-    def game(self) -> AnyGame:
-        return self._room.match.told(self.seat)
 
-    @property
-    def fronted(self) -> bool:
-        return self._room.seat_sessions[self.seat].fronted
+class SessionManager:
+    """Open sessions of a study, or of free play, by the match's id: running ones, and finished ones still shown.
 
-    def table(self) -> SeatView:
-        return self._room.seat_sessions[self.seat].table(self._room.match)
+    Set `endings` to the function that returns the ways of ending, by participant id, that the end of a match brings
+    about, and `changed` to a callback for every change of a match.
 
-    def say(self, text: str, turn: int) -> str:
-        return self._room.say(self.seat, text, turn)
+    Args:
+        database: The database that all events are saved to.
+        study: The study; None: free play.
+        store: Opens the folder to which finished records are also appended; None: no folder.
+        models: Endpoints of language models that may take a seat.
+    """
 
-    def watch(self, changed: Callable[[], None]) -> None:
-        self._room.watch(changed)
+    def __init__(
+        self,
+        database: Database,
+        study: Study | None = None,
+        *,
+        store: Callable[[], Store] | None = None,
+        models: EndpointProvider = NONE,
+    ) -> None:
+        self._database, self._study, self._store, self._models = database, study, store, models
+        self.endings: Callable[[StoredMatch, Ended], Mapping[str, Ending]] = lambda stored, ended: {}
+        self.changed: Callable[[StoredMatch], None] = lambda stored: None
+        self._open: dict[str, OpenSession] = {}
+
+    def begin(
+        self,
+        match: Match,
+        people: Mapping[Seat, str | None],
+        *,
+        treatment: str | None = None,
+        practice: int = 0,
+        endings: Mapping[str, Ending] | None = None,
+    ) -> MatchSession:
+        """Save a new match and open its session.
+
+        Args:
+            match: The match as it was dealt.
+            people: The participant's id for each person's seat; None for a person outside any study.
+            treatment: Name of the treatment.
+            practice: Practice round, from 1; 0 for a real match.
+            endings: Ways of ending by participant id, for a match that is over as it was dealt.
+
+        Raises:
+            ValueError: A player cannot play its seat.
+        """
+        players = seat_players(match, self._models, people)
+        study = None if self._study is None else self._study.name
+        record = match.record()
+        stored = self._database.add(
+            record, dict(people), study=study, treatment=treatment, practice=practice, endings=endings
+        )
+        if match.ended is not None:
+            self._write_to_folder(record)
+        return self._opened(stored, MatchSession(match, players, **self._options(stored)))
+
+    def resume(self, stored: StoredMatch) -> MatchSession:
+        """Return the session of a saved match, reopening it if it is not open.
+
+        Raises:
+            KeyError: The database has no such match.
+            ValueError: Its record cannot be replayed, or a player cannot play its seat.
+        """
+        if stored.id in self._open:
+            return self._open[stored.id].session
+        record = self._database.record(stored.id)
+        players = self._players(record, stored.people)
+        return self._opened(stored, MatchSession.resumed(record, players, **self._options(stored)))
+
+    def _players(self, record: Record, people: Collection[Seat]) -> dict[Seat, Player]:
+        """Make the automated players that a record names."""
+        header, game = record.header, record.game
+        return {
+            seat: make_player(name, game, header.seed or 0, seat, models=self._models, match=header.id)
+            for seat, name in header.players.items()
+            if seat not in people
+        }
+
+    def _options(self, stored: StoredMatch) -> dict[str, Any]:
+        """Return the options of a match's session. A delay is drawn from the seed, so that a restart draws the same."""
+        if self._study is None:
+            return {"save": self._save}
+        delay = self._study.delay(stored.treatment, stored.practice)
+
+        def seconds(match: Match) -> float:
+            return delay.seconds(random.Random(derive_seed(match.seed or 0, "delay", len(match.events))))
+
+        return {"save": self._save, "delay": seconds, "limits": self._study.limits}
+
+    def _opened(self, stored: StoredMatch, session: MatchSession) -> MatchSession:
+        self._open[stored.id] = OpenSession(stored, session)
+        session.watch(lambda: self.changed(stored))
+        session.advance()
+        return session
+
+    def close(self, match: str) -> None:
+        """Drop a finished match from memory; it stays in the database."""
+        self._open.pop(match, None)
+
+    def sweep(self, shown: Callable[[StoredMatch], bool]) -> None:
+        """Close finished matches for which `shown` is false; a page that needs one later reopens it."""
+        for stored, session in list(self._open.values()):
+            if session.match.ended is not None and not shown(stored):
+                self.close(stored.id)
+
+    def running(self) -> list[OpenSession]:
+        """Return the open matches that have not ended."""
+        return [each for each in self._open.values() if each.session.match.ended is None]
+
+    def _save(self, match: Match, seq: int, news: Sequence[Event]) -> None:
+        last = news[-1]
+        endings = self.endings(self._open[match.id].stored, last) if isinstance(last, Ended) else {}
+        self._database.append(match.id, seq, news, endings)
+        if isinstance(last, Ended):
+            self._write_to_folder(self._database.record(match.id))
+
+    def write_missing(self) -> None:
+        """Append finished records of free play that the folder lacks, as after a crash.
+
+        Raises:
+            OSError: The folder cannot be written.
+            ValueError: The folder cannot be used for single matches.
+        """
+        if self._store is not None:
+            finished = [stored.id for stored in self._database.matches() if stored.ended is not None]
+            with self._store() as store:
+                written = store.ids()
+                for id in finished:
+                    if id not in written:
+                        store.append(self._database.record(id))
+
+    def _write_to_folder(self, record: Record) -> None:
+        """Append a finished record to the folder; after a failure `write_missing` does it at the next start."""
+        if self._store is None:
+            return
+        try:
+            with self._store() as store:
+                store.append(record)
+        except (OSError, ValueError):
+            log.exception("a finished record could not be written to the folder; the database has it")

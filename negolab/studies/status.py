@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from negolab.studies.database import ACTIVE, Database, Note, Participant, StoredMatch
-from negolab.studies.study_file import Study
+from negolab.studies.study_config import Study
 
 ERROR = "error"
 """Kind of the notes that count as errors."""

@@ -1,131 +1,16 @@
-"""The study file: reading a study from TOML, and the checks across its tables."""
+"""Reading of a study file, and the checks that the study can be run; `study_config` holds the options."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from negolab import catalog
 from negolab._internal import validation
-from negolab._internal.validation import TomlTable, suggest
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.runs.driver import make_player
-from negolab.studies.config import (
-    ENDINGS,
-    Delay,
-    Ending,
-    Limits,
-    Pairing,
-    Practice,
-    Question,
-    Treatment,
-    check_distinct,
-    check_identifier,
-    check_name,
-    check_positive,
-    check_text,
-)
-
-__all__ = [
-    "ENDINGS",
-    "Delay",
-    "Ending",
-    "Limits",
-    "Pairing",
-    "Practice",
-    "Question",
-    "Study",
-    "Treatment",
-    "read_study",
-]
-
-
-class Study(TomlTable, frozen=True):
-    """A study as defined by its file."""
-
-    name: str
-    """Name in the database and in links; the file's name unless the file sets it."""
-    title: str
-    """Title that participants see."""
-    game: str
-    """Name of the game, or the resolved path of a .py file."""
-    treatments: tuple[Treatment, ...]
-    instructions: str
-    closing: str
-    """Text below the last page's sentence, for those who finish."""
-    consent: str = ""
-    """Text to agree to; "": no consent is asked for."""
-    endings: dict[Ending, str] = {}
-    """Sentences of the last page that replace the default ones."""
-    codes: dict[Ending, str] = {}
-    """Completion codes."""
-    limits: Limits = Limits()
-    pairing: Pairing = Pairing()
-    practice: Practice = Practice()
-    seed: int = 0
-    """Seed of deals, seats, delays and the order of treatments."""
-    questions: tuple[Question, ...] = ()
-    external: str | None = None
-    """Query parameter in which the open link must carry an outside panel's id; None: none is required."""
-    expires: float = 30
-    """Days for which a link is valid."""
-    text: str = ""
-    """Text of the study file, unchanged."""
-
-    def __post_init__(self) -> None:
-        check_name(self.name)
-        for field in ("title", "game", "instructions", "closing"):
-            check_text(getattr(self, field), field)
-        if self.consent:
-            check_text(self.consent, "consent")
-        if not self.treatments:
-            raise ValueError("treatments are missing: write at least one [[treatments]]")
-        check_distinct([treatment.name for treatment in self.treatments], "the treatment")
-        check_distinct([question.name for question in self.questions], "the question")
-        for field, texts in (("endings", self.endings), ("codes", self.codes)):
-            for ending, text in texts.items():
-                check_text(text, f"{field}.{ending}")
-        check_distinct(list(self.codes.values()), "the code")
-        if self.external is not None:
-            check_identifier(self.external, "external")
-        check_positive(self.expires, "expires")
-        if self.expires > 3650:
-            raise ValueError(f"expires must be at most 3650 days, not {self.expires:g}")
-
-    @property
-    def consent_version(self) -> str:
-        """Hash that identifies the version of the consent text; "" without one."""
-        return version_hash(self.consent)
-
-    @property
-    def cells(self) -> list[tuple[str, float]]:
-        """Name and weight of every treatment, for the balanced assignment."""
-        return [(treatment.name, treatment.weight) for treatment in self.treatments]
-
-    @property
-    def paired(self) -> bool:
-        """True if participants play each other in at least one treatment."""
-        return any(treatment.paired for treatment in self.treatments)
-
-    def treatment(self, name: str) -> Treatment:
-        """Return the treatment called `name`; `ValueError` if there is none."""
-        for treatment in self.treatments:
-            if treatment.name == name:
-                return treatment
-        known = [treatment.name for treatment in self.treatments]
-        raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, known)}")
-
-    def loaded(self, of: Treatment | Practice) -> AnyGame:
-        """Load the game with the parameters of a treatment or of practice; `ValueError` if they are invalid."""
-        return catalog.load(self.game, of.preset, **of.params)
-
-
-def version_hash(consent: str) -> str:
-    """Return the first 12 hexadecimal digits of a consent text's SHA-256; "" for an empty text."""
-    return hashlib.sha256(consent.encode()).hexdigest()[:12] if consent else ""
+from negolab.studies.study_config import Delay, Practice, Study, Treatment
 
 
 def read_study(path: str | Path, at: Path | None = None) -> Study:

@@ -10,7 +10,7 @@ from string import Template
 from negolab import catalog
 from negolab.game import other
 from negolab.players.lookup import compatible_players
-from negolab.studies.config import ENDINGS
+from negolab.studies.study_config import ENDINGS
 
 _COMMENTS = 53
 """Column at which comments begin."""

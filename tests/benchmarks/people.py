@@ -12,7 +12,6 @@ from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.page_state import Playing
 from negolab.studies.service import StudyService
-from negolab.studies.session_manager import SessionManager
 from negolab.studies.study_file import parse_study
 from tests.support import crowd
 
@@ -31,7 +30,7 @@ def reply() -> float:
     study = parse_study(crowd.STUDY.replace("max_turns = 10", "max_turns = 400"), Path("reply.toml"))
     with tempfile.TemporaryDirectory() as folder:
         database = Database(Path(folder) / "people.db")
-        service = StudyService(database, study, SessionManager(database))
+        service = StudyService(database, study)
         kept = database.study(study.name, study.text)
         (who,) = database.invite(study.name)
         service.authenticator.bind(links.make_token(kept.secret, study.name, who.id), "kernel")
@@ -39,9 +38,9 @@ def reply() -> float:
         service.act(lease, {"kind": "start"})
         times = []
         while len(times) < 100:
-            scene = service.now(lease).scene
+            scene = service.now(lease).state
             assert isinstance(scene, Playing)
-            said = {"kind": "say", "text": "hello", "turn": scene.table["turn"], "match": scene.match}
+            said = {"kind": "reply", "text": "hello", "turn": scene.table["turn"], "match": scene.match}
             began = time.perf_counter()
             service.act(lease, said)
             times.append(time.perf_counter() - began)

@@ -15,8 +15,8 @@ from negolab.games.bargaining.front import COMPLETE, Front, game_over_box, statu
 from negolab.games.bargaining.measures import interview_row as data_row
 from negolab.games.bargaining.players import Time
 from negolab.players.lookup import player
-from negolab.studies.database.participants import assigned
 from negolab.theory import equilibrium, solutions
+from tests.support.assignment import assigned
 
 from . import Case, rows
 

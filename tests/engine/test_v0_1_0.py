@@ -167,7 +167,7 @@ def test_a_study_goes_on_with_its_matches_and_its_participants(made: Path) -> No
             page = hosted.page(hosted.token(who))
             if who is invited:
                 page.act("start")
-            page.act("say", match=page.scene.match, text="accept", turn=page.scene.table["turn"])
+            page.act("reply", match=page.state.match, text="accept", turn=page.state.table["turn"])
             assert hosted.participant(who).status == "complete"
         assert len(hosted.matches()) == 3
     exported(made)
@@ -178,9 +178,9 @@ def read_as_offer(hosted: HostProcess, who: Participant) -> bool:
     page = hosted.page(hosted.token(who))
     if who.status == "invited":
         page.act("start")
-    offers = page.scene.table["seen"]["public"]["offers"]
-    page.act("say", match=page.scene.match, text=f"{offers[-1][2] / 100} is too much", turn=page.scene.table["turn"])
-    return len(page.scene.table["seen"]["public"]["offers"]) > len(offers)
+    offers = page.state.table["seen"]["public"]["offers"]
+    page.act("reply", match=page.state.match, text=f"{offers[-1][2] / 100} is too much", turn=page.state.table["turn"])
+    return len(page.state.table["seen"]["public"]["offers"]) > len(offers)
 
 
 def test_a_study_reads_all_its_matches_as_it_began(made: Path) -> None:

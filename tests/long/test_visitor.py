@@ -27,7 +27,6 @@ from negolab.studies.database import Database
 from negolab.studies.page_state import Playing
 from negolab.studies.service import StudyService
 from negolab.studies.session import MatchSession
-from negolab.studies.session_manager import SessionManager
 from negolab.studies.study_file import parse_study
 from tests.support import attacks
 from tests.support.gate_server import KERNEL_ID, running_gate, send_raw, wait_until
@@ -691,16 +690,16 @@ async def _answer_twice(folder: Path) -> int:
     """Send one reply ten times, as a replaced page could; return how many were accepted."""
     study = parse_study(PRICES, folder / "visited.toml")
     database = Database(folder / "people.db")
-    house = StudyService(database, study, SessionManager(database))
+    service = StudyService(database, study)
     kept = database.study(study.name, study.text)
     (who,) = database.invite(study.name)
-    house.authenticator.bind(links.make_token(kept.secret, study.name, who.id, created=who.created), "kernel")
-    lease = str(house.authenticator.participant(who.id).lease)
+    service.authenticator.bind(links.make_token(kept.secret, study.name, who.id, created=who.created), "kernel")
+    lease = str(database.participant(who.id).lease)
     for act in ({"kind": "consent", "agreed": True}, {"kind": "start"}):
-        scene = house.act(lease, act).scene
+        scene = service.act(lease, act).state
     assert isinstance(scene, Playing)
     for price in range(10):
-        house.act(lease, {"kind": "say", "match": scene.match, "turn": 0, "text": f"{price}.00"})
+        service.act(lease, {"kind": "reply", "match": scene.match, "turn": 0, "text": f"{price}.00"})
     record = database.record(scene.match)
     database.close()
     assert replay_differences(record) == []
@@ -714,12 +713,12 @@ def test_a_stale_answer_is_heard_only_without_the_engines_check(
     checked.mkdir()
     unchecked.mkdir()
     assert asyncio.run(_answer_twice(checked)) == 1
-    whole = MatchSession.say
+    whole = MatchSession.submit
 
-    def say_whenever(room: MatchSession, seat: Seat, text: str, turn: int) -> str:
-        return whole(room, seat, text, room.seat_sessions[seat].turn)
+    def submit_whenever(session: MatchSession, seat: Seat, text: str, turn: int) -> str:
+        return whole(session, seat, text, session.seat_sessions[seat].turn)
 
-    monkeypatch.setattr(MatchSession, "say", say_whenever)
+    monkeypatch.setattr(MatchSession, "submit", submit_whenever)
     assert asyncio.run(_answer_twice(unchecked)) > 1
 
 

@@ -13,7 +13,6 @@ from negolab.store import Store, read
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database
-from negolab.studies.session_manager import SessionManager
 
 
 class Own:
@@ -25,9 +24,7 @@ class Own:
 
     def open(self) -> None:
         self.database = Database(self.folder / "people.db")
-        self.desk = AdminService(
-            self.database, SessionManager(self.database, lambda: Store(self.folder / "out", wait=1)), None
-        )
+        self.desk = AdminService(self.database, store=lambda: Store(self.folder / "out", wait=1))
 
     def restart(self) -> None:
         self.database.close()
@@ -38,19 +35,19 @@ class Own:
         return str(self.desk.play(wanted)["lease"])
 
     def say(self, lease: str, text: str) -> Any:
-        scene: Any = self.desk.now(lease).scene
-        return self.desk.act(lease, {"kind": "say", "text": text, "turn": scene.table["turn"]})
+        scene: Any = self.desk.now(lease).state
+        return self.desk.act(lease, {"kind": "reply", "text": text, "turn": scene.table["turn"]})
 
 
 @pytest.mark.parametrize("game", game_names())
 def test_a_running_match_is_found_again_after_a_restart(tmp_path: Path, game: str) -> None:
     own = Own(tmp_path)
     lease = own.play(game, seat="B")
-    before = own.desk.now(lease).scene
+    before = own.desk.now(lease).state
     own.restart()
-    assert own.desk.now(lease).scene == before, "the page that was open goes on"
+    assert own.desk.now(lease).state == before, "the page that was open goes on"
     newer = own.desk.playing({})["lease"]
-    assert own.desk.now(newer).scene == before
+    assert own.desk.now(newer).state == before
     with pytest.raises(LeaseTaken):
         own.desk.now(lease)
 

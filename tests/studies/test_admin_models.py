@@ -22,7 +22,7 @@ from negolab.match import replay_differences
 from negolab.store import read as records
 from negolab.studies.client import HostClient
 from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoints, briefed, read_host_config
-from negolab.studies.session import NotDelivered
+from negolab.studies.page_state import NotDelivered
 from tests.support.endpoints import Server, running_endpoint
 from tests.support.host_process import (
     HostProcess,
@@ -81,7 +81,7 @@ def until(done: Any, seconds: float = 15) -> None:
 
 def asked(desk: HostProcess, lease: str) -> Any:
     """The text of the person's page."""
-    return HostClient(desk.desk).ask("/now", lease=lease)["scene"]
+    return HostClient(desk.desk).ask("/now", lease=lease)["state"]
 
 
 def begun(desk: HostProcess, opponent: str = "llm:fake", game: str = "bargaining", seat: str = "B") -> str:
@@ -92,7 +92,7 @@ def begun(desk: HostProcess, opponent: str = "llm:fake", game: str = "bargaining
 def say(desk: HostProcess, lease: str, words: str) -> Any:
     until(lambda: asked(desk, lease)["table"]["asked"])
     turn = asked(desk, lease)["table"]["turn"]
-    return HostClient(desk.desk).ask("/act", lease=lease, act={"kind": "say", "text": words, "turn": turn})
+    return HostClient(desk.desk).ask("/act", lease=lease, act={"kind": "reply", "text": words, "turn": turn})
 
 
 def test_the_lobby_lists_the_models_of_the_endpoint_and_names_the_player(desk: HostProcess) -> None:
@@ -171,7 +171,7 @@ def test_a_key_that_is_not_known_here_is_named() -> None:
 
 def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: HostProcess) -> None:
     lease = begun(desk)
-    assert "left" not in say(desk, lease, "10.00")["unheard"]
+    assert "left" not in say(desk, lease, "10.00")["not_done"]
     say(desk, lease, "accept")
     until(lambda: records(desk.out) if desk.out.exists() else None)
     (record,) = records(desk.out)
@@ -256,7 +256,7 @@ def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: 
         _, token = desk.invite()
         page = desk.page(token)
         page.act("start")
-        until(lambda: page._host.ask("/now", lease=page._lease)["scene"]["kind"] == "closed")
+        until(lambda: page._host.ask("/now", lease=page._lease)["state"]["kind"] == "closed")
         shown = str(page._host.ask("/now", lease=page._lease))
         assert not re.search(r"\b401\b|model|llm", shown)
         until(lambda: desk.matches()[0].ended)

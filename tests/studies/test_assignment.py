@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from negolab.studies.database.participants import assign, assigned, block
+from negolab.studies.database.participants import assign, block
+from tests.support.assignment import assigned
 
 
 def test_the_cell_with_the_fewest_sessions_is_next_and_ties_go_to_the_lowest() -> None:

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from negolab import catalog
 from negolab.events import Ended, Rejected, Replied
 from negolab.match import Match
+from negolab.record import Record
 from negolab.runs.driver import make_player, play
 from negolab.studies.database import CONSENT, PURGED, Database
 from negolab.studies.database.base import DatabaseInUse
@@ -204,7 +205,7 @@ def test_a_match_comes_back_as_it_was_played(database: Database) -> None:
     match = played()
     record = match.record()
     a, b = database.invite("s", 2)
-    database.add(record.header, record.events[:1], {"A": a.id, "B": b.id}, study="s", treatment="easy")
+    database.add(Record(record.header, record.events[:1]), {"A": a.id, "B": b.id}, study="s", treatment="easy")
     for seq in range(1, len(record.events)):
         database.append(match.id, seq, record.events[seq : seq + 1])
     assert database.record(match.id).to_line() == record.to_line()
@@ -221,7 +222,7 @@ def test_a_match_comes_back_as_it_was_played(database: Database) -> None:
 
 def test_no_event_is_kept_twice_and_a_refused_append_keeps_nothing(database: Database) -> None:
     record = played().record()
-    database.add(record.header, record.events[:3], {"A": None, "B": None}, study="s")
+    database.add(Record(record.header, record.events[:3]), {"A": None, "B": None}, study="s")
     with pytest.raises(sa.exc.IntegrityError):
         database.append(record.id, 2, record.events[2:5])
     assert database.record(record.id).events == database.record(record.id).events[:3]
@@ -231,7 +232,7 @@ def test_no_event_is_kept_twice_and_a_refused_append_keeps_nothing(database: Dat
 
 def test_two_writers_of_one_event_leave_one(database: Database) -> None:
     record = played().record()
-    database.add(record.header, record.events[:1], {"A": None, "B": None}, study="s")
+    database.add(Record(record.header, record.events[:1]), {"A": None, "B": None}, study="s")
 
     def append(_: int) -> bool:
         try:
@@ -248,17 +249,18 @@ def test_two_writers_of_one_event_leave_one(database: Database) -> None:
 def test_words_of_any_kind_come_back(database: Database) -> None:
     match = Match(catalog.load("trading", preset="tolerant"), seed=1)
     match.submit("A", "Grüße 🍋 \\u0000 \x1b[31m'; DROP TABLE events; -- \r\n\t=1+1 \ud800")
-    database.add(match.record().header, match.events, {"A": None, "B": None}, study="s")
+    database.add(match.record(), {"A": None, "B": None}, study="s")
     assert database.record(match.id).to_line() == match.record().to_line()
 
 
 _KILLED = """
 import sys
 from negolab.studies.database import Database
+from negolab.record import Record
 from negolab.store import read
 d = Database(sys.argv[1]); d.study("s", "")
 (record,) = read(sys.argv[2])
-d.add(record.header, record.events[:1], {"A": None, "B": None}, study="s")
+d.add(Record(record.header, record.events[:1]), {"A": None, "B": None}, study="s")
 for seq in range(1, len(record.events)):
     d.append(record.id, seq, record.events[seq:seq + 1])
     print(seq, flush=True)
@@ -304,7 +306,7 @@ def test_a_withdrawn_participants_words_are_gone_everywhere(database: Database, 
     match.abort("left the study")
     a, b = database.invite("s", 2)
     database.answer(a.id, {"name": "a secret answer"})
-    database.add(match.record().header, match.events, {"A": a.id, "B": b.id}, study="s")
+    database.add(match.record(), {"A": a.id, "B": b.id}, study="s")
     database.withdraw(a.id)
     kept = database.record(match.id)
     assert len(kept.events) == len(match.events)

@@ -21,7 +21,8 @@ from negolab.runs.driver import make_player, submit_reply
 from negolab.store import read as records
 from negolab.studies.database import PURGED, Database, Participant
 from negolab.studies.export import KINDS, export, replace_folder
-from negolab.studies.study_file import Practice, Study, Treatment, read_study
+from negolab.studies.study_config import Practice, Study, Treatment
+from negolab.studies.study_file import read_study
 from tests.cli.test_cli import negolab
 from tests.studies.test_service import ALONE, Site, run
 from tests.studies.test_service import study as house_study
@@ -40,10 +41,9 @@ def begin(
     """Deal and store a match, as the host does."""
     names: dict[Seat, str] = {s: "person" if s in people else of.opponent or "random-legal" for s in SEATS}
     match = Match(study.loaded(of), seed=5 + practice, players=names)
-    header = match.record().header
     at = {seat: people[seat].id if seat in people else None for seat in SEATS}
     treatment = next(iter(people.values())).treatment
-    database.add(header, match.events, at, study=study.name, treatment=treatment, practice=practice)
+    database.add(match.record(), at, study=study.name, treatment=treatment, practice=practice)
     return match
 
 
@@ -516,12 +516,12 @@ def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
         site = Site(tmp_path, of)
         for i, id in enumerate(site.come(4)):
             site.act(id, "consent", agreed=True)
-            site.act(id, "answer", given={"age": "30"})
+            site.act(id, "answer", answers={"age": "30"})
             site.act(id, "start")
             if i == 0:
                 continue
             site.finish(id)
-            site.act(id, "next", match=site.scene(id).match)
+            site.act(id, "next", match=site.state(id).match)
             if i == 1:
                 site.say(id, "my own words")
                 site.act(id, "leave")

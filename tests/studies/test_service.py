@@ -17,11 +17,11 @@ from negolab.studies import links
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database
-from negolab.studies.page_state import Answer, Asked, Closed, Consent, Instructions, Playing, Waiting
+from negolab.studies.page_state import Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
 from negolab.studies.server import Timers
 from negolab.studies.service import StudyService
-from negolab.studies.session_manager import SessionManager
-from negolab.studies.study_file import Study, parse_study
+from negolab.studies.study_config import Study
+from negolab.studies.study_file import parse_study
 
 STUDY = """
 title = "Trade"
@@ -58,7 +58,7 @@ class Site:
 
     def open(self) -> None:
         self.database = Database(self.folder / "people.db")
-        self.service = StudyService(self.database, self.study, SessionManager(self.database))
+        self.service = StudyService(self.database, self.study)
 
     def restart(self) -> None:
         self.database.close()
@@ -75,29 +75,29 @@ class Site:
 
     def visit(self, token: str, id: str, kernel: str = "k") -> str | None:
         replaced = self.service.authenticator.bind(token, f"{kernel}-{id}")
-        self.leases[id] = self.database.participant(id).lease or ""  # type: ignore[union-attr]
-        self.service.visits.of(id)._left = float("inf")  # its page is open
+        self.leases[id] = self.database.participant(id).lease or ""
+        self.service.presence[id]._last_poll = float("inf")  # its page is open
         return replaced
 
     def act(self, id: str, kind: str, **more: Any) -> Answer:
         return self.service.act(self.leases[id], {"kind": kind, **more})
 
-    def scene(self, id: str) -> Any:
-        return self.service.now(self.leases[id]).scene
+    def state(self, id: str) -> Any:
+        return self.service.now(self.leases[id]).state
 
     def say(self, id: str, text: str) -> Answer:
-        scene = self.scene(id)
-        return self.act(id, "say", text=text, turn=scene.table["turn"], match=scene.match)
+        scene = self.state(id)
+        return self.act(id, "reply", text=text, turn=scene.table["turn"], match=scene.match)
 
     def finish(self, id: str) -> None:
         """Reply Deny until the match is over."""
         for _ in range(100):
-            if not self.scene(id).table["asked"]:
+            if not self.state(id).table["asked"]:
                 return
-            self.say(id, "[Deny]" if "stands" in str(self.scene(id).table["seen"]) else "pass")
+            self.say(id, "[Deny]" if "stands" in str(self.state(id).table["seen"]) else "pass")
 
     def status(self, id: str) -> str:
-        return self.database.participant(id).status  # type: ignore[union-attr]
+        return self.database.participant(id).status
 
 
 def run(scene: Coroutine[Any, Any, None]) -> None:
@@ -121,26 +121,26 @@ when = "after"
     async def scene() -> None:
         site = Site(tmp_path, study(ALONE + questions + practice, 'consent = "Do you agree?"'))
         (id,) = site.come()
-        assert isinstance(site.scene(id), Consent)
+        assert isinstance(site.state(id), Consent)
         site.act(id, "consent", agreed=True)
-        assert isinstance(site.scene(id), Asked)
-        assert "write a number" in site.act(id, "answer", given={"age": "old"}).unheard
-        site.act(id, "answer", given={"age": "33"})
-        assert isinstance(site.scene(id), Instructions)
-        assert site.database.participant(id).treatment is None  # type: ignore[union-attr]
+        assert isinstance(site.state(id), Questionnaire)
+        assert "write a number" in site.act(id, "answer", answers={"age": "old"}).not_done
+        site.act(id, "answer", answers={"age": "33"})
+        assert isinstance(site.state(id), Instructions)
+        assert site.database.participant(id).treatment is None
         site.act(id, "start")
-        assert site.scene(id).label == "Practice 1 of 1"
+        assert site.state(id).label == "Practice 1 of 1"
         site.finish(id)
-        assert site.scene(id).onward == "Continue"
+        assert site.state(id).can_continue
         assert site.status(id) == "playing"
         site.act(id, "next")
-        assert site.scene(id).label == ""
+        assert site.state(id).label == ""
         site.finish(id)
         assert site.status(id) == "complete"
         site.act(id, "next")
-        assert site.scene(id).questions[0].name == "how"
-        site.act(id, "answer", given={"how": "fine"})
-        closed = site.scene(id)
+        assert site.state(id).questions[0].name == "how"
+        site.act(id, "answer", answers={"how": "fine"})
+        closed = site.state(id)
         assert isinstance(closed, Closed)
         assert (closed.code, "Bye." in closed.text) == ("DONE", True)
         assert site.database.answers(id) == {"age": "33", "how": "fine"}
@@ -159,13 +159,13 @@ def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(tmp_pat
         kept = site.database.study("trade", site.study.text)
         token = links.make_token(kept.secret, "trade", id)
         for _ in range(100):
-            assert site.service.authenticator.admit(token) == (id, "Trade")
+            assert site.service.authenticator.admit(token) == site.database.participant(id)
         assert site.status(id) == "invited"
         site.act(id, "start")
-        first = site.database.participant(id).treatment  # type: ignore[union-attr]
-        assert "moved on" in site.act(id, "start").unheard
+        first = site.database.participant(id).treatment
+        assert "moved on" in site.act(id, "start").not_done
         site.restart()
-        assert site.database.participant(id).treatment == first  # type: ignore[union-attr]
+        assert site.database.participant(id).treatment == first
         assert len(site.database.matches("trade")) == 1
 
     run(scene())
@@ -180,11 +180,11 @@ def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
         kept = site.database.study("trade", site.study.text)
         token = links.make_token(kept.secret, "trade", id)
         assert site.visit(token, id, "new") == f"k-{id}"
-        assert isinstance(site.scene(id), Playing)
+        assert isinstance(site.state(id), Playing)
         with pytest.raises(LeaseTaken):
             site.service.act(old, {"kind": "leave"})
         with pytest.raises(LeaseTaken):
-            await site.service.scene(old, 0, 1)
+            await site.service.poll(old, 0, 1)
 
     run(scene())
 
@@ -212,9 +212,9 @@ def test_a_restart_in_the_middle_of_a_match_changes_nothing_that_is_seen(tmp_pat
         site.act(id, "start")
         for _ in range(3):
             site.say(id, "[Offer: 1 Wheat -> 1 Ore]")
-            before = site.scene(id)
+            before = site.state(id)
             site.restart()
-            assert site.scene(id) == before
+            assert site.state(id) == before
 
     run(scene())
 
@@ -225,14 +225,14 @@ def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
         one, two, three, four = site.come(4)
         for id in (one, two, three):
             site.act(id, "start")
-        assert site.scene(one).match == site.scene(two).match
-        assert {site.scene(one).seat, site.scene(two).seat} == {"A", "B"}
-        assert isinstance(site.scene(three), Waiting)
+        assert site.state(one).match == site.state(two).match
+        assert {site.state(one).seat, site.state(two).seat} == {"A", "B"}
+        assert isinstance(site.state(three), Waiting)
         site.restart()
-        site.service.visits.of(three)._left = site.service.visits.of(four)._left = float("inf")
-        assert isinstance(site.scene(three), Waiting)
+        site.service.presence[three]._last_poll = site.service.presence[four]._last_poll = float("inf")
+        assert isinstance(site.state(three), Waiting)
         site.act(four, "start")
-        assert site.scene(three).match == site.scene(four).match
+        assert site.state(three).match == site.state(four).match
         treatments = [p.treatment for p in site.database.participants("trade")]
         assert sorted(str(t) for t in treatments) == ["more", "more", "pairs", "pairs"]
 
@@ -244,11 +244,11 @@ def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
         site = Site(tmp_path, study(PAIRS))
         one, two, three = site.come(3)
         site.act(one, "start")
-        site.service.visits.of(one)._left = 0.0
+        site.service.presence[one]._last_poll = 0.0
         site.act(two, "start")
-        assert isinstance(site.scene(two), Waiting)
+        assert isinstance(site.state(two), Waiting)
         site.act(three, "start")
-        assert site.scene(two).match == site.scene(three).match
+        assert site.state(two).match == site.state(three).match
         assert site.status(one) == "waiting"
 
     run(scene())
@@ -260,14 +260,14 @@ def test_when_nobody_comes_it_goes_as_the_study_says(tmp_path: Path, then: str, 
         site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 0.05\nthen = "{then}"'))
         (id,) = site.come()
         site.act(id, "start")
-        assert isinstance(site.scene(id), Waiting)
+        assert isinstance(site.state(id), Waiting)
         await asyncio.sleep(0.06)
         site.service.scheduler.tick()
         assert site.status(id) == status
         if then == "end":
-            assert site.scene(id).code == "ALONE"
+            assert site.state(id).code == "ALONE"
         else:
-            assert isinstance(site.scene(id), Playing)
+            assert isinstance(site.state(id), Playing)
 
     run(scene())
 
@@ -279,14 +279,14 @@ def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path) -> None:
         site.act(one, "start")
         site.act(two, "start")
         (sat,) = site.database.matches("trade")
-        asked, other = (one, two) if site.scene(one).table["asked"] else (two, one)
+        asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
         events = len(site.database.record(sat.id).events)
-        assert 0 < site.scene(asked).left <= 0.05
-        assert site.scene(other).left is None
+        assert 0 < site.state(asked).left <= 0.05
+        assert site.state(other).left is None
         await asyncio.sleep(0.06)
         site.service.scheduler.tick()
         assert (site.status(asked), site.status(other)) == ("timeout", "partner")
-        assert (site.scene(asked).code, site.scene(other).code) == ("LATE", "LEFT")
+        assert (site.state(asked).code, site.state(other).code) == ("LATE", "LEFT")
         record = site.database.record(sat.id)
         assert len(record.events) == events + 1
         assert isinstance(record.events[-1], Ended)
@@ -301,10 +301,10 @@ def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path) -> None:
         site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
         (id,) = site.come()
         site.act(id, "start")
-        before = site.scene(id).left
+        before = site.state(id).left
         await asyncio.sleep(0.02)
         assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
-        assert site.scene(id).left < before
+        assert site.state(id).left < before
 
     run(scene())
 
@@ -315,14 +315,14 @@ def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
         one, two = site.come(2)
         site.act(one, "start")
         site.act(two, "start")
-        asked, other = (one, two) if site.scene(one).table["asked"] else (two, one)
+        asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
         site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
         site.act(asked, "leave")
         assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
         (sat,) = site.database.matches("trade")
         assert "my words" not in site.database.record(sat.id).to_line().decode()
-        assert site.scene(asked).code == "GONE"
-        assert "over for you" in site.act(asked, "leave").unheard
+        assert site.state(asked).code == "GONE"
+        assert "over for you" in site.act(asked, "leave").not_done
 
     run(scene())
 
@@ -336,7 +336,7 @@ def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> Non
             site.service.end(1, " ")
         site.service.end(1, "fire alarm")
         assert site.status(id) == "ended"
-        assert site.scene(id).code == "STOP"
+        assert site.state(id).code == "STOP"
         (note,) = [n for n in site.database.notes("trade") if n.actor == "experimenter"]
         assert note.detail == "fire alarm"
         with pytest.raises(AccessDenied, match="ended already"):
@@ -349,11 +349,11 @@ def test_who_declines_has_taken_no_place(tmp_path: Path) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study(more='consent = "Do you agree?"'))
         (id,) = site.come()
-        assert "moved on" in site.act(id, "start").unheard
+        assert "moved on" in site.act(id, "start").not_done
         site.act(id, "consent", agreed="yes")
         assert site.status(id) == "declined"
-        assert site.scene(id).code == "NO"
-        assert site.database.participant(id).treatment is None  # type: ignore[union-attr]
+        assert site.state(id).code == "NO"
+        assert site.database.participant(id).treatment is None
 
     run(scene())
 
@@ -365,7 +365,7 @@ def test_a_drop_out_gives_its_place_back(tmp_path: Path) -> None:
         site = Site(tmp_path, study(two))
         ids = site.come(4)
         site.act(ids[0], "start")
-        first = site.database.participant(ids[0]).treatment  # type: ignore[union-attr]
+        first = site.database.participant(ids[0]).treatment
         site.act(ids[0], "leave")
         for id in ids[1:]:
             site.act(id, "start")
@@ -381,7 +381,7 @@ def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path
         site = Site(tmp_path, study(more='external = "PID"'))
         kept = site.database.study("trade", site.study.text)
         token = links.make_token(kept.secret, "trade", links.OPEN)
-        assert site.service.authenticator.admit(token) == (None, "Trade")
+        assert site.service.authenticator.admit(token) is None
         assert site.database.participants("trade") == []
         with pytest.raises(AccessDenied, match="PID"):
             site.service.authenticator.join(token, {})
@@ -395,7 +395,7 @@ def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path
     run(scene())
 
 
-@pytest.mark.parametrize("act", [{}, {"kind": "fly"}, {"kind": ["say"]}])
+@pytest.mark.parametrize("act", [{}, {"kind": "fly"}, {"kind": ["reply"]}])
 def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study())
@@ -422,9 +422,9 @@ def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[st
         site = Site(tmp_path, study())
         (id,) = site.come()
         site.act(id, "start")
-        before = site.scene(id)
-        assert site.act(id, "say", **{"match": before.match, **more}).unheard
-        assert site.scene(id) == before
+        before = site.state(id)
+        assert site.act(id, "reply", **{"match": before.match, **more}).not_done
+        assert site.state(id) == before
 
     run(scene())
 
@@ -446,7 +446,7 @@ def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study())
         (id,) = site.come()
-        site.service.fault(site.leases[id], OSError(28, "the disk is full"))
+        site.service.note_error(site.leases[id], OSError(28, "the disk is full"))
         assert site.service.monitor()["people"][0]["errors"] == 1
         assert "the disk is full" in site.service.monitor()["errors"][0]
 
@@ -467,7 +467,7 @@ def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path) -
         await asyncio.sleep(0.55)
         site.service.scheduler._looked = 0.0
         site.service.scheduler.tick()
-        assert (site.status(id), site.scene(id).code) == ("timeout", "LATE")
+        assert (site.status(id), site.state(id).code) == ("timeout", "LATE")
 
     run(scene())
 
@@ -496,7 +496,7 @@ def test_a_fault_is_noted_without_the_words_that_it_may_quote(tmp_path: Path) ->
         try:
             broken()
         except RuntimeError as error:
-            site.service.fault(site.leases[id], error)
+            site.service.note_error(site.leases[id], error)
         noted = site.service.monitor()["errors"][0]
         assert "RuntimeError in test_service.py" in noted
         assert "very-own-words" not in noted
@@ -541,10 +541,10 @@ def test_the_next_one_joins_nobody_whose_page_is_closed(tmp_path: Path) -> None:
         site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
         one, two, three = site.come(3)
         site.act(one, "start")
-        site.service.visits.of(one)._left = 0.0
+        site.service.presence[one]._last_poll = 0.0
         site.act(two, "start")
         site.act(three, "start")
-        assert site.scene(two).match == site.scene(three).match
+        assert site.state(two).match == site.state(three).match
 
     run(scene())
 
@@ -555,13 +555,13 @@ def test_a_page_whose_browser_is_silent_is_paired_with_nobody(tmp_path: Path) ->
         one, two = site.come(2)
         site.act(one, "start")
         site.service.away("%", True)
-        assert site.service.visits.present(one)
+        assert site.service.presence.is_present(one)
         site.service.away(f"k-{one}", True)
         site.act(two, "start")
-        assert isinstance(site.scene(two), Waiting)
+        assert isinstance(site.state(two), Waiting)
         site.service.away(f"k-{one}", False)
         site.service.scheduler.tick()
-        assert isinstance(site.scene(two), Playing)
+        assert isinstance(site.state(two), Playing)
 
     run(scene())
 
@@ -581,7 +581,7 @@ def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: Path) -
         site.restart()
         (other,) = site.come()
         site.act(other, "start")
-        assert isinstance(site.scene(other), Waiting)
+        assert isinstance(site.state(other), Waiting)
 
     run(scene())
 
@@ -594,11 +594,11 @@ def test_who_reads_a_practice_result_sees_how_long_they_may(tmp_path: Path) -> N
         (id,) = site.come()
         site.act(id, "start")
         site.finish(id)
-        assert site.scene(id).limit == "onward"
-        assert 0 < site.scene(id).left <= 60
+        assert site.state(id).limit == "continue"
+        assert 0 < site.state(id).left <= 60
         site.act(id, "next")
         site.finish(id)
-        assert (site.status(id), site.scene(id).left) == ("complete", None)
+        assert (site.status(id), site.state(id).left) == ("complete", None)
 
     run(scene())
 
@@ -611,11 +611,11 @@ def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
         ids = site.come(4)
         for id in ids:
             site.act(id, "start")
-        sessions = [at.room for at in site.service.scheduler._sessions.running()]
+        sessions = [each.session for each in site.service.scheduler._sessions.running()]
         for id in ids:
-            if site.scene(id).table["asked"]:
+            if site.state(id).table["asked"]:
                 site.say(id, "pass")
-        assert all(room.thinking is not None for room in sessions)
+        assert all(session.thinking is not None for session in sessions)
 
     run(scene())
 
@@ -630,11 +630,11 @@ def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -
         scheduler._looked = 0.0
         scheduler.tick()
         assert len(scheduler._sessions._open) == 1, "its page shows it"
-        site.service.visits.of(id)._left = -100.0
+        site.service.presence[id]._last_poll = -100.0
         scheduler._looked = 0.0
         scheduler.tick()
-        assert (scheduler._sessions._open, site.service.visits._visits) == ({}, {})
-        assert site.scene(id).onward == "Continue"
+        assert (scheduler._sessions._open, site.service.presence) == ({}, {})
+        assert site.state(id).can_continue
 
     run(scene())
 
@@ -645,9 +645,9 @@ def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
         (id,) = site.come()
         site.act(id, "start")
         site.finish(id)
-        assert "finished already" in site.act(id, "leave").unheard
+        assert "finished already" in site.act(id, "leave").not_done
         site.act(id, "next")
-        assert (site.status(id), site.scene(id).code) == ("complete", "DONE")
+        assert (site.status(id), site.state(id).code) == ("complete", "DONE")
 
     run(scene())
 
@@ -658,7 +658,7 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
     token = links.make_token(kept.secret, "trade", links.OPEN)
     with pytest.raises(AccessDenied, match="must carry your id"):
         site.service.authenticator.admit(token, {})
-    assert site.service.authenticator.admit(token, {"PID": "abc"}) == (None, "Trade")
+    assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
 
 
 def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
@@ -690,7 +690,7 @@ def test_a_database_that_is_away_is_told_once_and_once_that_it_is_back(
         clocks = Timers(
             site.database,
             site.service,
-            AdminService(site.database, SessionManager(site.database), None),
+            AdminService(site.database),
             asyncio.Event(),
         )
         gone = sa.exc.OperationalError("SELECT", {}, Exception("database is locked"))

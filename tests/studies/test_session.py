@@ -16,12 +16,13 @@ from negolab.match import Match, replay_differences
 from negolab.players.lookup import list_players
 from negolab.record import parse_record
 from negolab.runs.driver import make_player
-from negolab.studies.session import LONGEST, MatchSession, NotDelivered
+from negolab.studies.page_state import LONGEST, NotDelivered
+from negolab.studies.session import MatchSession
 
 PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
 
 
-def room(game: Any, seat: Seat, seed: int, opponent: str = "random-legal", **options: Any) -> MatchSession:
+def begin(game: Any, seat: Seat, seed: int, opponent: str = "random-legal", **options: Any) -> MatchSession:
     names: dict[Seat, str] = {seat: "person", other(seat): opponent}
     match = Match(game, seed=seed, players=names)
     found = MatchSession(match, {other(seat): make_player(opponent, game, seed, other(seat))}, **options)
@@ -31,23 +32,21 @@ def room(game: Any, seat: Seat, seed: int, opponent: str = "random-legal", **opt
 
 def speak(at: MatchSession, seat: Seat, rng: random.Random) -> None:
     """Reply legally, and sometimes illegally."""
-    chair = at.chair(seat)
-    seen = chair.table().seen
-    options = chair.game.options(seen)
-    text = "???" if rng.random() < 0.2 else chair.game.say(rng.choice(options))
-    chair.say(text, chair.table().turn)
+    game, seen = at.match.told(seat), at.view(seat).seen
+    text = "???" if rng.random() < 0.2 else game.say(rng.choice(game.options(seen)))
+    at.submit(seat, text, at.view(seat).turn)
 
 
 @pytest.mark.parametrize(("game", "preset"), PRESETS)
 @pytest.mark.parametrize("seat", SEATS)
 def test_a_resumed_seat_has_the_history_it_had_live(game: str, preset: str, seat: Seat) -> None:
     loaded = load(game, preset=preset)
-    live = room(loaded, seat, seed=3)
+    live = begin(loaded, seat, seed=3)
     rng = random.Random(f"{preset}{seat}")
     for _ in range(25):
         kept = parse_record(live.match.record().to_line())
         again = MatchSession.resumed(kept, live.players)
-        assert again.chair(seat).table() == live.chair(seat).table()
+        assert again.view(seat) == live.view(seat)
         if live.match.ended is not None:
             break
         if live.match.asks(seat):
@@ -56,7 +55,7 @@ def test_a_resumed_seat_has_the_history_it_had_live(game: str, preset: str, seat
 
 
 @pytest.mark.parametrize(("game", "preset"), PRESETS)
-def test_two_people_in_one_room_take_turns_and_each_sees_its_own_side(game: str, preset: str) -> None:
+def test_two_people_in_one_session_take_turns_and_each_sees_its_own_side(game: str, preset: str) -> None:
     match = Match(load(game, preset=preset), seed=5, players={"A": "person", "B": "person"})
     live = MatchSession(match, {})
     live.advance()
@@ -67,26 +66,26 @@ def test_two_people_in_one_room_take_turns_and_each_sees_its_own_side(game: str,
                 speak(live, seat, rng)
     again = MatchSession.resumed(parse_record(live.match.record().to_line()), {})
     for seat in SEATS:
-        table = live.chair(seat).table()
-        assert table == again.chair(seat).table()
+        table = live.view(seat)
+        assert table == again.view(seat)
         assert table.seen == live.match.seen(seat)
 
 
 def test_a_reply_that_cannot_be_kept_did_not_happen() -> None:
     full = False
 
-    def keep(match: Match, seq: int, news: Sequence[Event]) -> None:
+    def save(match: Match, seq: int, news: Sequence[Event]) -> None:
         if full:
             raise OSError("no space left")
 
-    live = room(load("trading"), "A", seed=1, opponent="greedy-honest", keep=keep)
-    before = live.chair("A").table()
+    live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", save=save)
+    before = live.view("A")
     full = True
     with pytest.raises(OSError, match="no space"):
-        live.say("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
-    assert live.chair("A").table() == before
+        live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
+    assert live.view("A") == before
     full = False
-    assert live.say("A", "[Offer: 1 Wheat -> 1 Ore]", 0) == ""
+    assert live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0) == ""
     assert replay_differences(live.match.record()) == []
 
 
@@ -94,16 +93,16 @@ def test_an_answer_that_could_not_be_kept_is_asked_for_again() -> None:
     kept: list[Event] = []
     fails = [False, True]
 
-    def keep(match: Match, seq: int, news: Sequence[Event]) -> None:
+    def save(match: Match, seq: int, news: Sequence[Event]) -> None:
         if fails and fails.pop(0):
             raise OSError("no space left")
         kept.extend(news)
 
-    live = room(load("trading"), "A", seed=1, opponent="greedy-honest", keep=keep)
+    live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", save=save)
     with pytest.raises(OSError, match="no space"):
-        live.say("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
+        live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
     assert not live.match.asks("A")
-    live.advance_if_stuck()
+    live.retry()
     assert live.match.asks("A")
     assert live.match.events[1:] == kept
 
@@ -117,26 +116,26 @@ def test_an_answer_that_could_not_be_kept_is_asked_for_again() -> None:
     ],
 )
 def test_words_that_do_not_reach_the_match_say_why(text: str, turn: int, why: str) -> None:
-    live = room(load("trading"), "A", seed=1)
+    live = begin(load("trading"), "A", seed=1)
     events = list(live.match.events)
     with pytest.raises(NotDelivered, match=why):
-        live.say("A", text, turn)
+        live.submit("A", text, turn)
     assert live.match.events == events
 
 
 def test_nobody_speaks_out_of_turn_or_after_the_end() -> None:
     live = MatchSession(Match(load("trading"), seed=1), {})
     with pytest.raises(NotDelivered, match="not your turn"):
-        live.say("B", "[Deny]", 0)
+        live.submit("B", "[Deny]", 0)
     live.stop("enough")
     with pytest.raises(NotDelivered, match="is over"):
-        live.say("A", "[Deny]", 0)
+        live.submit("A", "[Deny]", 0)
 
 
 def test_a_delayed_answer_comes_later_and_is_drawn_anew_from_the_same_seed() -> None:
     async def scene() -> None:
-        live = room(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
-        live.say("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
+        live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
+        live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
         assert not live.match.asks("A")
         assert live.thinking is not None
         await live.thinking
@@ -147,8 +146,8 @@ def test_a_delayed_answer_comes_later_and_is_drawn_anew_from_the_same_seed() -> 
 
 def test_a_stopped_match_hears_no_late_answer() -> None:
     async def scene() -> None:
-        live = room(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
-        live.say("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
+        live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
+        live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
         live.stop("time is up")
         events = list(live.match.events)
         await asyncio.sleep(0.05)
@@ -163,7 +162,7 @@ def test_every_scripted_player_can_be_resumed_in_the_middle() -> None:
         for name, cls in list_players(loaded).items():
             seat: Seat = "B" if "A" in cls.seats else "A"
             try:
-                live = room(loaded, seat, seed=2, opponent=name)
+                live = begin(loaded, seat, seed=2, opponent=name)
             except ValueError:
                 continue
             if live.match.asks(seat):
@@ -176,9 +175,9 @@ def test_every_scripted_player_can_be_resumed_in_the_middle() -> None:
 def test_between_two_people_no_text_speaks_of_a_machine_and_who_waits_has_the_rules() -> None:
     live = MatchSession(Match(load("bargaining"), seed=1, players={"A": "person", "B": "person"}), {})
     live.advance()
-    buyer = live.chair("B").table()
+    buyer = live.view("B")
     assert "at most 6 rounds" in buyer.rules
-    assert "AI" not in buyer.rules + "".join(said.text for said in buyer.said)
-    assert not live.chair("B").fronted
-    machine = room(load("bargaining"), "B", seed=1, opponent="fair").chair("B")
+    assert "AI" not in buyer.rules + "".join(entry.text for entry in buyer.talk)
+    assert not live.seat_sessions["B"].fronted
+    machine = begin(load("bargaining"), "B", seed=1, opponent="fair").seat_sessions["B"]
     assert machine.fronted

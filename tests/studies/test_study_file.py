@@ -15,10 +15,10 @@ import pytest
 from negolab.catalog import game_names
 from negolab.cli import study as standing
 from negolab.studies import links
-from negolab.studies.config import ENDINGS
 from negolab.studies.database import Database
 from negolab.studies.status import status
-from negolab.studies.study_file import Delay, Study, read_study
+from negolab.studies.study_config import ENDINGS, Delay, Study
+from negolab.studies.study_file import read_study
 from negolab.studies.template import write_template
 from tests.cli.test_cli import negolab
 

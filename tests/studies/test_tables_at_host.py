@@ -14,14 +14,14 @@ import pytest
 from negolab_widgets import Lobby
 from negolab_widgets.page import Arrival
 from negolab_widgets.study import StudyPage
-from negolab_widgets.study.views import CompletionCode
+from negolab_widgets.study.completion_code import CompletionCode
 
 from negolab.catalog import game_names
 from negolab.match import replay_differences
 from negolab.store import read
-from negolab.studies.client import AWAY, UNSURE, PageClient
-from negolab.studies.page_state import Playing
-from negolab.studies.session import LONGEST, NotDelivered
+from negolab.studies import texts
+from negolab.studies.client import PageClient
+from negolab.studies.page_state import LONGEST, NotDelivered, Playing
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -58,7 +58,7 @@ def host(tmp_path: Path) -> Iterator[Hosts]:
 
 
 def is_playing(*pages: StudyPage) -> bool:
-    return all(isinstance(page._page.scene, Playing) for page in pages)  # type: ignore[union-attr]
+    return all(isinstance(page._page.state, Playing) for page in pages)  # type: ignore[union-attr]
 
 
 def code(page: StudyPage) -> str:
@@ -75,8 +75,8 @@ def state(page: w.Widget) -> str:
 def say_an_option(page: w.Widget, at: int = 0) -> str:
     """Reply with one of the options and return its text."""
     table = seated(page)
-    options = table._chair.game.options(table._view.seen)
-    words = str(table._chair.game.say(options[at % len(options)]))
+    options = table._handle.game.options(table._view.seen)
+    words = str(table._handle.game.say(options[at % len(options)]))
     table._submit(words)
     assert "nl-notice" not in page_text(page) or "went wrong" not in page_text(page)
     return words
@@ -188,13 +188,13 @@ def test_a_killed_host_is_waited_for_and_the_match_goes_on(host: Hosts) -> None:
     said = [say_an_option(page)]
     before = seated(page)._view
     hosted.kill()
-    follow_until(lambda: page._page.trouble == AWAY, page)  # type: ignore[union-attr]
-    assert AWAY in page_text(page)
+    follow_until(lambda: page._page.error == texts.AWAY, page)  # type: ignore[union-attr]
+    assert texts.AWAY in page_text(page)
     seated(page)._submit("Pass.")
     assert seated(page)._view == before, "nothing is heard, and nothing is lost"
     hosted.start()
-    follow_until(lambda: not page._page.trouble, page)  # type: ignore[union-attr]
-    assert AWAY not in page_text(page).replace(seated(page)._controls.notice.value, "")
+    follow_until(lambda: not page._page.error, page)  # type: ignore[union-attr]
+    assert texts.AWAY not in page_text(page).replace(seated(page)._controls.notice.value, "")
     assert seated(page)._view == before
     said += play(page)[0]
     (match,) = hosted.matches()
@@ -206,7 +206,7 @@ def test_a_click_while_the_host_is_away_says_so_and_works_later(host: Hosts) -> 
     page, _, _ = hosted.join()
     hosted.kill()
     press_button(page, "Start")
-    assert UNSURE in page_text(page)
+    assert texts.UNSURE in page_text(page)
     hosted.start()
     press_button(page, "Start")
     assert is_playing(page)
@@ -279,7 +279,7 @@ def test_a_stale_turn_another_match_and_too_many_characters_do_nothing(host: Hos
     press_button(page, "Start")
     press_button(other, "Start")
     say_an_option(page)
-    scene, foreign = acting(page).scene, acting(other).scene
+    scene, foreign = acting(page).state, acting(other).state
     assert isinstance(scene, Playing) and isinstance(foreign, Playing)
     turn = scene.table["turn"]
     forged: list[dict[str, Any]] = [
@@ -294,7 +294,7 @@ def test_a_stale_turn_another_match_and_too_many_characters_do_nothing(host: Hos
     ]
     for more in forged:
         with pytest.raises(NotDelivered):
-            acting(page).act("say", **more)
+            acting(page).act("reply", **more)
     with pytest.raises(NotDelivered, match="nothing of that kind"):
         acting(page).act("cheat")
     with pytest.raises(NotDelivered):

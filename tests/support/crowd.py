@@ -18,7 +18,8 @@ from playwright.async_api import TimeoutError
 
 from negolab.studies import links
 from negolab.studies.database import Database
-from negolab.studies.study_file import Study, read_study
+from negolab.studies.study_config import Study
+from negolab.studies.study_file import read_study
 from tests.conftest import free_port, needs, running
 from tests.support.bots import Bot
 from tests.support.processes import kernels_of, memory, processes_of

@@ -8,11 +8,12 @@ import ipywidgets as w
 import nbformat
 import pytest
 from negolab_widgets import Replay, SweepBoard
-from negolab_widgets.faults import FAULT_TEXT, FaultGuard
+from negolab_widgets.faults import FaultGuard
 from negolab_widgets.results import board as executed
 
 import negolab as nl
 from negolab._internal import manifest
+from negolab.studies import texts
 from negolab.sweeps import cells, status
 from negolab.sweeps.folder import NOTEBOOK, FolderClaim, SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
@@ -127,7 +128,7 @@ def test_what_went_wrong_with_a_button_stands_until_it_goes_well(swept: SweepFol
 def test_a_fault_of_ours_is_logged_and_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
     guarded = FaultGuard("a page")
     guarded(lambda: {}["/a/secret/path"])
-    assert "secret" not in guarded.notice.value and FAULT_TEXT in guarded.notice.value
+    assert "secret" not in guarded.notice.value and texts.FAULT in guarded.notice.value
     assert "a page failed" in caplog.text and "secret" in caplog.text
 
 

@@ -13,8 +13,8 @@ from negolab_widgets import Monitor
 from negolab_widgets.study import StudyPage
 from negolab_widgets.study.monitor_view import NO_STUDY, MonitorState, format_duration, render_monitor, sort_people
 
-from negolab.studies.client import AWAY
 from negolab.studies.status import ERROR, Cell, Person
+from negolab.studies.texts import AWAY
 from tests.studies.test_tables_at_host import code
 from tests.support.host_process import (
     HostProcess,

@@ -9,7 +9,7 @@ import pytest
 from negolab_widgets.html import StableHTML
 from negolab_widgets.page import Shield
 from negolab_widgets.play.countdown import Countdown
-from negolab_widgets.study.views import CompletionCode
+from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.tables.inputs import RadioGroup
 
 pytestmark = pytest.mark.browser

@@ -14,16 +14,17 @@ from typing import Any
 
 import ipywidgets as w
 import pytest
+from negolab_widgets.html import prose
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study import StudyPage
+from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.study.page import run_page
-from negolab_widgets.study.views import CompletionCode, render_prose
 from negolab_widgets.tables.inputs import RadioGroup
 
 from negolab.studies import links
 from negolab.studies.client import HostClient
-from negolab.studies.session import NotDelivered
+from negolab.studies.page_state import NotDelivered
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -99,7 +100,7 @@ def play_on(page: StudyPage) -> None:
     for _ in range(60):
         if table._view.closing is not None:
             return
-        table._submit(table._chair.game.say(table._chair.game.options(table._view.seen)[0]))
+        table._submit(table._handle.game.say(table._handle.game.options(table._view.seen)[0]))
     raise AssertionError("60 moves and no end")
 
 
@@ -358,7 +359,7 @@ def test_a_fault_of_ours_is_one_plain_sentence(host: Hosts, monkeypatch: pytest.
     ],
 )
 def test_a_studys_text_is_paragraphs_and_lists_and_nothing_else(plain: str, drawn: str) -> None:
-    assert render_prose(plain) == f'<div class="nl-prose-text" dir="auto">{drawn}</div>'
+    assert prose(plain) == f'<div class="nl-prose-text" dir="auto">{drawn}</div>'
 
 
 def test_markup_in_every_text_of_a_study_is_text(host: Hosts) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 import ipywidgets as w
 
+from negolab.studies import texts
 from negolab.studies.client import PageClient
-from negolab.studies.session import NotDelivered
+from negolab.studies.page_state import NotDelivered
 from negolab_widgets.tables.controls import warning
 
 log = logging.getLogger("negolab.widgets")
 
-FAULT_TEXT = "Something went wrong on our side. Nothing that was kept is lost."
 RETRY_AFTER = 0.5
 """Seconds between two attempts of work in the background."""
 MAX_CHARACTERS = 500
@@ -31,7 +31,7 @@ class FaultGuard:
     Args:
         part: The part of the page, for the log.
         expected: Errors whose own words are shown; of any other error, which could say what a seat may not see, only
-            `FAULT_TEXT` is shown.
+            `texts.FAULT` is shown.
         show: Shows a text, "" to clear it; by default it appears in `notice`, a widget that the page places.
     """
 
@@ -62,7 +62,7 @@ class FaultGuard:
             if not is_expected:
                 log.error("%s failed", self._part, exc_info=error)
             self._failed = self._is_shown = True
-            self._show(str(error)[:MAX_CHARACTERS] if is_expected else FAULT_TEXT)
+            self._show(str(error)[:MAX_CHARACTERS] if is_expected else texts.FAULT)
         elif error is None and self._is_shown and not (self._depth or self._failed):
             self._is_shown = False
             self._show("")

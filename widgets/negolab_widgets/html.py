@@ -3,9 +3,11 @@ not escaped again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import Any
 
 import anywidget
@@ -27,6 +29,7 @@ __all__ = [
     "pairs",
     "panel",
     "preformatted",
+    "prose",
     "table",
     "theme",
 ]
@@ -154,6 +157,36 @@ def theme() -> Markup:
     """The style sheet, as an element to put on a page once."""
     colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
+
+
+_BULLET = "- "
+
+
+def prose(text: str) -> Markup:
+    """Render a researcher's own text: blank lines part paragraphs, lines that begin with "- " make a list."""
+    blocks = re.split(r"\n[ \t]*\n", text.strip())
+    return element(
+        "div", join(part for block in blocks for part in _render_block(block)), cls="nl-prose-text", dir="auto"
+    )
+
+
+def _render_block(block: str) -> Iterator[Markup]:
+    for is_item, lines in groupby(_join_continued_lines(block), key=lambda line: line.startswith(_BULLET)):
+        if is_item:
+            yield element("ul", *(element("li", line.removeprefix(_BULLET)) for line in lines))
+        else:
+            yield from (element("p", line) for line in lines if line)
+
+
+def _join_continued_lines(block: str) -> list[str]:
+    """Join each line with those that continue it."""
+    joined: list[str] = []
+    for line in map(str.strip, block.split("\n")):
+        if not joined or line.startswith(_BULLET):
+            joined.append(line)
+        else:
+            joined[-1] = f"{joined[-1]} {line}"
+    return joined
 
 
 _ESM = """

@@ -11,7 +11,7 @@ from negolab.game import Seat
 from negolab.studies.database.base import Note
 from negolab.studies.database.matches import Matches, StoredMatch, decode, encode
 from negolab.studies.database.participants import ACTIVE, COUNTED, Participant, ParticipantTables, StoredStudy
-from negolab.studies.database.schema import answers, events, notes, participants, seats
+from negolab.studies.database.schema import answers, events, notes, seats
 
 __all__ = ["ACTIVE", "CONSENT", "COUNTED", "Database", "Note", "Participant", "StoredMatch", "StoredStudy"]
 
@@ -33,9 +33,7 @@ class Database(ParticipantTables, Matches):
         """
         values = {"status": "withdrawn", "ended": self.clock()}
         with self._write() as c:
-            c.execute(participants.update().where(participants.c.id == id).values(**values))
-            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
-            self._note(c, "withdrawn", "participant", study=study, participant=id)
+            self._change(c, id, "withdrawn", "participant", values=values)
         self.purge(id)
 
     def keep_consent(self, study: str, text: str) -> None:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from negolab.match import replace_surrogates
 from negolab.studies.database.connection import connect, database_url, describe_error, forget, ready
-from negolab.studies.database.schema import SCHEMA, meta, metadata, notes
+from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
 
 _LOCK = 0x6E65676F6C6162
 """Key of PostgreSQL's advisory lock: "negolab" in ASCII."""
@@ -92,11 +92,11 @@ class BaseDatabase:
         if there and not ours(c):
             raise ValueError(f"{self}: holds tables of something else ({min(there)}); choose another with --db")
         metadata.create_all(c)
-        found = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
-        if found is None:
+        schema = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
+        if schema is None:
             c.execute(meta.insert().values(name="schema", value=str(SCHEMA)))
-        elif found != str(SCHEMA):
-            raise ValueError(f"{self}: made by another version (schema {found}, this negolab reads {SCHEMA})")
+        elif schema != str(SCHEMA):
+            raise ValueError(f"{self}: made by another version (schema {schema}, this negolab reads {SCHEMA})")
 
     def close(self) -> None:
         """Close all connections and release the claim."""
@@ -184,17 +184,27 @@ class BaseDatabase:
         with self._write() as c:
             self._note(c, kind, actor, **of)
 
-    def _note(self, c: Connection, kind: str, actor: str, **of: Any) -> None:
-        of["detail"] = storable(of.get("detail", ""))
-        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, **of))
+    def _note(self, c: Connection, kind: str, actor: str, detail: str = "", **of: Any) -> None:
+        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, detail=storable(detail), **of))
+
+    def _change(self, c: Connection, id: str, note: str, actor: str, *, values: dict[str, Any], **of: Any) -> None:
+        """Set columns of a participant, and store a note about them unless its kind is ""."""
+        c.execute(participants.update().where(participants.c.id == id).values(**values))
+        if note:
+            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
+            self._note(c, note, actor, study=study, participant=id, **of)
 
     def notes(self, study: str | None = None) -> list[Note]:
         """Return the notes of a study, oldest first; None: the notes that belong to no study."""
-        chosen = sa.select(notes).order_by(notes.c.id)
-        chosen = chosen.where(notes.c.study.is_(None) if study is None else notes.c.study == study)
+        columns = [notes.c[name] for name in Note.__struct_fields__]
         with self._read() as c:
-            rows = c.execute(chosen).all()
-        return [Note(r.at, r.kind, r.actor, r.study, r.participant, r.match, r.detail) for r in rows]
+            rows = c.execute(sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id))
+            return [Note(*row) for row in rows]
+
+
+def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition that a row belongs to a study; None: to no study, that is, to free play."""
+    return table.c.study.is_(None) if study is None else table.c.study == study
 
 
 def _answers(session: Connection) -> bool:

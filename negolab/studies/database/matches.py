@@ -12,7 +12,7 @@ from negolab import record
 from negolab.events import Ended, Event
 from negolab.game import Seat
 from negolab.record import Header, Record
-from negolab.studies.database.base import BaseDatabase
+from negolab.studies.database.base import BaseDatabase, of_study
 from negolab.studies.database.schema import events, matches, participants, seats
 
 
@@ -37,67 +37,59 @@ class Matches(BaseDatabase):
 
     def add(
         self,
-        header: Header,
-        told: Sequence[Event],
+        record: Record,
         people: dict[Seat, str | None],
         *,
         study: str | None = None,
         treatment: str | None = None,
         practice: int = 0,
         endings: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> StoredMatch:
         """Save a new match and set its participants' status to "playing".
 
         Args:
-            header: Header of the match's record.
-            told: Its events so far.
+            record: The record of the match so far.
             people: Participant's id for each person's seat; None for a person outside any study.
             study: Name of the study; None: free play.
             treatment: Name of the treatment.
             practice: Practice round, from 1; 0 for a real match.
             endings: As in `append`.
         """
-        now = self.clock()
+        now, match = self.clock(), record.header.id
         with self._write() as c:
-            row = {"id": header.id, "study": study, "treatment": treatment, "practice": practice, "created": now}
-            c.execute(matches.insert().values(**row, header=msgspec.json.encode(header).decode()))
-            at = [{"match": header.id, "seat": seat, "participant": who} for seat, who in people.items()]
-            if at:
-                c.execute(seats.insert(), at)
-            who = [w for w in people.values() if w is not None]
-            c.execute(participants.update().where(participants.c.id.in_(who)).values(status="playing"))
-            self._append(c, header.id, 0, told, now)
-            self._end(c, header.id, endings or {}, now)
+            row = {"id": match, "study": study, "treatment": treatment, "practice": practice, "created": now}
+            c.execute(matches.insert().values(**row, header=msgspec.json.encode(record.header).decode()))
+            if rows := [{"match": match, "seat": seat, "participant": who} for seat, who in people.items()]:
+                c.execute(seats.insert(), rows)
+            ids = [id for id in people.values() if id is not None]
+            c.execute(participants.update().where(participants.c.id.in_(ids)).values(status="playing"))
+            self._append(c, match, 0, record.events, endings or {}, now)
+        return StoredMatch(match, study, treatment, practice, now, None if record.end is None else now, people)
 
-    def append(self, match: str, seq: int, told: Sequence[Event], endings: Mapping[str, str] | None = None) -> None:
+    def append(self, match: str, seq: int, news: Sequence[Event], endings: Mapping[str, str] | None = None) -> None:
         """Append events to a match and end the study for participants, all in one transaction.
 
         Args:
             match: Id of the match.
             seq: Number of the first event, from 0.
-            told: The events, numbered `seq`, `seq + 1`, ...
+            news: The events, numbered `seq`, `seq + 1`, ...
             endings: Ways of ending by participant id, for those whose study ends with these events.
 
         Raises:
             sqlalchemy.exc.IntegrityError: An event of that number exists, or there is no such match.
         """
-        now = self.clock()
         with self._write() as c:
-            self._append(c, match, seq, told, now)
-            self._end(c, match, endings or {}, now)
+            self._append(c, match, seq, news, endings or {}, self.clock())
 
-    def _end(self, c: Connection, match: str, endings: Mapping[str, str], now: float) -> None:
-        for who, ending in endings.items():
-            c.execute(participants.update().where(participants.c.id == who).values(status=ending, ended=now))
-            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == who))
-            self._note(c, ending, "host", study=study, participant=who, match=match)
-
-    def _append(self, c: Connection, match: str, seq: int, told: Sequence[Event], now: float) -> None:
-        rows = [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(told)]
-        if rows:
+    def _append(
+        self, c: Connection, match: str, seq: int, news: Sequence[Event], endings: Mapping[str, str], now: float
+    ) -> None:
+        if rows := [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(news)]:
             c.execute(events.insert(), rows)
-        if told and isinstance(told[-1], Ended):
+        if news and isinstance(news[-1], Ended):
             c.execute(matches.update().where(matches.c.id == match).values(ended=now))
+        for id, ending in endings.items():
+            self._change(c, id, ending, "host", match=match, values={"status": ending, "ended": now})
 
     def matches(
         self, study: str | None = None, *, participant: str | None = None, running: bool = False
@@ -109,18 +101,18 @@ class Matches(BaseDatabase):
             participant: Id of a participant, to select their matches.
             running: Select matches that have not ended.
         """
-        which = [matches.c.study.is_(None) if study is None else matches.c.study == study]
+        which = [of_study(matches, study)]
         if running:
             which.append(matches.c.ended.is_(None))
         if participant is not None:
             which.append(matches.c.id.in_(sa.select(seats.c.match).where(seats.c.participant == participant)))
-        return self._sat(sa.and_(*which))
+        return self._stored(sa.and_(*which))
 
     def match(self, id: str) -> StoredMatch | None:
         """Return the entry of one match; None if there is none."""
-        return next(iter(self._sat(matches.c.id == id)), None)
+        return next(iter(self._stored(matches.c.id == id)), None)
 
-    def _sat(self, which: sa.ColumnElement[bool]) -> list[StoredMatch]:
+    def _stored(self, which: sa.ColumnElement[bool]) -> list[StoredMatch]:
         with self._read() as c:
             rows = c.execute(sa.select(matches).where(which).order_by(matches.c.created, matches.c.id)).all()
             mine = seats.c.match.in_(sa.select(matches.c.id).where(which))
@@ -157,21 +149,19 @@ class Matches(BaseDatabase):
     def moved(self, study: str | None = None) -> dict[str, float]:
         """Return the commit time of the last event of each match of a study (None: free play), by match id."""
         chosen = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches, matches.c.id == events.c.match)
-        chosen = chosen.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
+        chosen = chosen.where(of_study(matches, study)).group_by(events.c.match)
         with self._read() as c:
-            return {row[0]: row[1] for row in c.execute(chosen.group_by(events.c.match))}
+            return {row[0]: row[1] for row in c.execute(chosen)}
 
     def ends(self, study: str | None = None) -> dict[str, Ended]:
         """Return the last event of each finished match of a study (None: free play), by match id."""
         last = sa.select(events.c.match, sa.func.max(events.c.seq).label("seq")).join(matches).group_by(events.c.match)
-        last = last.where(matches.c.ended.is_not(None))
-        last = last.where(matches.c.study.is_(None) if study is None else matches.c.study == study)
-        of = last.subquery()
+        of = last.where(matches.c.ended.is_not(None), of_study(matches, study)).subquery()
         chosen = sa.select(events.c.match, events.c.body)
         chosen = chosen.join(of, sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq))
         with self._read() as c:
-            found = [(row.match, decode(row.body)) for row in c.execute(chosen)]
-        return {match: event for match, event in found if isinstance(event, Ended)}
+            lasts = [(row.match, decode(row.body)) for row in c.execute(chosen)]
+        return {match: event for match, event in lasts if isinstance(event, Ended)}
 
 
 def encode(event: Event) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -49,40 +49,6 @@ def _check(counts: Sequence[int], weights: Sequence[float]) -> None:
         raise ValueError("there must be at least one cell")
     if len(weights) != len(counts) or not all(weight > 0 for weight in weights):
         raise ValueError(f"weights must be {len(counts)} numbers above 0, not {list(weights)!r}")
-
-
-def assigned(
-    ops: Iterable[Sequence[str]], cells: int, weights: Sequence[float] | None = None, *, seed: int | None = None
-) -> dict[str, int]:
-    """Assign all sessions of a log to cells.
-
-    Args:
-        ops: Pairs of an operation, "start", "complete" or "drop", and a session's name, in order of time.
-        cells: Number of cells.
-        weights: As in `assign`.
-        seed: As in `assign`.
-
-    Returns:
-        Index of the cell by session, in order of the starts.
-
-    Raises:
-        ValueError: An operation is unknown, or a session starts twice or never.
-    """
-    counts = [0] * cells
-    cell_of: dict[str, int] = {}
-    dropped: set[str] = set()
-    for op, session in ops:
-        if op not in ("start", "complete", "drop"):
-            raise ValueError(f"unknown operation {op!r}: start, complete or drop")
-        if (op == "start") == (session in cell_of):
-            raise ValueError(f"session {session!r} {'starts twice' if op == 'start' else 'never started'}")
-        if op == "start":
-            cell_of[session] = assign(counts, weights, seed=seed)
-            counts[cell_of[session]] += 1
-        elif op == "drop" and session not in dropped:
-            dropped.add(session)
-            counts[cell_of[session]] -= 1
-    return cell_of
 
 
 ACTIVE = ("waiting", "playing")
@@ -148,9 +114,9 @@ class ParticipantTables(BaseDatabase):
             alone(c)
             row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
             if row is None:
-                kept = StoredStudy(id, text, secrets.token_urlsafe(32), secrets.token_urlsafe(16), self.clock())
-                c.execute(studies.insert().values(**msgspec.structs.asdict(kept)))
-                return kept
+                new = StoredStudy(id, text, secrets.token_urlsafe(32), secrets.token_urlsafe(16), self.clock())
+                c.execute(studies.insert().values(**msgspec.structs.asdict(new)))
+                return new
             if row.text != text:
                 c.execute(studies.update().where(studies.c.id == id).values(text=text))
                 self._note(c, "changed", "researcher", study=id, detail="the study file changed")
@@ -200,10 +166,16 @@ class ParticipantTables(BaseDatabase):
             rows = c.execute(sa.select(participants).where(participants.c.id.in_(ids)).order_by(participants.c.number))
             return [Participant(**row._mapping) for row in rows]
 
-    def participant(self, id: str) -> Participant | None:
-        """Return the participant with an id; None if there is none."""
+    def participant(self, id: str) -> Participant:
+        """Return the participant with an id; `KeyError` if there is none."""
+        participant = self._first_participant(participants.c.id == id)
+        if participant is None:
+            raise KeyError(id)
+        return participant
+
+    def _first_participant(self, *where: sa.ColumnElement[bool]) -> Participant | None:
         with self._read() as c:
-            row = c.execute(sa.select(participants).where(participants.c.id == id)).one_or_none()
+            row = c.execute(sa.select(participants).where(*where).order_by("number")).first()
         return None if row is None else Participant(**row._mapping)
 
     def participants(self, study: str) -> list[Participant]:
@@ -214,21 +186,13 @@ class ParticipantTables(BaseDatabase):
 
     def external(self, study: str, hashed: str) -> Participant | None:
         """Return the participant with this salted hash of an outside panel's id; None if there is none."""
-        with self._read() as c:
-            where = sa.and_(participants.c.study == study, participants.c.external == hashed)
-            row = c.execute(sa.select(participants).where(where).order_by("number")).first()
-        return None if row is None else Participant(**row._mapping)
+        return self._first_participant(participants.c.study == study, participants.c.external == hashed)
 
     def leased(self, study: str, *, lease: str | None = None, kernel: str | None = None) -> Participant | None:
         """Find the participant who holds a lease, by the whole `lease` or by the `kernel` that it begins with."""
-        key = (
-            participants.c.lease == lease
-            if kernel is None
-            else participants.c.lease.startswith(f"{kernel}.", autoescape=True)
-        )
-        with self._read() as c:
-            row = c.execute(sa.select(participants).where(participants.c.study == study, key)).one_or_none()
-        return None if row is None else Participant(**row._mapping)
+        column = participants.c.lease
+        holds = column == lease if kernel is None else column.startswith(f"{kernel}.", autoescape=True)
+        return self._first_participant(participants.c.study == study, holds)
 
     def change(self, id: str, note: str = "", *, actor: str = "participant", detail: str = "", **values: Any) -> None:
         """Set columns of a participant and store a note in one transaction.
@@ -241,10 +205,7 @@ class ParticipantTables(BaseDatabase):
             **values: New values by column.
         """
         with self._write() as c:
-            c.execute(participants.update().where(participants.c.id == id).values(**values))
-            if note:
-                study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
-                self._note(c, note, actor, study=study, participant=id, detail=detail)
+            self._change(c, id, note, actor, values=values, detail=detail)
 
     def start(self, id: str, cells: Sequence[tuple[str, float]], *, seed: int | None, fixed: str | None = None) -> str:
         """Assign a participant to a treatment and set their status to "waiting"; repeating it changes nothing.
@@ -270,8 +231,7 @@ class ParticipantTables(BaseDatabase):
                 return str(treatment)
             chosen = fixed or _smallest_cell(c, study, cells, seed)
             values = {"treatment": chosen, "status": "waiting", "started": self.clock()}
-            c.execute(participants.update().where(participants.c.id == id).values(**values))
-            self._note(c, "started", "participant", study=study, participant=id, detail=chosen)
+            self._change(c, id, "started", "participant", values=values, detail=chosen)
             return chosen
 
     def answer(self, id: str, given: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ from negolab.analysis.tables import write_table
 from negolab.studies.database import Database
 from negolab.studies.export import matches, participants
 from negolab.studies.export.source import Column, Source, source, typed_frame
-from negolab.studies.study_file import Study
+from negolab.studies.study_config import Study
 
 _FILES = {"export.json", "study.toml", "records.jsonl", "dictionary.csv"}
 _TABLE_NAMES = ("events", "matches", "participants", "answers", "consents")

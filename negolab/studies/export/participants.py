@@ -9,7 +9,7 @@ from typing import Any
 from negolab.events import Rejected, Replied
 from negolab.studies.database import Participant
 from negolab.studies.export.source import Column, Played, Source
-from negolab.studies.study_file import version_hash
+from negolab.studies.study_config import version_hash
 
 
 def columns(source: Source) -> list[Column]:

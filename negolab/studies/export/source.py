@@ -15,7 +15,7 @@ from negolab.events import Ended, Replied
 from negolab.game import Seat
 from negolab.record import Record
 from negolab.studies.database import CONSENT, PURGED, Database, Note, Participant, StoredMatch
-from negolab.studies.study_file import Study
+from negolab.studies.study_config import Study
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from negolab.studies.client import HostClient, HostSeat, PageClient
 from negolab.studies.page_state import Playing
 from negolab.studies.session import LEFT, PERSON
 from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
+from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.models import LocalEndpoints
-from negolab_widgets.play.seat import HumanSeat, SeatWidget
+from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.tables.controls import column, set_visible, warning
 
 
@@ -115,39 +116,40 @@ class HostMatchmaker:
         return self.table(self._host.ask("/play", **request._asdict()))
 
     def resume_match(self) -> w.Widget | None:
-        found = self._host.ask("/playing")
-        return self.table(found) if found else None
+        running = self._host.ask("/playing")
+        return self.table(running) if running else None
 
     def leave(self) -> None:
         if self._page is not None and not self._page.replaced:
             self._page.act("leave")
         self._forget()
 
-    def table(self, found: dict[str, str]) -> w.Widget:
-        """Make the table of a match that the host has started or found."""
-        page = self._page = PageClient(self._host, found["lease"])
-        scene = page.scene
-        assert isinstance(scene, Playing)
-        chair, thinker = HostSeat(page), model_name(found["opponent"])
-        seated = SeatWidget(
-            chair, title=title(scene.game), keep=lambda: self._match_over(found["match"]), thinker=thinker
+    def table(self, lease: dict[str, str]) -> w.Widget:
+        """Make the table of a match from the lease that the host has given for it."""
+        page = self._page = PageClient(self._host, lease["lease"])
+        assert isinstance(page.state, Playing)
+        seat = SeatWidget(
+            HostSeat(page),
+            title=title(page.state.game),
+            keep=lambda: self._match_over(lease["match"]),
+            thinker=model_name(lease["opponent"]),
         )
         banner = w.HTML(warning(""))
 
-        def tell(why: str = "") -> None:
-            why = why or page.trouble or _stop_notice(getattr(page.scene, "fault", ""))
-            banner.value = warning(why)
+        def show(fault: str = "") -> None:
+            fault = fault or page.error or _stop_notice(getattr(page.state, "fault", ""))
+            banner.value = warning(fault)
             if page.replaced:
-                set_visible(seated, False)
+                set_visible(seat, False)
                 self._on_ended("")
 
-        page.watch(tell)
-        self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=tell)))
-        return column(banner, seated)
+        page.watch(show)
+        self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=show)))
+        return column(banner, seat)
 
     def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        found: Sequence[dict[str, Any]] = self._host.ask("/models")
-        return found
+        endpoints: Sequence[dict[str, Any]] = self._host.ask("/models")
+        return endpoints
 
     def _match_over(self, match: str) -> str:
         self._on_ended("")

@@ -17,9 +17,9 @@ from negolab.runs.driver import aplay, seat_players
 from negolab.studies.client import HostClient
 from negolab.studies.session import LEFT, PERSON, STOPPED, resume_players
 from negolab_widgets.page import DESK
+from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.matchmaking import HostMatchmaker, model_name
 from negolab_widgets.play.models import LocalEndpoints
-from negolab_widgets.play.seat import HumanSeat
 
 POLL_INTERVAL = 0.5
 """Seconds between two looks at a branch that the host plays."""

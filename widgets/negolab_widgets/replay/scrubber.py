@@ -13,10 +13,10 @@ from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS, Observation, Reply, Seat, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, states
+from negolab.studies.texts import MATCH_ENDS
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, details, element, join, preformatted
-from negolab_widgets.play.seat import END_TEXTS
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import column, row
 from negolab_widgets.tables.inputs import Slider
@@ -176,9 +176,9 @@ def render_step(step: Step, game: AnyGame) -> Markup:
             return _card(f"{seat} has used up its allowance of invalid replies", what, cls="nl-bad", seat=seat)
         case Ended(end, payoffs, reason):
             paid = [element("div", f"{seat}: {game.format_payoff(payoffs[seat])}") for seat in SEATS]
-            return _card(END_TEXTS[end], *paid, element("div", reason or "", cls="nl-who"))
+            return _card(MATCH_ENDS[end], *paid, element("div", reason or "", cls="nl-who"))
         case SeatOutcome(end, payoff):
-            return _card(END_TEXTS[end], element("div", f"Paid: {game.format_payoff(payoff)}"))
+            return _card(MATCH_ENDS[end], element("div", f"Paid: {game.format_payoff(payoff)}"))
         case Observation():
             return _card("The table has changed", "Something happened that this seat can see: below is how it stands.")
 

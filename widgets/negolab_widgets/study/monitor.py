@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import ipywidgets as w
 
 from negolab.studies.client import HostClient
-from negolab.studies.session import NotDelivered
+from negolab.studies.page_state import NotDelivered
 from negolab.studies.status import Person
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard, run_in_background
@@ -69,8 +69,10 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
         else:
             self._close("")
             self._confirmed = number, why
-            said = f"End the study for participant {number}? The match they play ends too. The reason:"
-            self._question.value = html.element("div", html.element("p", said), html.preformatted(why), role="status")
+            question = f"End the study for participant {number}? The match they play ends too. The reason:"
+            self._question.value = html.element(
+                "div", html.element("p", question), html.preformatted(why), role="status"
+            )
             set_visible(self._confirmation, True)
 
     def _end_study(self) -> None:
@@ -87,9 +89,9 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
             self._close("")
             self._notice.value = html.element("div", f"Ended for participant {number}.", role="status")
 
-    def _close(self, said: str) -> None:
+    def _close(self, why: str) -> None:
         self._confirmed = None
-        self._notice.value = warning(said)
+        self._notice.value = warning(why)
         set_visible(self._confirmation, False)
 
 
@@ -107,7 +109,7 @@ class Monitor(w.VBox):  # type: ignore[misc]
     def __init__(self, socket: str | None = None) -> None:
         socket = socket or os.environ.get(DESK)
         self._host = HostClient(socket) if socket else None
-        self._guard = FaultGuard("the monitor", expected=(NotDelivered,), show=self._show_trouble)
+        self._guard = FaultGuard("the monitor", expected=(NotDelivered,), show=self._show_error)
         self._banner, self._shown, self._ending = w.HTML(), StableHTML(), EndStudyForm(self._end)
         style, shield = page.page_head()
         super().__init__([style, shield, self._banner, self._shown, self._ending])
@@ -133,16 +135,16 @@ class Monitor(w.VBox):  # type: ignore[misc]
         return None if self._host is None else decode_state(self._host.ask("/monitor"))
 
     def _draw(self, seen: MonitorState | None) -> None:
-        self._show_trouble("")
+        self._show_error("")
         if self._shown.value != (drawn := monitor_view.render_monitor(seen)):
             self._shown.value = drawn
         self._ending.offer([] if seen is None else [person for person in seen.people if not is_over(person)])
         set_visible(self._ending, seen is not None)
 
-    def _show_trouble(self, why: str) -> None:
-        said = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        if self._banner.value != said:
-            self._banner.value = said
+    def _show_error(self, why: str) -> None:
+        banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
+        if self._banner.value != banner:
+            self._banner.value = banner
 
     def _end(self, number: int, reason: str) -> None:
         assert self._host is not None

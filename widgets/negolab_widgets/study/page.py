@@ -1,72 +1,255 @@
-"""The participant's page: one scene after the other, as the host says. It holds nothing but what the scenes say."""
+"""The participant's page: one view after the other, as the host says. It holds nothing but what the page states say."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import ipywidgets as w
 from ipykernel.connect import get_connection_file
+from typing_extensions import override
 
 from negolab import catalog
+from negolab.studies import texts
 from negolab.studies.client import HostClient, HostSeat, PageClient, PageReplaced
-from negolab.studies.page_state import Asked, Closed, Consent, Instructions, Playing, Shown, Waiting
-from negolab.studies.session import NotDelivered
+from negolab.studies.page_state import (
+    Closed,
+    Consent,
+    Instructions,
+    NotDelivered,
+    PageState,
+    Playing,
+    Questionnaire,
+    Waiting,
+)
 from negolab_widgets import html, page
 from negolab_widgets.faults import RETRY_AFTER, FaultGuard, follow_page, run_in_background
 from negolab_widgets.page import SEATS
-from negolab_widgets.study.questions import AskedView
-from negolab_widgets.study.views import (
-    ClosedView,
-    ConsentView,
-    InstructionsView,
-    PlayingView,
-    SceneView,
-    SendAct,
-    WaitingView,
-)
-from negolab_widgets.tables.controls import column, row, set_visible
+from negolab_widgets.play.countdown import Countdown
+from negolab_widgets.play.seat import SeatWidget
+from negolab_widgets.study.completion_code import CompletionCode
+from negolab_widgets.study.questions import QuestionField
+from negolab_widgets.tables.controls import column, framed, row, set_visible, warning
 
-LEAVE_QUESTION = (
-    "Do you want to leave? What you wrote is then deleted, the study ends for you, and you cannot come back."
-)
+NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
+
+
+class SendAction(Protocol):
+    """Sends an action to the host; `NotDelivered` says why it was not done."""
+
+    def __call__(self, kind: str, /, **details: Any) -> None: ...
+
+
+class PageView:
+    """Base class: a subclass makes its widgets in `build` and brings them up to date in `update`.
+
+    `notice` shows why a click did nothing.
+    """
+
+    may_leave = True
+    """True if the page offers to leave the study now; those who have finished it cannot."""
+
+    def __init__(self, state: Any, send: SendAction) -> None:
+        self.state, self.send = state, send
+        self.notice = w.HTML(warning(""))
+        self.guard = FaultGuard("a study's page", expected=(NotDelivered,), show=self.refuse)
+        self.box = column(*self.build())
+        self.update(state)
+
+    @classmethod
+    def key(cls, state: Any) -> Hashable:
+        """Return what identifies the view: as long as it is the same the view stays, with all that was entered."""
+        return type(state).__name__
+
+    def build(self) -> list[w.Widget]:
+        """Make the widgets from `self.state`."""
+        raise NotImplementedError
+
+    def update(self, state: Any) -> None:
+        """Show a newer state of the same page."""
+
+    def refuse(self, why: str) -> None:
+        """Show why nothing was done."""
+        self.notice.value = warning(why)
+
+    def heading(self, title: str) -> w.HTML:
+        """Render the study's title and this page's."""
+        study = html.element("div", self.state.title, cls="nl-study", dir="auto")
+        return w.HTML(html.join([study, html.element("h1", title)]))
+
+    def button(self, text: str, work: Callable[[], Any], *, cls: str = "nl-primary") -> w.Button:
+        """Make a button; why its `work` was not done is shown in the notice."""
+        button = self.guard.button(text, work)
+        button.add_class(cls)
+        return button
+
+
+def reading_panel(text: str) -> w.VBox:
+    """Render a text of the study on a panel."""
+    return framed(w.HTML(html.prose(text)))
+
+
+class ConsentView(PageView):
+    """The text to agree to; who does not take part leaves."""
+
+    may_leave = False
+
+    @override
+    def build(self) -> list[w.Widget]:
+        agree = self.button(texts.AGREE, lambda: self.send("consent", agreed=True))
+        decline = self.guard.button(texts.DECLINE, lambda: self.send("consent", agreed=False))
+        return [self.heading(texts.CONSENT), reading_panel(self.state.text), row(agree, decline), self.notice]
+
+
+class QuestionnaireView(PageView):
+    """All open questions; the button sends the answers once all of them are valid."""
+
+    @classmethod
+    @override
+    def key(cls, state: Questionnaire) -> Hashable:
+        return state.questions
+
+    @override
+    def build(self) -> list[w.Widget]:
+        self.may_leave = all(question.when == "before" for question in self.state.questions)
+        self._fields = [QuestionField(question) for question in self.state.questions]
+        required = sum(question.required for question in self.state.questions)
+        some = [w.HTML(html.element("p", texts.SOME_REQUIRED))] if 0 < required < len(self._fields) else []
+        form = framed(*(field.box for field in self._fields))
+        return [self.heading(texts.QUESTIONS), *some, form, self.button(texts.SEND_ANSWERS, self._submit), self.notice]
+
+    def _submit(self) -> None:
+        faults = [field.fault() for field in self._fields]
+        for field, fault in zip(self._fields, faults, strict=True):
+            field.show_fault(fault)
+        count = sum(map(bool, faults))
+        if count:
+            self.refuse(texts.ONE_WRONG if count == 1 else texts.SEVERAL_WRONG.format(count=count))
+        else:
+            self.refuse("")
+            self.send("answer", answers={field.question.name: field.answer for field in self._fields})
+
+
+class InstructionsView(PageView):
+    """The instructions and the Start button."""
+
+    @override
+    def build(self) -> list[w.Widget]:
+        start = self.button(texts.START, lambda: self.send("start"))
+        begins = w.HTML(html.element("p", texts.BEGINS))
+        return [self.heading(texts.INSTRUCTIONS), reading_panel(self.state.text), begins, start, self.notice]
+
+
+class WaitingView(PageView):
+    """The wait for a partner: for how long already, and for how long at most."""
+
+    @override
+    def build(self) -> list[w.Widget]:
+        self._clock = Countdown(words=texts.WAITED, over=texts.WAIT_OVER)
+        waiting = html.element("p", texts.WAITING, cls="nl-strong", role="status")
+        text = w.HTML(html.join([waiting, html.element("p", texts.WAITING_HINT)]))
+        return [self.heading(texts.PLEASE_WAIT), framed(text, self._clock), self.notice]
+
+    @override
+    def update(self, state: Waiting) -> None:
+        self._clock.start(state.left, total=state.waited + state.left)
+
+
+class PlayingView(PageView):
+    """A match at its table, below the round, the clock and the button to go on.
+
+    The table stays as long as the match is the same, so that nothing a participant writes is lost.
+    """
+
+    def __init__(self, state: Playing, send: SendAction, seat: HostSeat) -> None:
+        self._seat = seat
+        super().__init__(state, send)
+
+    @classmethod
+    @override
+    def key(cls, state: Playing) -> Hashable:
+        return state.match
+
+    @override
+    def build(self) -> list[w.Widget]:
+        self._label = w.HTML()
+        self._clock = Countdown(urgent=True, over=texts.TIME_UP)
+        self._next = self.button("", lambda: self.send("next"))
+        # A game's own last words may sound as if nothing more were to be done.
+        self._over = w.HTML(html.element("span", texts.NEXT_STEP))
+        self._strip = row(self._label, self._clock, self._over, self._next)
+        self._strip.add_class("nl-strip")
+        return [self._strip, self.notice, SeatWidget(self._seat, title=self.state.title)]
+
+    @override
+    def refuse(self, why: str) -> None:
+        super().refuse(why)
+        set_visible(self.notice, bool(why))
+
+    @override
+    def update(self, state: Playing) -> None:
+        self.may_leave = bool(state.label) or not state.can_continue
+        set_visible(self.notice, False)
+        self._label.value = html.element("span", state.label, cls="nl-badge") if state.label else ""
+        self._next.description = texts.CONTINUE if state.can_continue else ""
+        if state.left is not None:
+            self._clock.start(state.left, words=texts.TIME_LEFT_FOR.get(state.limit, texts.TIME_LEFT))
+        set_visible(self._label, bool(state.label))
+        set_visible(self._clock, state.left is not None)
+        set_visible(self._over, state.can_continue)
+        set_visible(self._next, state.can_continue)
+        set_visible(self._strip, bool(state.label) or state.can_continue or state.left is not None)
+
+
+class ClosedView(PageView):
+    """The end and the completion code."""
+
+    may_leave = False
+
+    @override
+    def build(self) -> list[w.Widget]:
+        parts = [self.heading(texts.END), reading_panel(self.state.text)]
+        if self.state.code:
+            parts += [w.HTML(html.element("h2", texts.COMPLETION_CODE)), CompletionCode(code=self.state.code)]
+        return parts
 
 
 class LeaveControl(w.VBox):  # type: ignore[misc]
     """A button to leave the study, which asks for confirmation before it calls `leave`."""
 
     def __init__(self, leave: Callable[[], None]) -> None:
-        self._ask = w.Button(description="Leave the study")
+        self._ask = w.Button(description=texts.LEAVE)
         self._ask.add_class("nl-link")
-        yes, no = w.Button(description="Yes, leave the study"), w.Button(description="No, go on")
-        self._confirmation = w.VBox([w.HTML(html.element("p", LEAVE_QUESTION, role="status")), row(yes, no)])
+        yes, no = w.Button(description=texts.LEAVE_YES), w.Button(description=texts.LEAVE_NO)
+        question = w.HTML(html.element("p", texts.LEAVE_QUESTION, role="status"))
+        self._confirmation = w.VBox([question, row(yes, no)])
         self._confirmation.add_class("nl-panel")
         super().__init__([self._ask, self._confirmation])
         self.add_class("nl-leaving")
-        self._ask.on_click(lambda _: self._set_open(self._confirmation.layout.display == "none"))
-        no.on_click(lambda _: self._set_open(False))
+        self._ask.on_click(lambda _: set_visible(self._confirmation, not self._is_open()))
+        no.on_click(lambda _: self.reset())
         yes.on_click(lambda _: self._confirm(leave))
         self.reset()
 
     def reset(self) -> None:
         """Start again from the first step."""
-        self._set_open(False)
+        set_visible(self._confirmation, False)
 
-    def _set_open(self, asked: bool) -> None:
-        set_visible(self._confirmation, asked)
+    def _is_open(self) -> bool:
+        return bool(self._confirmation.layout.display != "none")
 
     def _confirm(self, leave: Callable[[], None]) -> None:
         # A forged press of what is not shown is no answer to a question that was never asked.
-        if self._confirmation.layout.display != "none":
+        if self._is_open():
             leave()
 
 
-VIEWS: dict[type[Shown], type[SceneView]] = {
+VIEWS: dict[type[PageState], type[PageView]] = {
     Consent: ConsentView,
-    Asked: AskedView,
+    Questionnaire: QuestionnaireView,
     Instructions: InstructionsView,
     Waiting: WaitingView,
     Playing: PlayingView,
@@ -75,83 +258,84 @@ VIEWS: dict[type[Shown], type[SceneView]] = {
 
 
 class StudyPage(w.VBox):  # type: ignore[misc]
-    """A participant's page, blank until `show` gives it somebody's `Page`."""
+    """A participant's page, blank until `show` gives it somebody's `PageClient`."""
 
     def __init__(self) -> None:
         self._page: PageClient | None = None
-        self._drawn: Shown | None = None
-        self._view: SceneView | None = None
+        self._drawn: PageState | None = None
+        self._view: PageView | None = None
+        self._guard = FaultGuard("a study's page", expected=(), show=self._show_fault)
         self._banner, self._body = w.HTML(), column()
         self._leaving = LeaveControl(self._leave)
         style, self._shield = page.page_head()
         super().__init__([style, self._shield, self._banner, self._body, self._leaving])
         self.add_class("nl-page")
         set_visible(self._leaving, False)
-        self._body.children = [w.HTML(html.element("p", "One moment, please.", role="status"))]
+        self._body.children = [w.HTML(html.element("p", texts.LOADING, role="status"))]
 
     def show(self, of: PageClient) -> None:
         """Show what the host says, and follow it."""
         self._page = of
-        of.watch(self._on_change)
-        self._on_change()
+        of.watch(lambda: self._guard(self._on_change))
+        self._guard(self._on_change)
 
-    def trouble(self, why: str) -> None:
+    def show_error(self, why: str) -> None:
         """Show above all else why the page does not go on just now; "" clears it."""
-        said = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        if self._banner.value != said:
-            self._banner.value = said
+        banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
+        if self._banner.value != banner:
+            self._banner.value = banner
         set_visible(self._banner, bool(why))
 
-    # Scenes.
+    def _show_fault(self, fault: str) -> None:
+        self.show_error(fault or (self._page.error if self._page is not None else ""))
+
+    # What is shown.
 
     def _on_change(self) -> None:
         assert self._page is not None
-        self.trouble(self._page.trouble)
+        self.show_error(self._page.error)
         if self._page.replaced:
             self._show_replaced()
-        elif self._page.scene is not self._drawn:
-            # An old scene is not drawn again when only the connection has changed: its clock would start anew.
-            self._draw(self._page.scene)
-            self._drawn = self._page.scene
+        elif self._page.state is not self._drawn:
+            # An old state is not drawn again when only the connection has changed: its clock would start anew.
+            self._draw(self._page, self._page.state)
+            self._drawn = self._page.state
 
-    def _draw(self, scene: Shown) -> None:
-        """Update the scene that is shown, or replace it by another."""
-        kind = VIEWS[type(scene)]
-        if self._view is not None and type(self._view) is kind and kind.key(self._view.scene) == kind.key(scene):
-            self._view.update(scene)
-            set_visible(self._leaving, self._view.may_leave(scene))
-            return
-        before, self._view = self._body.children, self._make_view(scene, kind)
-        self._body.children = [self._view.box]
-        self._leaving.reset()
-        set_visible(self._leaving, self._view.may_leave(scene))
-        _close_widgets(*before)
-        self._shield.focus()
+    def _draw(self, of: PageClient, state: PageState) -> None:
+        """Update the view that is shown, or replace it by another."""
+        kind, view = VIEWS[type(state)], self._view
+        if view is not None and type(view) is kind and kind.key(view.state) == kind.key(state):
+            view.update(state)
+        else:
+            before, view = self._body.children, self._make_view(of, state, kind)
+            self._view, self._body.children = view, [view.box]
+            self._leaving.reset()
+            _close_widgets(*before)
+            self._shield.focus()
+        set_visible(self._leaving, view.may_leave)
 
-    def _make_view(self, scene: Shown, kind: type[SceneView]) -> SceneView:
-        of = self._page
-        assert of is not None
-        view: SceneView
-        do: SendAct = lambda act, /, **details: self._send_act(view, act, **details)
-        view = PlayingView(scene, do, lambda: HostSeat(of)) if isinstance(scene, Playing) else kind(scene, do)
+    def _make_view(self, of: PageClient, state: PageState, kind: type[PageView]) -> PageView:
+        view: PageView
+        send: SendAction = lambda action, /, **details: self._send_action(view, action, **details)
+        view = PlayingView(state, send, HostSeat(of)) if isinstance(state, Playing) else kind(state, send)
         return view
 
     def _show_replaced(self) -> None:
-        """Remove the scene: a newer page has taken over, and only the sentence that says so stays."""
+        """Remove the view: a newer page has taken over, and only the sentence that says so stays."""
         before, self._view, self._body.children = self._body.children, None, []
         set_visible(self._leaving, False)
         _close_widgets(*before)
 
     # Clicks.
 
-    def _send_act(self, view: SceneView, kind: str, **details: Any) -> None:
-        """Ask the host for something; a click on what is not shown any more, as of a double click, does nothing."""
+    def _send_action(self, view: PageView, kind: str, **details: Any) -> None:
+        """Send an action to the host; a click on what is not shown any more, as of a double click, does nothing."""
         if view is self._view and self._page is not None:
             self._page.act(kind, **details)
 
     def _leave(self) -> None:
         if (view := self._view) is not None:
-            view.guard(lambda: self._send_act(view, "leave"))
+            view.guard(lambda: self._send_action(view, "leave"))
 
 
 def _close_widgets(*widgets: w.Widget) -> None:
@@ -164,16 +348,13 @@ def _close_widgets(*widgets: w.Widget) -> None:
         widget.close()
 
 
-NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
-
-
 def open_study_page() -> StudyPage:
     """Return the page of the participant whom this kernel is given to, perhaps long after it was started."""
     shown = StudyPage()
     if socket := os.environ.get(SEATS):
         run_in_background(lambda: run_page(shown, HostClient(socket), kernel_id()))
     else:
-        shown.trouble(NOT_SERVED)
+        shown.show_error(NOT_SERVED)
     return shown
 
 
@@ -184,7 +365,7 @@ def kernel_id() -> str:
 
 async def run_page(shown: StudyPage, host: HostClient, kernel: str) -> None:
     """Wait for a participant, then show what the host says until another page takes over."""
-    guard = FaultGuard("a study's page", expected=(NotDelivered,), show=shown.trouble)
+    guard = FaultGuard("a study's page", expected=(NotDelivered,), show=shown.show_error)
     with guard:
         lease, module = await host.arrival(kernel)
         if module is not None:
@@ -201,6 +382,6 @@ async def _open_page(shown: StudyPage, host: HostClient, lease: str) -> PageClie
             return PageClient(host, lease)
         except PageReplaced:
             raise
-        except NotDelivered as why:
-            shown.trouble(str(why))
+        except NotDelivered as error:
+            shown.show_error(str(error))
             await asyncio.sleep(RETRY_AFTER)

@@ -1,15 +1,19 @@
-"""Tables of a study file: treatments, delays, limits, pairing, practice and questions; and the ways of ending."""
+"""The options of a study file: its tables, their checks, and the ways in which a study ends for a participant."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 from collections.abc import Mapping, Sequence
 from math import exp, isfinite, log
 from typing import Any, Literal, get_args
 
-from negolab._internal.validation import TomlTable
+from negolab import catalog
+from negolab._internal.validation import TomlTable, suggest
+from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
+from negolab.studies import texts
 
 Ending = Literal["complete", "timeout", "partner", "unpaired", "withdrawn", "declined", "ended", "error"]
 """Way in which the study ended for a participant.
@@ -200,16 +204,108 @@ class Question(TomlTable, frozen=True):
         check_distinct(self.choices, "the choice")
 
 
+class Study(TomlTable, frozen=True):
+    """A study as defined by its file."""
+
+    name: str
+    """Name in the database and in links; the file's name unless the file sets it."""
+    title: str
+    """Title that participants see."""
+    game: str
+    """Name of the game, or the resolved path of a .py file."""
+    treatments: tuple[Treatment, ...]
+    instructions: str
+    closing: str
+    """Text below the last page's sentence, for those who finish."""
+    consent: str = ""
+    """Text to agree to; "": no consent is asked for."""
+    endings: dict[Ending, str] = {}
+    """Sentences of the last page that replace the default ones."""
+    codes: dict[Ending, str] = {}
+    """Completion codes."""
+    limits: Limits = Limits()
+    pairing: Pairing = Pairing()
+    practice: Practice = Practice()
+    seed: int = 0
+    """Seed of deals, seats, delays and the order of treatments."""
+    questions: tuple[Question, ...] = ()
+    external: str | None = None
+    """Query parameter in which the open link must carry an outside panel's id; None: none is required."""
+    expires: float = 30
+    """Days for which a link is valid."""
+    text: str = ""
+    """Text of the study file, unchanged."""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        for field in ("title", "game", "instructions", "closing"):
+            check_text(getattr(self, field), field)
+        if self.consent:
+            check_text(self.consent, "consent")
+        if not self.treatments:
+            raise ValueError("treatments are missing: write at least one [[treatments]]")
+        check_distinct([treatment.name for treatment in self.treatments], "the treatment")
+        check_distinct([question.name for question in self.questions], "the question")
+        for field, sentences in (("endings", self.endings), ("codes", self.codes)):
+            for ending, text in sentences.items():
+                check_text(text, f"{field}.{ending}")
+        check_distinct(list(self.codes.values()), "the code")
+        if self.external is not None:
+            check_identifier(self.external, "external")
+        check_positive(self.expires, "expires")
+        if self.expires > 3650:
+            raise ValueError(f"expires must be at most 3650 days, not {self.expires:g}")
+
+    @property
+    def consent_version(self) -> str:
+        """Hash that identifies the version of the consent text; "" without one."""
+        return version_hash(self.consent)
+
+    @property
+    def cells(self) -> list[tuple[str, float]]:
+        """Name and weight of every treatment, for the balanced assignment."""
+        return [(treatment.name, treatment.weight) for treatment in self.treatments]
+
+    @property
+    def paired(self) -> bool:
+        """True if participants play each other in at least one treatment."""
+        return any(treatment.paired for treatment in self.treatments)
+
+    def treatment(self, name: str) -> Treatment:
+        """Return the treatment called `name`; `ValueError` if there is none."""
+        for treatment in self.treatments:
+            if treatment.name == name:
+                return treatment
+        known = [treatment.name for treatment in self.treatments]
+        raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, known)}")
+
+    def delay(self, treatment: str | None, practice: int) -> Delay:
+        """Return the thinking time of players in a match of a treatment, or in practice, which may have its own."""
+        if practice and self.practice.delay is not None:
+            return self.practice.delay
+        # The file may have lost the treatment of a finished match; a finished match has no answers to delay.
+        return next((t.delay for t in self.treatments if t.name == treatment), Delay())
+
+    def loaded(self, of: Treatment | Practice) -> AnyGame:
+        """Load the game with the parameters of a treatment or of practice; `ValueError` if they are invalid."""
+        return catalog.load(self.game, of.preset, **of.params)
+
+
+def version_hash(consent: str) -> str:
+    """Return the first 12 hexadecimal digits of a consent text's SHA-256; "" for an empty text."""
+    return hashlib.sha256(consent.encode()).hexdigest()[:12] if consent else ""
+
+
 LONGEST = 5_000
 """Largest number of characters of an answer."""
 
 
-def check_answers(questions: Sequence[Question], given: Any) -> dict[str, str]:
+def check_answers(questions: Sequence[Question], answers: object) -> dict[str, str]:
     """Validate a page's answers to questions.
 
     Args:
         questions: The questions that were asked.
-        given: Answers by name of the question, as they came from the page.
+        answers: Answers by name of the question, as they came from the page.
 
     Returns:
         The stripped answer to each question, by name; "" for one that was left open.
@@ -217,27 +313,28 @@ def check_answers(questions: Sequence[Question], given: Any) -> dict[str, str]:
     Raises:
         ValueError: An answer is missing, too long or of the wrong kind; the text is for the participant.
     """
-    if not isinstance(given, Mapping):
-        raise ValueError("Answer the questions.")
-    return {question.name: _check_answer(question, given.get(question.name, "")) for question in questions}
+    if not isinstance(answers, Mapping):
+        raise ValueError(texts.WRONG_ANSWERS["form"])
+    return {question.name: _check_answer(question, answers.get(question.name, "")) for question in questions}
 
 
-def _check_answer(question: Question, text: Any) -> str:
-    if not isinstance(text, str) or len(text) > LONGEST:
-        raise ValueError(f"{question.label}: at most {LONGEST} characters.")
-    text = str(text).strip()
-    if not text:
-        if question.required:
-            raise ValueError(f"{question.label}: please answer.")
-        return ""
-    if question.kind == "choice" and text not in question.choices:
-        raise ValueError(f"{question.label}: choose one of the answers.")
-    if question.kind == "number" and not _number(text):
-        raise ValueError(f"{question.label}: please write a number.")
-    return str(text)
+def _check_answer(question: Question, answer: object) -> str:
+    if not isinstance(answer, str) or len(answer) > LONGEST:
+        wrong = "length"
+    elif not (text := answer.strip()):
+        wrong = "missing" if question.required else ""
+    elif question.kind == "choice" and text not in question.choices:
+        wrong = "choice"
+    elif question.kind == "number" and not _is_number(text):
+        wrong = "number"
+    else:
+        wrong = ""
+    if wrong:
+        raise ValueError(f"{question.label}: {texts.WRONG_ANSWERS[wrong].format(most=LONGEST)}")
+    return text
 
 
-def _number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
         return isfinite(float(text))
     except ValueError:
