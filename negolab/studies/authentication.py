@@ -25,7 +25,7 @@ class Authenticator:
     """Admits participants to one study and hands out leases.
 
     A lease is "<kernel id>.<random token>". It is stored in the database, so it stays valid over a restart of the
-    host. Set `came` to a callback that takes the id of a participant who has opened a page.
+    host. Set `arrived` to a callback that takes the id of a participant who has opened a page.
 
     Args:
         database: The database; the study and its consent text are added to it if they are new.
@@ -38,7 +38,7 @@ class Authenticator:
         self._stored = database.study(study.name, study.text)
         database.keep_consent(study.name, study.consent)
         self._arrivals: dict[str, asyncio.Future[str]] = {}
-        self.came: Callable[[str], None] = lambda id: None
+        self.arrived: Callable[[str], None] = lambda id: None
 
     def admit(self, token: str, query: Mapping[str, str] | None = None) -> Participant | None:
         """Check a link or cookie without changing anything.
@@ -90,11 +90,11 @@ class Authenticator:
 
     def _newcomer(self, query: Mapping[str, str]) -> Participant:
         """Return the participant with the same panel's id, or a new one."""
-        panel_id, hashed, known = self._panel_id(query), None, None
+        panel_id, hashed, participant = self._panel_id(query), None, None
         if panel_id is not None:
             hashed = hashlib.scrypt(panel_id.encode(), salt=self._stored.salt.encode(), n=2**12, r=8, p=1).hex()[:32]
-            known = self._database.external(self.study.name, hashed)
-        return known or self._database.invite(self.study.name, link="open", external=hashed)[0]
+            participant = self._database.external(self.study.name, hashed)
+        return participant or self._database.invite(self.study.name, link="open", external=hashed)[0]
 
     def _panel_id(self, query: Mapping[str, str]) -> str | None:
         """Return the panel's id in the open link's query; None if the study requires none."""
@@ -127,7 +127,7 @@ class Authenticator:
         self._database.change(participant.id, note, lease=lease, opened=participant.opened or time.time())
         if kernel in self._arrivals:
             self._arrivals.pop(kernel).set_result(lease)
-        self.came(participant.id)
+        self.arrived(participant.id)
         return participant.lease.split(".")[0] if participant.lease else None
 
     async def arrive(self, kernel: str, seconds: float) -> str | None:

@@ -74,15 +74,15 @@ class KnownEndpoints:
         """
         if self._models is None or not self._known:
             raise ValueError("no language model is known here: start with negolab serve --base-url URL")
-        there = [known for known in self._known if base_url is None or known.url == base_url.rstrip("/")]
-        if not there:
+        matching = [each for each in self._known if base_url is None or each.url == base_url.rstrip("/")]
+        if not matching:
             listed = ", ".join(known.url for known in self._known)
             raise ValueError(f"the models at {base_url} are not known here, those at {listed} are: add --base-url URL")
-        found = next((known for known in there if key in (None, known.key)), None)
-        if found is None:
-            url = there[0].url
+        address = next((each for each in matching if key in (None, each.key)), None)
+        if address is None:
+            url = matching[0].url
             raise ValueError(f"the key {key} is not known here for the models at {url}: add --base-url {url},key={key}")
-        return self._models.endpoint(found.url, found.key)
+        return self._models.endpoint(address.url, address.key)
 
     async def listed(self) -> list[dict[str, Any]]:
         """List the models of all endpoints.
@@ -93,17 +93,17 @@ class KnownEndpoints:
         """
         return list(await asyncio.gather(*map(self._listed, self._known)))
 
-    async def _listed(self, known: EndpointAddress) -> dict[str, Any]:
+    async def _listed(self, address: EndpointAddress) -> dict[str, Any]:
         names: list[str] = []
         why = ""
         try:
             async with asyncio.timeout(LISTED_WITHIN):
-                names = await self.endpoint(known.url, known.key).list_models()
+                names = await self.endpoint(address.url, address.key).list_models()
         except TimeoutError:
-            why = f"{known.url} does not answer"
+            why = f"{address.url} does not answer"
         except (RunFailed, ValueError) as error:
             why = str(error)
-        return {"url": known.url, "names": names, "why": why}
+        return {"url": address.url, "names": names, "why": why}
 
 
 NONE = KnownEndpoints((), None)
@@ -148,7 +148,9 @@ def read_host_config(line: bytes) -> HostConfig:
         raise ValueError("the first line of standard input must tell the host of its database, as JSON") from None
 
 
-def briefed(db: str, base_urls: Sequence[str], budget: float | None, environment: Mapping[str, str]) -> HostConfig:
+def build_host_config(
+    db: str, base_urls: Sequence[str], budget: float | None, environment: Mapping[str, str]
+) -> HostConfig:
     """Build the host's configuration, checking it at the start rather than in the first match against a model.
 
     Args:

@@ -114,8 +114,8 @@ def text(body: dict[str, Any], name: str) -> str:
 def _admit(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
     """Check a link or cookie, before a kernel is spent on it."""
     visitor = service.authenticator.admit(text(body, "token"), _query(body))
-    known = {"visitor": None, "link": "open"} if visitor is None else {"visitor": visitor.id, "link": visitor.link}
-    return {**known, "title": service.study.title}
+    entry = {"visitor": None, "link": "open"} if visitor is None else {"visitor": visitor.id, "link": visitor.link}
+    return {**entry, "title": service.study.title}
 
 
 def _join(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:

@@ -110,13 +110,13 @@ class StudyService(PageService):
         self._database, self._sessions = database, SessionManager(database, study, models=models)
         self._sessions.changed = self._wake
         self.authenticator = Authenticator(database, study)
-        self.authenticator.came = self._came
+        self.authenticator.arrived = self._on_arrival
         for participant in database.participants(study.name):
             if participant.status == "withdrawn":
                 database.purge(participant.id)  # the host may have stopped between withdrawal and deletion
         self.scheduler = Scheduler(database, study, self._sessions, self.presence)
 
-    def _came(self, id: str) -> None:
+    def _on_arrival(self, id: str) -> None:
         self.presence[id].away = False
         self.presence[id].touch()
 

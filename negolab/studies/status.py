@@ -84,18 +84,19 @@ def status(database: Database, study: Study) -> Status:
         cells=_cells(study, people),
         running=sum(match.ended is None for match in matches),
         ended=dict(Counter(ends[match.id].end for match in matches if match.id in ends and not match.practice)),
-        errors=_told(errors[-_LATEST:], people),
+        errors=_describe_errors(errors[-_LATEST:], people),
     )
 
 
-def _told(errors: list[Note], people: list[Participant]) -> tuple[str, ...]:
+def _describe_errors(errors: list[Note], people: list[Participant]) -> tuple[str, ...]:
     """Describe error notes, each with the participant and match that it concerns."""
     number = {p.id: f"participant {p.number}" for p in people}
-    told = []
-    for note in errors:
+
+    def describe(note: Note) -> str:
         where = [number.get(note.participant or "", ""), f"match {note.match}" if note.match else ""]
-        told.append(f"{', '.join(filter(None, where)) or 'the host'}: {note.detail or 'stopped by a fault'}")
-    return tuple(told)
+        return f"{', '.join(filter(None, where)) or 'the host'}: {note.detail or 'stopped by a fault'}"
+
+    return tuple(map(describe, errors))
 
 
 def _people(
@@ -134,8 +135,8 @@ def _since(p: Participant, match: StoredMatch | None) -> float:
 def _cells(study: Study, people: list[Participant]) -> tuple[Cell, ...]:
     """Count participants by treatment: those of the file in its order, then those it no longer has."""
     weights = dict(study.cells)
-    found = dict.fromkeys(p.treatment for p in people if p.treatment is not None)
-    return tuple(_cell(name, weights.get(name, 0), people) for name in {**weights, **found})
+    assigned = dict.fromkeys(p.treatment for p in people if p.treatment is not None)
+    return tuple(_cell(name, weights.get(name, 0), people) for name in {**weights, **assigned})
 
 
 def _cell(name: str, weight: float, people: list[Participant]) -> Cell:

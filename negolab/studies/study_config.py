@@ -276,8 +276,8 @@ class Study(TomlTable, frozen=True):
         for treatment in self.treatments:
             if treatment.name == name:
                 return treatment
-        known = [treatment.name for treatment in self.treatments]
-        raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, known)}")
+        names = [treatment.name for treatment in self.treatments]
+        raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, names)}")
 
     def delay(self, treatment: str | None, practice: int) -> Delay:
         """Return the thinking time of players in a match of a treatment, or in practice, which may have its own."""

@@ -21,7 +21,7 @@ from negolab.llm.models import Models
 from negolab.match import replay_differences
 from negolab.store import read as records
 from negolab.studies.client import HostClient
-from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoints, briefed, read_host_config
+from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoints, build_host_config, read_host_config
 from negolab.studies.page_state import NotDelivered
 from tests.support.endpoints import Server, running_endpoint
 from tests.support.host_process import (
@@ -57,7 +57,7 @@ def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def told(server: Server, key: str = CANARY, **more: Any) -> HostConfig:
-    return briefed("", (server.url,), more.pop("budget", None), {"OPENAI_API_KEY": key})
+    return build_host_config("", (server.url,), more.pop("budget", None), {"OPENAI_API_KEY": key})
 
 
 def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> Lobby:
@@ -326,7 +326,7 @@ def test_what_no_model_could_be_asked_with_is_said_before_a_host_starts(
     address: str, budget: float | None, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        briefed("", (address,), budget, {})
+        build_host_config("", (address,), budget, {})
 
 
 def test_a_branch_goes_on_with_a_model_at_the_host(desk: HostProcess, tmp_path: Path, server: Server) -> None:

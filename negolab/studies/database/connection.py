@@ -29,16 +29,16 @@ def database_url(url: str | Path) -> sa.URL:
     if "://" not in text:
         return sa.URL.create("sqlite+pysqlite", database=str(Path(text).resolve()))
     try:
-        found = make_url(text)
+        parsed = make_url(text)
     except sa.exc.ArgumentError:
         raise ValueError("--db is no path and no database URL such as postgresql+psycopg://user@host/name") from None
-    if found.drivername in ("postgresql", "postgres"):
-        found = found.set(drivername="postgresql+psycopg")
-    if found.get_backend_name() not in ("sqlite", "postgresql"):
-        raise ValueError(f"--db: {found.get_backend_name()} is not supported; use a path or postgresql+psycopg://...")
-    if found.get_backend_name() == "sqlite" and not found.database:
+    if parsed.drivername in ("postgresql", "postgres"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ValueError(f"--db: {parsed.get_backend_name()} is not supported; use a path or postgresql+psycopg://...")
+    if parsed.get_backend_name() == "sqlite" and not parsed.database:
         raise ValueError("--db: SQLite needs a file, such as sqlite:///people.db")
-    return found
+    return parsed
 
 
 def connect(url: sa.URL) -> sa.Engine:
@@ -66,9 +66,9 @@ def _patience(url: sa.URL) -> dict[str, Any]:
     """Return PostgreSQL's connection arguments with default timeouts; settings of the URL take precedence."""
     own = url.query.get("options", "")
     limits = f"-c lock_timeout={PATIENCE}s -c statement_timeout={PATIENCE}s"
-    waits = {"connect_timeout": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
-    given = {name: value for name, value in waits.items() if name not in url.query}
-    return {**given, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
+    timeouts = {"connect_timeout": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
+    unset = {name: value for name, value in timeouts.items() if name not in url.query}
+    return {**unset, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
 
 
 def _private(file: Path) -> None:

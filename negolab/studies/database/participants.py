@@ -234,19 +234,19 @@ class ParticipantTables(BaseDatabase):
             self._change(c, id, "started", "participant", values=values, detail=chosen)
             return chosen
 
-    def answer(self, id: str, given: dict[str, str]) -> None:
+    def answer(self, id: str, values: dict[str, str]) -> None:
         """Store answers to the study's questions, replacing earlier answers to the same ones.
 
         Args:
             id: Id of the participant.
-            given: Answers by name of the question.
+            values: Answers by name of the question.
         """
         with self._write() as c:
-            named = sa.and_(answers.c.participant == id, answers.c.name.in_(given))
+            named = sa.and_(answers.c.participant == id, answers.c.name.in_(values))
             c.execute(answers.delete().where(named))
             rows = [
                 {"participant": id, "name": name, "value": storable(value), "at": self.clock()}
-                for name, value in given.items()
+                for name, value in values.items()
             ]
             if rows:
                 c.execute(answers.insert(), rows)

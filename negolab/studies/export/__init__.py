@@ -114,18 +114,18 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
     Raises:
         ValueError: `folder` holds anything but an earlier export of this study, or cannot be written.
     """
-    told = source(database, study)
-    wanted = {**_TABLES, **({"answers": _ANSWERS} if study.questions else {})}
-    wanted |= {"consents": _CONSENTS} if told.consents else {}
-    frames = {name: typed_frame(table.columns(told), table.rows(told)) for name, table in wanted.items()}
+    data = source(database, study)
+    tables = {**_TABLES, **({"answers": _ANSWERS} if study.questions else {})}
+    tables |= {"consents": _CONSENTS} if data.consents else {}
+    frames = {name: typed_frame(table.columns(data), table.rows(data)) for name, table in tables.items()}
     with replace_folder(folder, study.name) as new:
         for name, table in frames.items():
             for ending in KINDS[to]:
                 write_table(table, new / f"{name}.{ending}")
-        columns = {name: table.columns(told) for name, table in wanted.items()}
-        columns["details"] = matches.measures(told)
+        columns = {name: table.columns(data) for name, table in tables.items()}
+        columns["details"] = matches.measures(data)
         write_table(_dictionary(columns), new / "dictionary.csv")
-        (new / "records.jsonl").write_bytes(b"".join(_records(told)))
+        (new / "records.jsonl").write_bytes(b"".join(_records(data)))
         (new / "study.toml").write_text(study.text, "utf-8")
         rows = {name: len(table) for name, table in frames.items()}
         about = {"study": study.name, "exported": database.clock(), "negolab": __version__, "rows": rows}
@@ -144,6 +144,6 @@ def _dictionary(columns: dict[str, list[Column]]) -> pd.DataFrame:
     )
 
 
-def _records(told: Source) -> Iterator[bytes]:
+def _records(data: Source) -> Iterator[bytes]:
     """Yield the records of finished matches without deleted text; only these replay to their stored outcome."""
-    return (played.record.to_line() for played in told.matches if played.record.end and not played.purged)
+    return (played.record.to_line() for played in data.matches if played.record.end and not played.purged)

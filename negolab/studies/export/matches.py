@@ -51,8 +51,8 @@ def event_rows(source: Source) -> Iterator[dict[str, Any]]:
 
 def match_columns(played: Played) -> dict[str, Any]:
     """Return the values of the columns `MATCH`, which identify the match of a row."""
-    sat = played.sat
-    return {"study": sat.study, "match": sat.id, "treatment": sat.treatment, "practice": sat.practice}
+    stored = played.stored
+    return {"study": stored.study, "match": stored.id, "treatment": stored.treatment, "practice": stored.practice}
 
 
 def _rows(played: Played) -> Iterator[dict[str, Any]]:
@@ -119,10 +119,10 @@ def columns(source: Source) -> list[Column]:
 
 def measures(source: Source) -> list[Column]:
     """Return the entries of the JSON column `details`, for the data dictionary."""
-    found = dict.fromkeys(name for played in source.matches for name in _measured(played))
+    names = dict.fromkeys(name for played in source.matches for name in _measured(played))
     return [
         Column(name, "json", "measure of the game, in column details of matches; the game's page describes it", unit)
-        for name in found
+        for name in names
         for unit in [source.measures.get(name, "")]
     ]
 
@@ -151,15 +151,15 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def _row(played: Played) -> dict[str, Any]:
-    header, last, sat = played.record.header, played.record.events[-1], played.sat
+    header, last, stored = played.record.header, played.record.events[-1], played.stored
     return {
         **match_columns(played),
         "game": header.game,
         "preset": header.preset,
         "seed": header.seed,
-        "began": sat.created,
-        "ended": sat.ended,
-        "seconds": None if sat.ended is None else round(sat.ended - sat.created, 6),
+        "began": stored.created,
+        "ended": stored.ended,
+        "seconds": None if stored.ended is None else round(stored.ended - stored.created, 6),
         "events": len(played.record.events),
         "end": played.record.end,
         "reason": last.reason if isinstance(last, Ended) else None,

@@ -47,7 +47,7 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def _row(source: Source, p: Participant, mine: list[Played]) -> dict[str, Any]:
-    real = [played for played in mine if not played.sat.practice]
+    real = [played for played in mine if not played.stored.practice]
     match = _match(p.number, real[-1]) if real else {"replies": 0, "rejected": 0}
     return {
         "study": p.study,
@@ -63,9 +63,9 @@ def _row(source: Source, p: Participant, mine: list[Played]) -> dict[str, Any]:
         "consent": p.consent,
         "started": p.started,
         "ended": p.ended,
-        "practice": sum(played.sat.practice > 0 and played.finished for played in mine),
+        "practice": sum(played.stored.practice > 0 and played.finished for played in mine),
         **match,
-        "code": {str(ending): code for ending, code in source.study.codes.items()}.get(p.status),
+        "code": next((code for ending, code in source.study.codes.items() if ending == p.status), None),
         "external": p.external,
     }
 
@@ -76,7 +76,7 @@ def _match(number: int, played: Played) -> dict[str, Any]:
     own = [event for event in played.record.events if isinstance(event, Replied | Rejected) and event.seat == seat]
     replies = sum(isinstance(event, Replied) for event in own)
     return {
-        "match": played.sat.id,
+        "match": played.stored.id,
         "seat": seat,
         "replies": replies,
         "rejected": len(own) - replies,
@@ -115,8 +115,8 @@ def answer_columns(source: Source) -> list[Column]:
 def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `answers`, by participant and question."""
     numeric = {question.name for question in source.study.questions if question.kind == "number"}
-    for participant, given in source.answers.items():
-        for name, value in sorted(given.items()):
+    for participant, answers in source.answers.items():
+        for name, value in sorted(answers.items()):
             own = {"question": name, "value": value, "number": _number(value) if name in numeric else None}
             yield {"study": source.study.name, "participant": participant, **own}
 

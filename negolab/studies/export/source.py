@@ -22,7 +22,7 @@ from negolab.studies.study_config import Study
 class Played:
     """A match with its record and participants."""
 
-    sat: StoredMatch
+    stored: StoredMatch
     record: Record
     times: list[float]
     """Commit time of each event, in seconds since 1970."""
@@ -44,8 +44,8 @@ class Played:
     def purged(self) -> bool:
         """True if text was deleted because its author withdrew; the match cannot be replayed then."""
         left = {seat for seat, p in self.people.items() if p.status == "withdrawn"}
-        said = [event for event in self.record.events if isinstance(event, Replied) and event.seat in left]
-        return any(event.reply.text == PURGED for event in said)
+        replies = (event for event in self.record.events if isinstance(event, Replied) and event.seat in left)
+        return any(event.reply.text == PURGED for event in replies)
 
 
 @dataclass(frozen=True)
@@ -72,26 +72,26 @@ def source(database: Database, study: Study) -> Source:
 
 
 def _source(database: Database, study: Study) -> Source:
-    people = database.participants(study.name)
-    known, game = {p.id: p for p in people}, study.loaded(study.treatments[0])
+    participants = database.participants(study.name)
+    game = study.loaded(study.treatments[0])
     return Source(
         study=study,
         unit=game.unit,
         measures=dict(game.measure_units),
-        participants=people,
-        answers={p.number: database.answers(p.id) for p in people} if study.questions else {},
-        matches=[_played(database, sat, known) for sat in database.matches(study.name)],
+        participants=participants,
+        answers={p.number: database.answers(p.id) for p in participants} if study.questions else {},
+        matches=[_played(database, stored, participants) for stored in database.matches(study.name)],
         consents=[note for note in database.notes(study.name) if note.kind == CONSENT],
     )
 
 
-def _played(database: Database, sat: StoredMatch, known: dict[str, Participant]) -> Played:
-    record = database.record(sat.id)
+def _played(database: Database, stored: StoredMatch, participants: list[Participant]) -> Played:
+    record = database.record(stored.id)
     # So that records.jsonl alone tells treatments and practice apart.
-    notes = {**record.header.notes, "study": sat.study, "treatment": sat.treatment, "practice": sat.practice}
+    notes = {**record.header.notes, "study": stored.study, "treatment": stored.treatment, "practice": stored.practice}
     header = msgspec.structs.replace(record.header, notes=notes)
-    at = {seat: known[who] for seat, who in sat.people.items() if who is not None}
-    return Played(sat, Record(header, record.events), database.times(sat.id), at)
+    people = {seat: p for p in participants for seat, id in stored.people.items() if id == p.id}
+    return Played(stored, Record(header, record.events), database.times(stored.id), people)
 
 
 Type = Literal["text", "integer", "number", "boolean", "time", "json"]

@@ -14,12 +14,12 @@ const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).p
 export default {
   render({ model, el }) {
     const shown = document.createElement("div");
-    const told = document.createElement("div");
+    const announced = document.createElement("div");
     shown.setAttribute("role", "timer");
-    told.setAttribute("aria-live", "polite");
-    told.className = "nl-hidden";
+    announced.setAttribute("aria-live", "polite");
+    announced.className = "nl-hidden";
     el.classList.add("nl-countdown");
-    el.append(shown, told);
+    el.append(shown, announced);
     let ends = 0, before = 0;
     const now = () => Math.max(0, Math.ceil((ends - Date.now()) / 1000));
     const words = (left) => {
@@ -32,7 +32,7 @@ export default {
       const left = now(), text = words(left);
       if (shown.textContent !== text) shown.textContent = text;
       shown.classList.toggle("nl-short", model.get("urgent") && left < SHORT);
-      if (model.get("urgent") && MARKS.some((mark) => before > mark && left <= mark)) told.textContent = text;
+      if (model.get("urgent") && MARKS.some((mark) => before > mark && left <= mark)) announced.textContent = text;
       before = left;
     };
     const start = () => {

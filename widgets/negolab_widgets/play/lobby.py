@@ -89,8 +89,8 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._leave_button.on_click(lambda _: self._guard(self._leave))
         fields = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
         fields.add_class("nl-form")
-        said = "Choose a game and who sits across the table. What you play is kept as a record."
-        head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", said)])
+        intro = "Choose a game and who sits across the table. What you play is kept as a record."
+        head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", intro)])
         return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
 
     def _update_presets(self) -> None:
@@ -112,11 +112,14 @@ class Lobby(w.VBox):  # type: ignore[misc]
         opponent = (
             MODEL_DESCRIPTION if is_model else list_players(game).get(self._opponent.value or "", Scripted).__doc__
         )
-        told = {"The game": catalog.module_of(game).__doc__, "Your opponent": opponent}
+        about = {"The game": catalog.module_of(game).__doc__, "Your opponent": opponent}
         self._models.show(is_model)
         self._about.value = html.element(
             "div",
-            *(html.element("p", html.element("b", f"{name}. "), _first_paragraph(text)) for name, text in told.items()),
+            *(
+                html.element("p", html.element("b", f"{name}. "), _first_paragraph(text))
+                for name, text in about.items()
+            ),
         )
 
     def _start_match(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from negolab.runs.driver import run_blocking
-from negolab.studies.host_config import KnownEndpoints, briefed
+from negolab.studies.host_config import KnownEndpoints, build_host_config
 from negolab_widgets.tables.controls import column, set_visible, warning
 
 if TYPE_CHECKING:
@@ -79,17 +79,17 @@ class ModelChoice:
 
     def _endpoint_changed(self) -> None:
         """Forget the model's name, which means nothing, or another model, at another endpoint."""
-        found = self._endpoints.get(self._url.value or "", {"names": []})
-        if self._model.value not in found["names"]:
+        endpoint = self._endpoints.get(self._url.value or "", {"names": []})
+        if self._model.value not in endpoint["names"]:
             self._model.value = ""
         self._offer_models()
 
     def _offer_models(self) -> None:
-        found = self._endpoints.get(self._url.value or "", {"names": [], "why": self._no_endpoint_text})
-        self._model.options = tuple(found["names"])
-        if found["names"] and not self._model.value:
-            self._model.value = found["names"][0]
-        self._notice.value = warning(found["why"])
+        endpoint = self._endpoints.get(self._url.value or "", {"names": [], "why": self._no_endpoint_text})
+        self._model.options = tuple(endpoint["names"])
+        if endpoint["names"] and not self._model.value:
+            self._model.value = endpoint["names"][0]
+        self._notice.value = warning(endpoint["why"])
 
 
 class LocalEndpoints:
@@ -98,7 +98,7 @@ class LocalEndpoints:
 
     @cached_property
     def _endpoints(self) -> KnownEndpoints:
-        return briefed("", (), None, os.environ).models()
+        return build_host_config("", (), None, os.environ).models()
 
     def endpoint(self, base_url: str | None = None, key: str | None = None) -> Endpoint:
         """Return one endpoint, as `Endpoints.at` does."""

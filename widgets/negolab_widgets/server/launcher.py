@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
-from negolab.studies.host_config import HostConfig, briefed
+from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab_widgets.page import DESK, MODULE, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config, selftest
@@ -55,7 +55,7 @@ class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
 
     def host_config(self) -> HostConfig:
         """Return what only the host learns: the database's address, and the keys of models."""
-        return briefed(self.database, self.base_urls or (), self.budget, os.environ)
+        return build_host_config(self.database, self.base_urls or (), self.budget, os.environ)
 
     def links_command(self, address: Address) -> str:
         """Return the command that prints links to what is served here."""
@@ -140,7 +140,7 @@ def run_page(options: PageOptions) -> None:
 
     Where models are known, a host has their keys, and plays the branches that continue with them.
     """
-    host_config = briefed("", options.base_urls or (), None, os.environ)
+    host_config = build_host_config("", options.base_urls or (), None, os.environ)
     check_port_free("127.0.0.1", options.port)
     options.out.mkdir(parents=True, exist_ok=True)
     shown = {SWEEP if options.page == "results" else SOURCE: str(options.source.resolve())}

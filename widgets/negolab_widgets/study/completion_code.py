@@ -13,14 +13,14 @@ export default {
     const words = model.get("words");
     const code = document.createElement("output");
     const button = document.createElement("button");
-    const said = document.createElement("span");
+    const notice = document.createElement("span");
     code.className = "nl-code";
     code.textContent = model.get("code");
     button.type = "button";
     button.className = "jupyter-button nl-copy";
     button.textContent = words.button;
     button.setAttribute("aria-label", words.label);
-    said.setAttribute("role", "status");
+    notice.setAttribute("role", "status");
     const select = () => {
       const range = document.createRange();
       range.selectNodeContents(code);
@@ -38,10 +38,10 @@ export default {
       }
     };
     button.addEventListener("click", async () => {
-      said.textContent = (await copy()) ? words.copied : words.failed;
+      notice.textContent = (await copy()) ? words.copied : words.failed;
     });
     el.classList.add("nl-code-line");
-    el.append(code, button, said);
+    el.append(code, button, notice);
   },
 };
 """

@@ -96,16 +96,16 @@ def render_people(seen: MonitorState) -> Markup:
     opened = sum(p.opened for p in seen.people)
     late = sum(needs_attention(p, seen) for p in shown)
     have = "has" if opened == 1 else "have"
-    said = [
+    summary = [
         f"n = {len(seen.people)} invited, {opened} {have} opened the link, "
         f"{count_noun(len(seen.present), 'page')} open."
     ]
-    said += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
+    summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors")
     rows = [_person_row(person, seen) for person in shown]
     empty = "Nobody has opened a link yet." if seen.people else "Nobody is invited yet: `negolab study links` does it."
     body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
-    return panel("Participants", element("p", " ".join(said)), body) if seen.people else panel("Participants", body)
+    return panel("Participants", element("p", " ".join(summary)), body) if seen.people else panel("Participants", body)
 
 
 def _person_row(person: Person, seen: MonitorState) -> list[object]:
@@ -131,9 +131,13 @@ def render_treatments(seen: MonitorState) -> Markup:
     """Render who is where by treatment, and how balanced the treatments are."""
     n = sum(cell.active + cell.complete + cell.dropped for cell in seen.cells)
     head = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight")
-    said = f"n = {n} assigned. Per weight: active and complete, divided by the weight; the next one goes to the lowest."
+    summary = (
+        f"n = {n} assigned. Per weight: active and complete, divided by the weight; the next one goes to the lowest."
+    )
     return panel(
-        "Treatments", element("p", said), table(head, map(_treatment_row, seen.cells), "Treatments", cls="nl-watched")
+        "Treatments",
+        element("p", summary),
+        table(head, map(_treatment_row, seen.cells), "Treatments", cls="nl-watched"),
     )
 
 
@@ -145,12 +149,12 @@ def _treatment_row(cell: Cell) -> list[object]:
 def render_matches(seen: MonitorState) -> Markup:
     """Render how the study's matches ended, practice left out."""
     n = sum(seen.ended.values())
-    said = f"{seen.running} running now, practice included. n = {n} ended, practice left out."
+    summary = f"{seen.running} running now, practice included. n = {n} ended, practice left out."
     rows = [
         (END_WORDS[end], seen.ended[end], f"{seen.ended[end] / n:.0%}") for end in get_args(End) if end in seen.ended
     ]
     body = table(("How it ended", "Matches", "Share"), rows, "Matches by how they ended") if rows else ""
-    return panel("Matches", element("p", said), body)
+    return panel("Matches", element("p", summary), body)
 
 
 def render_errors(seen: MonitorState) -> Markup:
@@ -159,8 +163,8 @@ def render_errors(seen: MonitorState) -> Markup:
     if not seen.errors:
         return panel("Errors", element("p", "None."))
     items = [element("li", error, dir="auto") for error in reversed(seen.errors)]
-    said = f"{max(total, len(items))} in all, the latest {len(items)} here, newest first."
-    return panel("Errors", element("p", said), element("ul", *items, cls="nl-errors"))
+    summary = f"{max(total, len(items))} in all, the latest {len(items)} here, newest first."
+    return panel("Errors", element("p", summary), element("ul", *items, cls="nl-errors"))
 
 
 def render_monitor(seen: MonitorState | None) -> Markup:
