@@ -12,6 +12,8 @@ from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.tables.inputs import RadioGroup
 
+from negolab.studies import texts
+
 pytestmark = pytest.mark.browser
 
 EVIL = "<img src=x onerror='window.pwned=1'>"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -45,8 +46,7 @@ def event_columns(source: Source) -> list[Column]:
 
 def event_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `events`, match by match."""
-    for played in source.matches:
-        yield from _rows(played)
+    return chain.from_iterable(map(_rows, source.matches))
 
 
 def match_columns(played: Played) -> dict[str, Any]:
@@ -119,17 +119,15 @@ def columns(source: Source) -> list[Column]:
 
 def measures(source: Source) -> list[Column]:
     """Return the entries of the JSON column `details`, for the data dictionary."""
-    names = dict.fromkeys(name for played in source.matches for name in _measured(played))
-    return [
-        Column(name, "json", "measure of the game, in column details of matches; the game's page describes it", unit)
-        for name in names
-        for unit in [source.measures.get(name, "")]
-    ]
+    meaning = "measure of the game, in column details of matches; the game's page describes it"
+    names = dict.fromkeys(name for played in source.matches for name in _details(played) or ())
+    return [Column(name, "json", meaning, source.measures.get(name, "")) for name in names]
 
 
-def _measured(played: Played) -> dict[str, Any]:
+def _details(played: Played) -> Mapping[str, Any] | None:
+    """Return the game's measures of a match; None if it is running, or text was deleted."""
     outcome = None if played.purged else played.record.outcome
-    return {} if outcome is None else dict(outcome.details)
+    return None if outcome is None else outcome.details
 
 
 def _seat(seat: str, unit: str) -> list[Column]:
@@ -146,12 +144,12 @@ def _seat(seat: str, unit: str) -> list[Column]:
 
 def rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `matches`."""
-    for played in source.matches:
-        yield _row(played)
+    return map(_row, source.matches)
 
 
 def _row(played: Played) -> dict[str, Any]:
     header, last, stored = played.record.header, played.record.events[-1], played.stored
+    details = _details(played)
     return {
         **match_columns(played),
         "game": header.game,
@@ -165,7 +163,7 @@ def _row(played: Played) -> dict[str, Any]:
         "reason": last.reason if isinstance(last, Ended) else None,
         "withdrawn": played.purged,
         **_seats(played),
-        "details": _details(played),
+        "details": None if details is None else msgspec.json.encode(details, enc_hook=sorted).decode(),
     }
 
 
@@ -181,8 +179,3 @@ def _seats(played: Played) -> dict[str, Any]:
         }
         cells.update({f"{seat.lower()}_{name}": value for name, value in own.items()})
     return cells
-
-
-def _details(played: Played) -> str | None:
-    outcome = None if played.purged else played.record.outcome
-    return None if outcome is None else msgspec.json.encode(outcome.details, enc_hook=sorted).decode()
