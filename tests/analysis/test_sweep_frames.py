@@ -31,7 +31,7 @@ from negolab.sweeps.plan import SweepPlan
 from negolab.theory.frontier import knapsack
 
 
-def swept(folder: Path, plan: SweepPlan, name: str, **fixed: object) -> Path:
+def write_sweep(folder: Path, plan: SweepPlan, name: str, **fixed: object) -> Path:
     """Write the folder of a sweep whose cells play `name` between the players of their parameters."""
     for cell in plan.cells():
         place = folder / "cells" / cell.id
@@ -48,14 +48,14 @@ def swept(folder: Path, plan: SweepPlan, name: str, **fixed: object) -> Path:
 def barter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = ["fair-split", "chat"]
     plan = SweepPlan(notebook="barter.ipynb", grid={"player": names, "opponent": names}, repeats=2)
-    return swept(tmp_path_factory.mktemp("barter"), plan, "trading")
+    return write_sweep(tmp_path_factory.mktemp("barter"), plan, "trading")
 
 
 @pytest.fixture(scope="module")
 def modes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = ["conceder", "linear", "stubborn"]
     grid: dict[str, list[object]] = {"mode": ["equal", "inverse"], "items": [6, 8], "player": [*names]}
-    return swept(tmp_path_factory.mktemp("modes"), SweepPlan(notebook="preferences.ipynb", grid=grid), "balloon")
+    return write_sweep(tmp_path_factory.mktemp("modes"), SweepPlan(notebook="preferences.ipynb", grid=grid), "balloon")
 
 
 # Seats.

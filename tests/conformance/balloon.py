@@ -61,12 +61,12 @@ def instance_of(start: dict[str, Any]) -> Instance:
 def check_rules(_: Path, row: dict[str, Any]) -> None:
     match = match_of(row["preset"], row["start"])
     for i, (text, expected) in enumerate(zip(row["texts"], row["expect"], strict=True)):
-        found = hear(match, text)
+        found = submit_text(match, text)
         assert same(found, expected), f"text {i} {text!r}:\n found {found}\n expected {expected}"
     assert same(end_of(match), row["end"]), f"found {end_of(match)}\n expected {row['end']}"
 
 
-def hear(match: Match, text: str) -> dict[str, Any]:
+def submit_text(match: Match, text: str) -> dict[str, Any]:
     """Submit one text and return its effect in the vectors' terms."""
     (seat,) = match.pending()
     public = match.state.public
@@ -197,7 +197,7 @@ def check_episode(_: Path, row: dict[str, Any]) -> None:
 def play(match: Match, messages: list[dict[str, Any]]) -> None:
     """Submit the raw texts of an episode, checking the expected seat, verdict and codes."""
     for i, message in enumerate(messages):
-        found = hear(match, message["raw"])
+        found = submit_text(match, message["raw"])
         for name in ("seat", "verdict", "codes"):
             if message.get(name) is not None:
                 assert found[name] == message[name], f"message {i}, {name}: {found[name]}, not {message[name]}"

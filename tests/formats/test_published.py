@@ -43,7 +43,7 @@ def imported(root: Path) -> list[Record]:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+def real_results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     """A results folder of all real episodes."""
     root, found = tmp_path_factory.mktemp("results"), list(rows())
     for row in found:
@@ -52,7 +52,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
 
 
 @pytest.fixture
-def ours(tmp_path: Path) -> Path:
+def results(tmp_path: Path) -> Path:
     """A results folder of matches of scripted players: two models, three instances, both seats."""
     game = nl.load("balloon", preset="clembench", turn_limit=30)
     for a, b in (("linear", "linear"), ("conceder", "conceder"), ("linear", "conceder")):
@@ -65,16 +65,18 @@ def ours(tmp_path: Path) -> Path:
 # The importer.
 
 
-def test_the_stored_scores_of_all_real_episodes_follow_from_their_dialogues(real: tuple[Path, list[Row]]) -> None:
-    root, found = real
+def test_the_stored_scores_of_all_real_episodes_follow_from_their_dialogues(
+    real_results: tuple[Path, list[Row]],
+) -> None:
+    root, found = real_results
     frame = published.stored(imported(root))
     assert frame["match"].nunique() == len(found)
     assert frame.groupby("name")["same"].all().all(), frame[~frame["same"].astype(bool)].head().to_string()
     assert set(frame["name"]) >= {"end", "Main Score", "Normalized harmonic mean", "final deal"}
 
 
-def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(ours: Path) -> None:
-    place = next(ours.rglob("scores.json"))
+def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(results: Path) -> None:
+    place = next(results.rglob("scores.json"))
     place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
     found = clembench.read_episode(place.parent)
     assert len(found.differences) == 1 and "Main Score is 12.5 in the file" in found.differences[0]
@@ -82,15 +84,15 @@ def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(ours: Path) -
     assert (wrong.name, wrong.theirs) == ("Main Score", 12.5)
 
 
-def test_what_the_files_say_stays_with_the_record(ours: Path) -> None:
-    record = imported(ours)[0]
+def test_what_the_files_say_stays_with_the_record(results: Path) -> None:
+    record = imported(results)[0]
     (again,) = [nl.record.parse_record(record.to_line())]
     assert clembench.score_pairs(again) == clembench.score_pairs(record) != ()
     assert clembench.score_pairs(nl.batch("balloon", "linear", "linear", n=1)[0]) == ()
 
 
-def test_an_episode_without_a_file_of_scores_is_read_all_the_same(ours: Path) -> None:
-    place = next(ours.rglob("scores.json"))
+def test_an_episode_without_a_file_of_scores_is_read_all_the_same(results: Path) -> None:
+    place = next(results.rglob("scores.json"))
     place.unlink()
     names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent).record)]
     assert "Main Score" not in names and "Normalized harmonic mean" in names
@@ -99,8 +101,8 @@ def test_an_episode_without_a_file_of_scores_is_read_all_the_same(ours: Path) ->
 # The frames.
 
 
-def test_each_real_episode_is_a_row_per_seat_with_what_its_source_says(real: tuple[Path, list[Row]]) -> None:
-    root, found = real
+def test_each_real_episode_is_a_row_per_seat_with_what_its_source_says(real_results: tuple[Path, list[Row]]) -> None:
+    root, found = real_results
     frame = published.episodes(imported(root))
     assert len(frame) == 2 * len(found)
     stated = sorted((row["end"], round(row["official"]["main"] or 0.0, 6)) for row in found)
@@ -114,16 +116,16 @@ def test_each_real_episode_is_a_row_per_seat_with_what_its_source_says(real: tup
     assert lost.equals(games.set_index("match")["end"].isin(["FORFEIT", "ABORTED"]).astype(float).reindex(lost.index))
 
 
-def test_models_share_an_instance_and_an_instance_counts_once(ours: Path) -> None:
-    frame = published.episodes(imported(ours))
+def test_models_share_an_instance_and_an_instance_counts_once(results: Path) -> None:
+    frame = published.episodes(imported(results))
     assert frame["deal"].nunique() == 3 and frame["match"].nunique() == 9
     found = estimates.estimate_groups(frame, {"name": "player"}, published.MEASURES).set_index(["name", "measure"])
     assert found.loc[("linear", "score (%)"), "n"] == 3
     assert found.loc[("linear", "deals (% of episodes)"), "n"] == 6
 
 
-def test_models_are_compared_with_the_best_one(ours: Path) -> None:
-    frame = published.episodes(imported(ours))
+def test_models_are_compared_with_the_best_one(results: Path) -> None:
+    frame = published.episodes(imported(results))
     means = frame.groupby("player")["score"].mean()
     (row,) = published.behind(frame).itertuples()
     assert (row.best, row.model) == (means.idxmax(), means.idxmin())
@@ -140,7 +142,7 @@ def test_nothing_read_gives_empty_frames_and_no_error() -> None:
 # The notebooks.
 
 
-def swept(folder: str, out: Path) -> Path:
+def run_plan(folder: str, out: Path) -> Path:
     """Run the plan on a folder."""
     file = FOLDER / "plan.toml"
     plan = read_plan(file).with_fixed({"folder": folder})
@@ -149,7 +151,7 @@ def swept(folder: str, out: Path) -> Path:
     return out
 
 
-def reported(run: Path, out: Path) -> str:
+def report_text(run: Path, out: Path) -> str:
     """The text of the report."""
     done = papermill.execute_notebook(
         str(FOLDER / "report.ipynb"), str(out), {"run": str(run)}, cwd=str(FOLDER), progress_bar=False
@@ -163,9 +165,9 @@ def _shown(output: Any) -> str:
 
 
 @pytest.mark.long
-def test_the_study_reads_a_folder_and_reports_on_it(ours: Path, tmp_path: Path) -> None:
-    run = swept(str(ours), tmp_path / "run")
-    words = reported(run, tmp_path / "report.ipynb")
+def test_the_study_reads_a_folder_and_reports_on_it(results: Path, tmp_path: Path) -> None:
+    run = run_plan(str(results), tmp_path / "run")
+    words = report_text(run, tmp_path / "report.ipynb")
     assert "9 episodes of 2 models on 3 instances" in words
     assert "**The stored scores hold** in 9 of 9 episodes." in words
     assert "scores best" in words
@@ -173,10 +175,10 @@ def test_the_study_reads_a_folder_and_reports_on_it(ours: Path, tmp_path: Path) 
 
 @pytest.mark.long
 def test_without_a_folder_the_study_says_so_and_ends_well(tmp_path: Path) -> None:
-    run = swept("", tmp_path / "run")
+    run = run_plan("", tmp_path / "run")
     executed = nbformat.read(next(run.glob("cells/*/notebook.ipynb")), 4)
     assert "give their folder as the parameter `folder`" in "".join(map(_shown, executed.cells[-1]["outputs"]))
-    assert "There are no published episodes here" in reported(run, tmp_path / "report.ipynb")
+    assert "There are no published episodes here" in report_text(run, tmp_path / "report.ipynb")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

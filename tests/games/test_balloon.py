@@ -42,7 +42,7 @@ def balloon(preset: str = "seed", **changes: Any) -> Balloon:
     return game
 
 
-def heard(game: Balloon, *texts: str) -> Match:
+def play_texts(game: Balloon, *texts: str) -> Match:
     """Play these texts in turn."""
     match = Match(game, seed=0)
     for text in texts:
@@ -95,8 +95,8 @@ WRONG = "REFUSE: {'A01'}\nARGUMENT: {'so'}"
 
 
 def test_the_last_fault_decides_the_end() -> None:
-    assert heard(balloon(), WRONG, WRONG, NOTHING).ended.end == "ABORTED"  # type: ignore[union-attr]
-    match = heard(balloon(), NOTHING, NOTHING, WRONG)
+    assert play_texts(balloon(), WRONG, WRONG, NOTHING).ended.end == "ABORTED"  # type: ignore[union-attr]
+    match = play_texts(balloon(), NOTHING, NOTHING, WRONG)
     assert match.ended is not None and match.ended.end == "FORFEIT"
     assert match.ended.payoffs == {"A": 0, "B": 0}
     details = match.game.details(match.state)
@@ -104,14 +104,14 @@ def test_the_last_fault_decides_the_end() -> None:
 
 
 def test_patience_is_never_restored() -> None:
-    match = heard(balloon(), NOTHING, PROPOSE, "ARGUMENT: {}", NOTHING, PROPOSE, "ARGUMENT: {}")
+    match = play_texts(balloon(), NOTHING, PROPOSE, "ARGUMENT: {}", NOTHING, PROPOSE, "ARGUMENT: {}")
     assert match.state.private["A"].patience == 0 and match.state.private["B"].patience == 2
     match.submit("A", NOTHING)
     assert match.ended is not None and match.ended.end == "ABORTED"
 
 
 def test_the_other_seat_learns_nothing_of_a_fault() -> None:
-    match = heard(balloon(), PROPOSE)
+    match = play_texts(balloon(), PROPOSE)
     before = match.seen("A")
     match.submit("B", NOTHING)
     assert match.seen("A") == before
@@ -133,13 +133,13 @@ TWICE = "AGREE: {'A01'}\nAGREE: {'C03'}\nARGUMENT: {'so'}"
 
 @pytest.mark.parametrize(("patience", "code"), [(0, "agree_ambiguous"), (1, "agree_inactive")])
 def test_a_double_fault_without_patience_for_both_forfeits(patience: int, code: str) -> None:
-    match = heard(balloon("clembench", patience=patience), PROPOSE, TWICE)
+    match = play_texts(balloon("clembench", patience=patience), PROPOSE, TWICE)
     assert match.ended is not None and match.ended.end == "FORFEIT"
     assert match.game.details(match.state)["code"] == code
 
 
 def test_a_double_fault_passes_the_words_on() -> None:
-    match = heard(balloon("clembench"), PROPOSE, TWICE)
+    match = play_texts(balloon("clembench"), PROPOSE, TWICE)
     public = match.state.public
     assert (public.mover, public.turn, public.empty, public.messages[-1].text) == ("A", 1, 0, TWICE)
     assert match.told("A").prompt(match.seen("A"), None).endswith(f"A: {PROPOSE}\n\nB: {TWICE}")
@@ -165,7 +165,7 @@ def test_agreeing_never_counts_as_empty_but_for_the_reference() -> None:
     agree = "AGREE: {'A01', 'B02'}\nARGUMENT: {'so'}"
     empty = "ARGUMENT: {'so'}"
     for preset, end in (("seed", "AGREED"), ("clembench", "FORFEIT")):
-        match = heard(balloon(preset, empty_turn_limit=2), PROPOSE, empty, empty, agree)
+        match = play_texts(balloon(preset, empty_turn_limit=2), PROPOSE, empty, empty, agree)
         assert match.ended is not None and match.ended.end == end
 
 
@@ -290,7 +290,7 @@ def test_a_bad_parameter_is_named(changes: dict[str, Any], named: str) -> None:
 def deal_worth_nothing(preset: str) -> dict[str, Any]:
     zero = Instance({"a": 1, "b": 1}, 1, {"A": {"a": 0, "b": 1}, "B": {"a": 0, "b": 1}})
     game = balloon(preset, instance=zero)
-    match = heard(game, "PROPOSAL: {'a'} ARGUMENT: {}", "AGREE: {'a'} ARGUMENT: {}")
+    match = play_texts(game, "PROPOSAL: {'a'} ARGUMENT: {}", "AGREE: {'a'} ARGUMENT: {}")
     return match.game.details(match.state)
 
 
@@ -302,7 +302,9 @@ def test_a_deal_worth_nothing_to_both_has_no_mean_in_the_reference() -> None:
 
 def test_a_deal_over_the_limit_pays_nothing() -> None:
     everything = "{'A01', 'B02', 'C03', 'A04'}"
-    match = heard(balloon("clembench"), f"PROPOSAL: {everything} ARGUMENT: {{}}", f"AGREE: {everything} ARGUMENT: {{}}")
+    match = play_texts(
+        balloon("clembench"), f"PROPOSAL: {everything} ARGUMENT: {{}}", f"AGREE: {everything} ARGUMENT: {{}}"
+    )
     assert match.ended is not None and (match.ended.end, match.ended.payoffs) == ("AGREED", {"A": 0, "B": 0})
     details = match.game.details(match.state)
     assert details["norm"] == {"A": 0, "B": 0} and details["main"] == 0 and details["effort"] == 100
@@ -330,7 +332,7 @@ def test_proposals_are_found_again_in_what_was_said() -> None:
         s % "y" + "ARGUMENT: {}",
         s % "z" + "PROPOSAL: {'B02'}\nARGUMENT: {}",
     )
-    match = heard(balloon("clembench", strategic_reasoning=True), *texts)
+    match = play_texts(balloon("clembench", strategic_reasoning=True), *texts)
     assert proposals(match.game.reader, match.state) == [("A", {"C03"}), ("A", {"A01", "B02"}), ("B", {"B02"})]
 
 

@@ -14,7 +14,7 @@ import pytest
 from negolab.games.balloon import Say
 from negolab.games.balloon.reading import parse_set
 from negolab.match import Match
-from tests.games.test_balloon import balloon, codes, heard
+from tests.games.test_balloon import balloon, codes, play_texts
 
 NESTED = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 PIECES = (
@@ -173,5 +173,5 @@ def test_100_kb_are_read_in_linear_time(preset: str, piece: str) -> None:
 
 def test_a_tag_in_an_argument_is_a_move_for_the_reference_only() -> None:
     text = "ARGUMENT: {take PROPOSAL: {'A01'}}"
-    assert heard(balloon("clembench"), text).state.public.active["A"] == ({"A01"},)
-    assert heard(balloon(), text).state.public.active["A"] == ()
+    assert play_texts(balloon("clembench"), text).state.public.active["A"] == ({"A01"},)
+    assert play_texts(balloon(), text).state.public.active["A"] == ()

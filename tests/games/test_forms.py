@@ -187,7 +187,7 @@ def test_two_options_are_the_same_move_as_themselves(game: str, preset: str) -> 
         assert all(form.same(told, seen, option, option) for option in options)
 
 
-def asked(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
+def observe_after(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
     """The told game and the observation of the seat on turn, after these replies."""
     match = Match(game, seed=3)
     for said in words:
@@ -205,23 +205,23 @@ def moves(schema: Schema) -> list[str]:
 def test_bargaining_offers_no_accept_before_an_offer_stands_and_no_offer_after_the_last() -> None:
     game = nl.load("bargaining", rounds=2)
     form = form_for(game)
-    assert moves(form.schema(*asked(game), 0)) == ["offer"]
-    assert moves(form.schema(*asked(game, "50"), 0)) == ["offer", "accept"]
-    assert moves(form.schema(*asked(game, "50", "40"), 0)) == ["accept", "reject"]
-    late = form.action(*asked(game, "50", "40"), {"move": {"kind": "offer", "price_cents": 1}})
+    assert moves(form.schema(*observe_after(game), 0)) == ["offer"]
+    assert moves(form.schema(*observe_after(game, "50"), 0)) == ["offer", "accept"]
+    assert moves(form.schema(*observe_after(game, "50", "40"), 0)) == ["accept", "reject"]
+    late = form.action(*observe_after(game, "50", "40"), {"move": {"kind": "offer", "price_cents": 1}})
     assert isinstance(late, Invalid)
 
 
 def test_a_price_in_cents_becomes_the_games_words() -> None:
     game = nl.load("bargaining", preset="cheap-talk-two-way")
-    told, seen = asked(game)
+    told, seen = observe_after(game)
     value = {"move": {"kind": "offer", "price_cents": 650, "message": "my last one"}}
     assert told.say(form_for(told).action(told, seen, value)) == "6.50\nMESSAGE: my last one"
 
 
 def test_a_trade_gives_no_more_than_is_held_after_the_reply() -> None:
     game = nl.load("trading")
-    told, seen = asked(game, "[Offer: 1 Wheat -> 1 Ore]")
+    told, seen = observe_after(game, "[Offer: 1 Wheat -> 1 Ore]")
     accept, deny = form_for(told).schema(told, seen, 0)["properties"]["move"]["anyOf"]
 
     def most(branch: Schema, side: str) -> dict[str, int]:
@@ -234,7 +234,7 @@ def test_a_trade_gives_no_more_than_is_held_after_the_reply() -> None:
 
 
 def test_a_token_in_free_text_makes_no_second_move() -> None:
-    told, seen = asked(nl.load("trading"), "[Offer: 1 Wheat -> 1 Ore]")
+    told, seen = observe_after(nl.load("trading"), "[Offer: 1 Wheat -> 1 Ore]")
     move = {"move": {"reply": "deny", "offer": None}, "message": "never [Accept] this"}
     action = form_for(told).action(told, seen, move)
     assert action.text == "never (Accept) this [Deny]"
@@ -245,7 +245,7 @@ def test_a_token_in_free_text_makes_no_second_move() -> None:
 def test_split_keeps_within_the_stock_and_knows_no_deal_where_the_rules_do() -> None:
     game = nl.load("split", preset="deal-or-no-deal", rounds=1)
     form = form_for(game)
-    told, seen = asked(game, *["<message>hi</message>"] * 2 * game.quota)
+    told, seen = observe_after(game, *["<message>hi</message>"] * 2 * game.quota)
     units, no_deal = form.schema(told, seen, 0)["properties"]["keep"]["anyOf"]
     most = tuple(part["maximum"] for part in units["properties"].values())
     assert most == seen.public.stock
@@ -254,10 +254,10 @@ def test_split_keeps_within_the_stock_and_knows_no_deal_where_the_rules_do() -> 
 
 
 def test_without_talk_a_script_words_what_is_said() -> None:
-    told, seen = asked(nl.load("split", preset="trust-and-split"))
+    told, seen = observe_after(nl.load("split", preset="trust-and-split"))
     said = form_for(told).schema(told, seen, 0)["properties"]["message"]["enum"]
     assert said == ["", f"My hand is {seen.private.hand}."]
-    told, seen = asked(nl.load("balloon"))
+    told, seen = observe_after(nl.load("balloon"))
     schema = form_for(told).schema(told, seen, 0)
     assert list(schema["properties"]) == ["move"]
     action = form_for(told).action(told, seen, {"move": {"kind": "argue"}})
@@ -268,12 +268,12 @@ def test_without_talk_a_script_words_what_is_said() -> None:
 def test_balloon_names_open_proposals_by_number_in_its_language(language: str, argued: str) -> None:
     game = nl.load("balloon", language=language, strategic_reasoning=True, turn_limit=8)
     form = form_for(game)
-    told, seen = asked(game)
+    told, seen = observe_after(game)
     assert moves(form.schema(told, seen, TALK)) == ["propose", "argue"]
     item = next(iter(seen.public.terms.effort))
     propose = {"reasoning": "r", "move": {"kind": "propose", "items": [item, item]}, "argument": "so it is"}
     words = told.say(form.action(told, seen, propose))
-    told, seen = asked(game, words)
+    told, seen = observe_after(game, words)
     assert argued in words
     assert moves(form.schema(told, seen, TALK)) == ["agree", "propose", "refuse", "argue"]
     assert f"1: {item}\n" in form.instruction(told, seen, TALK)
@@ -285,7 +285,7 @@ def test_balloon_names_open_proposals_by_number_in_its_language(language: str, a
 
 def test_a_game_of_ones_own_has_the_plain_form() -> None:
     game = Ultimatum()
-    told, seen = asked(game)
+    told, seen = observe_after(game)
     assert form_for(told) is option_form
     options = told.options(seen)
     assert option_form.schema(told, seen, TALK)["properties"]["option"]["maximum"] == len(options)
@@ -294,7 +294,7 @@ def test_a_game_of_ones_own_has_the_plain_form() -> None:
 
 
 def test_of_many_options_the_plain_form_lists_a_hundred() -> None:
-    told, seen = asked(nl.load("split", preset="mila-no-press"))
+    told, seen = observe_after(nl.load("split", preset="mila-no-press"))
     listed = option_form.offered_options(told, seen)
     options = told.options(seen)
     assert len(listed) == option_form.MAX_OPTIONS
@@ -302,7 +302,7 @@ def test_of_many_options_the_plain_form_lists_a_hundred() -> None:
 
 
 def test_a_split_message_is_the_same_move_if_it_states_the_same() -> None:
-    told, seen = asked(nl.load("split", preset="trust-and-split"))
+    told, seen = observe_after(nl.load("split", preset="trust-and-split"))
     same = form_for(told).same
     decided, reworded, lied = (
         told.parse(f"<message>{text}</message>", seen)

@@ -190,7 +190,7 @@ def test_a_trader_never_receives_the_goods_of_the_other(pairs: Site) -> None:
                 "Again? [Offer: 1 Wheat -> 1 Ore]",
                 "Yes. [Accept]",
             ):
-                await say(await asked(first, second), words)
+                await say(await visitor_on_turn(first, second), words)
                 for one in (first, second):
                     await looked_through(pairs, one, *others_numbers(pairs, one))
 
@@ -213,7 +213,7 @@ async def both(site: Site) -> AsyncIterator[tuple[Visitor, Visitor]]:
         await second.close()
 
 
-async def asked(*players: Visitor) -> Visitor:
+async def visitor_on_turn(*players: Visitor) -> Visitor:
     """The visitor on turn."""
     await players[0].until(lambda: sum(turn(one) for one in players) == 1)
     return next(one for one in players if turn(one))
@@ -392,7 +392,7 @@ def test_a_flood_of_messages_ends_its_own_websocket(prices: Site) -> None:
 def test_who_is_not_on_turn_can_press_everything_and_say_nothing(pairs: Site) -> None:
     async def attack() -> None:
         async with both(pairs) as players:
-            await asked(*players)
+            await visitor_on_turn(*players)
             (waiting,) = (one for one in players if not turn(one))
             before = pairs.rows()
             for wire in waiting.wires:
@@ -490,7 +490,7 @@ def test_markup_and_script_in_every_field_stay_text_on_every_page(pairs: Site) -
     async def attack() -> None:
         async with both(pairs) as players:
             for trick in INJECTIONS[:6]:
-                one = await asked(*players)
+                one = await visitor_on_turn(*players)
                 for id in one.ids("Text") + one.ids("Textarea"):
                     await one.fill(id, value=trick)
                 await say(one, trick)

@@ -51,12 +51,12 @@ def server(endpoint: Server) -> Server:
 
 @pytest.fixture
 def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProcess]:
-    with running_host(tmp_path, config=told(server)) as hosted:
+    with running_host(tmp_path, config=host_config(server)) as hosted:
         monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
         yield hosted
 
 
-def told(server: Server, key: str = CANARY, **more: Any) -> HostConfig:
+def host_config(server: Server, key: str = CANARY, **more: Any) -> HostConfig:
     return build_host_config("", (server.url,), more.pop("budget", None), {"OPENAI_API_KEY": key})
 
 
@@ -72,15 +72,15 @@ def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> 
     return lobby
 
 
-def until(done: Any, seconds: float = 15) -> None:
+def wait_until(done: Any, seconds: float = 15) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "what was waited for did not come"
         time.sleep(0.02)
 
 
-def asked(desk: HostProcess, lease: str) -> Any:
-    """The text of the person's page."""
+def page_state(desk: HostProcess, lease: str) -> Any:
+    """The state of the person's page."""
     return HostClient(desk.desk).ask("/now", lease=lease)["state"]
 
 
@@ -90,8 +90,8 @@ def begun(desk: HostProcess, opponent: str = "llm:fake", game: str = "bargaining
 
 
 def say(desk: HostProcess, lease: str, words: str) -> Any:
-    until(lambda: asked(desk, lease)["table"]["asked"])
-    turn = asked(desk, lease)["table"]["turn"]
+    wait_until(lambda: page_state(desk, lease)["table"]["asked"])
+    turn = page_state(desk, lease)["table"]["turn"]
     return HostClient(desk.desk).ask("/act", lease=lease, act={"kind": "reply", "text": words, "turn": turn})
 
 
@@ -173,7 +173,7 @@ def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: HostProc
     lease = begun(desk)
     assert "left" not in say(desk, lease, "10.00")["not_done"]
     say(desk, lease, "accept")
-    until(lambda: records(desk.out) if desk.out.exists() else None)
+    wait_until(lambda: records(desk.out) if desk.out.exists() else None)
     (record,) = records(desk.out)
     assert record.header.players == {"A": "llm:fake", "B": "person"}
     assert record.header.notes["models"]["A"]["url"].startswith("http://127.0.0.1")
@@ -188,12 +188,12 @@ def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: Hos
     press_button(lobby, "Start the match")
     assert "fake is thinking." in page_text(lobby)
     press_button(lobby, "Leave this match")
-    until(lambda: desk.matches()[0].ended is not None)
+    wait_until(lambda: desk.matches()[0].ended is not None)
     (match,) = desk.matches()
     with desk.database() as database:
         last = database.record(match.id).events[-1]
     assert isinstance(last, Ended) and last.reason == "left by the person"
-    until(lambda: server.counts()["running"] == 0)
+    wait_until(lambda: server.counts()["running"] == 0)
 
 
 def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: HostProcess, server: Server) -> None:
@@ -242,24 +242,24 @@ def test_an_address_that_is_none_keeps_nobody_from_playing_without_a_model(
 
 
 def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Path, server: Server) -> None:
-    with running_host(tmp_path, config=told(server, "sk-wrong-1234567890")) as desk:
+    with running_host(tmp_path, config=host_config(server, "sk-wrong-1234567890")) as desk:
         lease = begun(desk)
-        until(lambda: asked(desk, lease)["table"]["closing"])
-        fault = asked(desk, lease)["fault"]
+        wait_until(lambda: page_state(desk, lease)["table"]["closing"])
+        fault = page_state(desk, lease)["fault"]
         assert "the other seat's player failed" in fault and "401" in fault
         assert "sk-wrong" not in fault + "".join(desk.stderr)
 
 
 def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: Server) -> None:
     text_of = study_toml("bargaining", solo_treatment("llm:fake", seat="B"))
-    with running_host(tmp_path, text_of, told(server, "sk-wrong-1234567890")) as desk:
+    with running_host(tmp_path, text_of, host_config(server, "sk-wrong-1234567890")) as desk:
         _, token = desk.invite()
         page = desk.page(token)
         page.act("start")
-        until(lambda: page._host.ask("/now", lease=page._lease)["state"]["kind"] == "closed")
+        wait_until(lambda: page._host.ask("/now", lease=page._lease)["state"]["kind"] == "closed")
         shown = str(page._host.ask("/now", lease=page._lease))
         assert not re.search(r"\b401\b|model|llm", shown)
-        until(lambda: desk.matches()[0].ended)
+        wait_until(lambda: desk.matches()[0].ended)
         with desk.database() as database:
             last = database.record(desk.matches()[0].id).events[-1]
         assert isinstance(last, Ended) and "401" in str(last.reason)
@@ -274,7 +274,7 @@ def test_the_key_is_in_nothing_but_the_request(desk: HostProcess, server: Server
     lobby = beside_a_model()
     lease = begun(desk)
     say(desk, lease, "10.00")
-    shown = str(asked(desk, lease)) + str(HostClient(desk.desk).ask("/models"))
+    shown = str(page_state(desk, lease)) + str(HostClient(desk.desk).ask("/models"))
     process = Path(f"/proc/{desk.process.pid}")
     shown += (process / "cmdline").read_text() + (process / "environ").read_text()
     for widget in shown_widgets(lobby):
@@ -285,7 +285,7 @@ def test_the_key_is_in_nothing_but_the_request(desk: HostProcess, server: Server
     assert server.counts()["answered"] >= 2, "the key was used"
     assert CANARY not in shown + "".join(desk.stderr)
     assert CANARY.encode() not in kept
-    assert CANARY not in repr(told(server))
+    assert CANARY not in repr(host_config(server))
 
 
 def test_a_briefing_is_what_was_sent_and_a_bad_one_is_not_quoted() -> None:
@@ -361,7 +361,7 @@ def test_a_branch_with_a_model_can_be_stopped(desk: HostProcess, tmp_path: Path,
 
     asyncio.run(asyncio.wait_for(go(), 60))
     assert len(records(tmp_path / "branches")) == 2
-    until(lambda: server.counts()["running"] == 0)
+    wait_until(lambda: server.counts()["running"] == 0)
 
 
 def test_a_person_goes_on_against_a_model_in_a_branch(desk: HostProcess, tmp_path: Path) -> None:
@@ -372,4 +372,4 @@ def test_a_person_goes_on_against_a_model_in_a_branch(desk: HostProcess, tmp_pat
     (match,) = desk.matches()
     assert match.people == {"B": None}
     replay._branching.leave()
-    until(lambda: desk.matches()[0].ended is not None)
+    wait_until(lambda: desk.matches()[0].ended is not None)

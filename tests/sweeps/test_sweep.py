@@ -33,7 +33,7 @@ GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 6]\n"
 COMMAND = [*NEGOLAB, "sweep"]
 
 
-def swept(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> Progress:
+def run_sweep(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> Progress:
     found = read_plan(file)
     return Sweep(found, notebook_path(found, file), out, retry=retry).run(workers=2)
 
@@ -42,7 +42,7 @@ def negolab(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str
     return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=timeout)
 
 
-def until(true: Callable[[], bool], seconds: float = 30) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
     """Poll until `true()` holds."""
     end = time.monotonic() + seconds
     while not true():
@@ -57,7 +57,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     file, out = write_plan(folder, GRID), folder / "out"
     os.environ["A_PROVIDERS_KEY"] = "sk-canary-sweep"
     try:
-        end = swept(file, out)
+        end = run_sweep(file, out)
     finally:
         del os.environ["A_PROVIDERS_KEY"]
     assert end.states == {"done": 12} and end.new == 12
@@ -98,14 +98,14 @@ def test_no_key_is_in_a_kernel_or_in_anything_that_is_kept(undisturbed: tuple[Pa
 def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     file, out = undisturbed
     before = {id: found.ended for id, found in SweepFolder(out).done().items()}
-    assert swept(file, out).new == 0
+    assert run_sweep(file, out).new == 0
     grown = write_plan(tmp_path, GRID.replace("5.0]", "5.0, 2.0]"))
-    end = swept(grown, out)
+    end = run_sweep(grown, out)
     assert (end.new, end.states) == (4, {"done": 16})
     after = SweepFolder(out).done()
     assert {id: after[id].ended for id in before} == before
     with pytest.raises(ValueError, match="holds 4 cells that this plan does not have"):
-        swept(file, out)
+        run_sweep(file, out)
     for id in set(after) - set(before):
         (out / "cells" / id).rename(tmp_path / id)
 
@@ -117,13 +117,13 @@ def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("VALUE = 1\n")
     (tmp_path / "unused.py").write_text("")
     out = tmp_path / "out"
-    assert swept(file, out).states == {"done": 1}
+    assert run_sweep(file, out).states == {"done": 1}
     assert {path.name for path in out.glob("*.py")} == {"own.py", "other.py"}
     (tmp_path / "unused.py").write_text("changed = True\n")
-    assert swept(file, out).new == 0
+    assert run_sweep(file, out).new == 0
     (tmp_path / "other.py").write_text("VALUE = 2\n")
     with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
-        swept(file, out)
+        run_sweep(file, out)
 
 
 def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], t
     notebook = tmp_path / "game.ipynb"
     notebook.write_text(notebook.read_text("utf-8").replace("import nego", "import math\\nimport nego"), "utf-8")
     with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
-        swept(other, out)
+        run_sweep(other, out)
 
 
 @pytest.mark.long
@@ -156,7 +156,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
 
 def test_a_cell_whose_time_is_over_before_it_began_is_late_as_well(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
-    assert swept(file, tmp_path / "out").states == {"timeout": 2}
+    assert run_sweep(file, tmp_path / "out").states == {"timeout": 2}
 
 
 def test_a_kernel_that_ends_at_its_start_is_started_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -179,10 +179,10 @@ def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
     file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
     out.mkdir()
     (out / "cells").write_text("in the way")
-    assert swept(file, out).states == {"failed": 2}
+    assert run_sweep(file, out).states == {"failed": 2}
     assert [one.error.kind for one in SweepFolder(out).unsuccessful().values() if one.error] == ["ValueError"] * 2
     (out / "cells").unlink()
-    assert swept(file, out, retry=frozenset({"failed"})).states == {"done": 2}
+    assert run_sweep(file, out, retry=frozenset({"failed"})).states == {"done": 2}
 
 
 def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
     if os.environ.get("NEGOLAB_SLOW"):
         cells, pause = 200, (5.0, 30.0)
         file, out = write_plan(tmp_path, "repeats = 40\n[grid]\nbeta = [0.2, 0.5, 1.0, 2.0, 5.0]\n"), tmp_path / "whole"
-        assert swept(file, out).states == {"done": cells}
+        assert run_sweep(file, out).states == {"done": cells}
     rng, there = random.Random(4), tmp_path / "out"
     for _ in range(3):
         driver = subprocess.Popen(
@@ -237,7 +237,7 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
         driver.send_signal(signal.SIGKILL)
         driver.wait()
         print(f"killed with {len(SweepFolder(there).done())} of {cells} cells done")
-    assert swept(file, there).states == {"done": cells}
+    assert run_sweep(file, there).states == {"done": cells}
     assert recorded_cells(there) == recorded_cells(out)
     ended = [msgspec.json.decode(line) for line in (there / "attempts.ndjson").read_bytes().splitlines()]
     published = [line["cell"] for line in ended if line["state"] == "done"]
@@ -249,14 +249,14 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path
     file, out = write_plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
     command = [*COMMAND, "run", str(file), "--out", str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(SweepFolder(out).done()) >= 2, seconds=60)
+    wait_until(lambda: len(SweepFolder(out).done()) >= 2, seconds=60)
     children = descendants(driver.pid)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
     _, err = driver.communicate(timeout=60)
     done = len(SweepFolder(out).done())
     assert driver.returncode == 130 and 2 <= done < 100
     assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
-    until(lambda: not any(map(command_of, children)), seconds=60)
+    wait_until(lambda: not any(map(command_of, children)), seconds=60)
 
 
 # Elsewhere.
@@ -271,7 +271,7 @@ def scheduler(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess
     try:
         where = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(said)]
         started.append(subprocess.Popen([*dask, "scheduler", *where], **quiet))  # type: ignore[call-overload]
-        until(lambda: said.is_file() and said.read_text("utf-8").strip().endswith("}"))
+        wait_until(lambda: said.is_file() and said.read_text("utf-8").strip().endswith("}"))
         address = json.loads(said.read_text("utf-8"))["address"]
         for number in range(workers):
             own = [
@@ -300,7 +300,7 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
     there = tmp_path / "out"
     with scheduler(tmp_path, 2) as (address, processes):
         driver = subprocess.Popen([*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)])
-        until(lambda: len(SweepFolder(there).done()) >= 3, seconds=60)
+        wait_until(lambda: len(SweepFolder(there).done()) >= 3, seconds=60)
         for pid in [*descendants(processes[1].pid), processes[1].pid]:
             kill(pid)
         assert driver.wait(120) == 0
@@ -315,7 +315,7 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
     with scheduler(tmp_path, 2) as (address, processes):
         command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
         driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        until(lambda: len(SweepFolder(there).done()) >= 2, seconds=60)
+        wait_until(lambda: len(SweepFolder(there).done()) >= 2, seconds=60)
         kill(processes[0].pid)
         _, err = driver.communicate(timeout=120)
     assert driver.returncode == 2 and "the scheduler is gone" in err, err

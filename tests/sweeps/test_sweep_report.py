@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.support.sweeps import finished_sweep, write_plan
-from tests.sweeps.test_sweep import negolab, swept
+from tests.sweeps.test_sweep import negolab, run_sweep
 
 PLANS = sorted((ROOT / "notebooks" / "experiments").glob("*/plan.toml"))
 SHOWS = """
@@ -103,7 +103,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
     game = (tmp_path / "game.ipynb").read_text("utf-8")
     (tmp_path / "game.ipynb").write_text(game.replace("no such thing", hostile), "utf-8")
     out = tmp_path / "out"
-    assert swept(file, out).states == {"done": 16, "failed": 8}
+    assert run_sweep(file, out).states == {"done": 16, "failed": 8}
     torn = next((out / "cells").glob("*well*/records.jsonl"))
     torn.write_text("garbage\nmore", "utf-8")
     ran = negolab("report", str(out))

@@ -25,7 +25,7 @@ GRID = "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'raises', 'loops'
 
 
 @pytest.fixture
-def swept(tmp_path: Path) -> SweepFolder:
+def half_done_sweep(tmp_path: Path) -> SweepFolder:
     """A sweep of twelve cells in its middle: four done, one failed, one timed out, one running."""
     file = write_plan(tmp_path, GRID)
     found, folder = read_plan(file), SweepFolder(tmp_path / "out")
@@ -59,8 +59,8 @@ def chosen(board: SweepBoard, where: str, find: str = "") -> SweepBoard:
     return board
 
 
-def test_the_grid_shows_each_cell_by_what_became_of_it(swept: SweepFolder) -> None:
-    shown = state(SweepBoard(swept.path))
+def test_the_grid_shows_each_cell_by_what_became_of_it(half_done_sweep: SweepFolder) -> None:
+    shown = state(SweepBoard(half_done_sweep.path))
     for words in (
         "6 of 12 cells",
         "2 done",
@@ -74,10 +74,10 @@ def test_the_grid_shows_each_cell_by_what_became_of_it(swept: SweepFolder) -> No
     assert "Across: how. Each field has 2 repeats." in shown
 
 
-def test_what_changes_in_the_folder_is_shown_at_the_next_look(swept: SweepFolder) -> None:
-    board = SweepBoard(swept.path)
+def test_what_changes_in_the_folder_is_shown_at_the_next_look(half_done_sweep: SweepFolder) -> None:
+    board = SweepBoard(half_done_sweep.path)
     waiting = next(cell for cell in board._now.cells if board._now.state(cell) == "waiting")  # type: ignore[union-attr]
-    attempt, number = swept.new_attempt(waiting.id)
+    attempt, number = half_done_sweep.new_attempt(waiting.id)
     board.refresh()
     assert "2 running" in state(board) or board._now.state(waiting) == "running"  # type: ignore[union-attr]
     status.write_status(attempt, waiting.status("died", number, 1.0, 2.0, worker="here"))
@@ -85,8 +85,8 @@ def test_what_changes_in_the_folder_is_shown_at_the_next_look(swept: SweepFolder
     assert "7 of 12 cells" in state(board) and "1 died" in state(board)
 
 
-def test_cells_are_found_by_state_and_words(swept: SweepFolder) -> None:
-    board = chosen(SweepBoard(swept.path), "done")
+def test_cells_are_found_by_state_and_words(half_done_sweep: SweepFolder) -> None:
+    board = chosen(SweepBoard(half_done_sweep.path), "done")
     assert len(board._list.options) == 4
     assert len(chosen(board, "done", "beta=5, repeat=1")._list.options) == 1
     assert len(chosen(board, "all", "beta=5")._list.options) == 6
@@ -97,14 +97,14 @@ def test_cells_are_found_by_state_and_words(swept: SweepFolder) -> None:
     )
 
 
-def test_a_cell_that_failed_says_why_and_nothing_of_it_is_markup(swept: SweepFolder) -> None:
-    board = chosen(SweepBoard(swept.path), "failed")
+def test_a_cell_that_failed_says_why_and_nothing_of_it_is_markup(half_done_sweep: SweepFolder) -> None:
+    board = chosen(SweepBoard(half_done_sweep.path), "failed")
     assert "KeyError, cell 3 of the notebook: &lt;b&gt;no such thing" in state(board)
     assert board._replay_button.disabled and board._notebook_button.disabled, "this attempt left neither"
 
 
-def test_a_finished_cell_opens_its_notebook_and_its_records(swept: SweepFolder) -> None:
-    board = chosen(SweepBoard(swept.path), "done")
+def test_a_finished_cell_opens_its_notebook_and_its_records(half_done_sweep: SweepFolder) -> None:
+    board = chosen(SweepBoard(half_done_sweep.path), "done")
     press(board, "Show its notebook")
     assert "1 + 1" in state(board)
     press(board, "Replay its records")
@@ -112,8 +112,8 @@ def test_a_finished_cell_opens_its_notebook_and_its_records(swept: SweepFolder) 
     assert "bargaining" in state(replay)
 
 
-def test_what_went_wrong_with_a_button_stands_until_it_goes_well(swept: SweepFolder) -> None:
-    board = chosen(SweepBoard(swept.path), "done")
+def test_what_went_wrong_with_a_button_stands_until_it_goes_well(half_done_sweep: SweepFolder) -> None:
+    board = chosen(SweepBoard(half_done_sweep.path), "done")
     file = board._cell_folder() / NOTEBOOK  # type: ignore[operator]
     kept = file.read_text("utf-8")
     file.write_text("torn", "utf-8")

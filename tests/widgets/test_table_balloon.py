@@ -60,11 +60,11 @@ def write(box: w.Widget, text: str) -> None:
     box.set_state({"value": text})
 
 
-def hear(seated: Any, match: Match, **parts: Any) -> None:
+def reply_other(seated: Any, match: Match, **parts: Any) -> None:
     """Reply at the other seat."""
     away = other(seated._seat)
     match.submit(away, match.told(away).compose(match.seen(away), **parts))
-    seated._room.advance()
+    seated._session.advance()
 
 
 def replies(match: Match) -> list[str]:
@@ -124,7 +124,7 @@ def test_items_are_sorted_by_any_column_and_back() -> None:
 
 def test_items_are_sorted_by_who_proposed_them() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"rope"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}], argument="")
     seated._controls.checklist.set_state({"falling": True, "sort": 4})
     assert seated._controls.checklist.order[0] == 1
 
@@ -159,7 +159,7 @@ def test_an_argument_can_be_sent_alone_but_not_an_empty_one() -> None:
 
 def test_their_proposals_are_rows_to_compare_agree_to_refuse_and_start_from() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"tent"}, {"rope", "stove"}], argument="Take it.")
+    reply_other(seated, match, propose=[{"tent"}, {"rope", "stove"}], argument="Take it.")
     newest, earlier = rows(seated)
     assert "Player A&#39;s latest" in newest.picture.value
     assert "<b>13</b> for you" in newest.picture.value
@@ -178,7 +178,7 @@ def test_their_proposals_are_rows_to_compare_agree_to_refuse_and_start_from() ->
 
 def test_a_refusal_can_be_sent_alone() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"tent"}], argument="")
+    reply_other(seated, match, propose=[{"tent"}], argument="")
     rows(seated)[0].refuse.set_state({"value": True})
     press(seated, "Only refuse 1")
     assert replies(match)[-1] == "REFUSE: {'tent'}\nARGUMENT: {''}"
@@ -187,7 +187,7 @@ def test_a_refusal_can_be_sent_alone() -> None:
 
 def test_an_agreement_ends_the_match_and_the_agreed_set_is_shown() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"stove", "rope"}], argument="")
+    reply_other(seated, match, propose=[{"stove", "rope"}], argument="")
     write(seated._controls.message.argument, "Fine.")
     rows(seated)[0].agree.click()
     assert match.ended is not None
@@ -203,7 +203,7 @@ def test_earlier_proposals_are_behind_a_button() -> None:
     game = load("balloon", turn_limit=None)
     seated, match = alone(game, "B")
     names = list(match.state.public.terms.effort)
-    hear(seated, match, propose=[{name} for name in names[:7]], argument="")
+    reply_other(seated, match, propose=[{name} for name in names[:7]], argument="")
     assert len(rows(seated)) == 4
     press(seated, "Show earlier proposals")
     assert len(rows(seated)) == 7
@@ -212,11 +212,11 @@ def test_earlier_proposals_are_behind_a_button() -> None:
 
 def test_rows_and_their_buttons_are_made_once() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"tent"}], argument="")
+    reply_other(seated, match, propose=[{"tent"}], argument="")
     before = rows(seated)[0].widget
     write(seated._controls.message.argument, "No.")
     press(seated, "Only send the argument")
-    hear(seated, match, propose=[{"rope"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}], argument="")
     assert rows(seated)[1].widget is before
 
 
@@ -305,7 +305,7 @@ def test_the_other_sides_agreement_ends_it_too() -> None:
     seated, match = alone(small())
     tick(seated, "rope", "tent")
     press(seated, "Propose 2 items")
-    hear(seated, match, agree=[{"rope", "tent"}], argument="")
+    reply_other(seated, match, agree=[{"rope", "tent"}], argument="")
     assert match.ended is not None
     assert match.ended.end == "AGREED"
     assert "13, 65 % of your best" in everything(seated)
@@ -353,7 +353,7 @@ def test_a_refusal_goes_away_when_what_it_speaks_of_is_changed() -> None:
 
 def test_a_set_that_is_to_be_refused_is_not_agreed_to() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"rope"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}], argument="")
     (row,) = rows(seated)
     row.refuse.value = True
     assert row.agree.disabled
@@ -400,12 +400,12 @@ def _agree_in_four(game: Any) -> None:
     seats = [HumanSeat(match, seat, {}) for seat in ("A", "B")]
     for number in range(3):
         seated = seats[number % 2]
-        seated._room.advance()
+        seated._session.advance()
         seated._controls.checklist.set_state({"chosen": [number, number + 1]})
         for row in rows(seated)[:1] if number == 2 else ():
             row.refuse.set_state({"value": True})
         next(b for b in buttons(seated) if b.description.startswith("Propose 2 items")).click()
-    seats[1]._room.advance()
+    seats[1]._session.advance()
     rows(seats[1])[0].agree.click()
     assert match.ended is not None
     assert match.ended.end == "AGREED"
@@ -458,11 +458,11 @@ def test_rewritten_rows_change_nothing_that_is_sent() -> None:
 
 def test_a_stale_row_answers_nothing_and_says_why() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"tent"}], argument="")
+    reply_other(seated, match, propose=[{"tent"}], argument="")
     (stale,) = rows(seated)
     stale.refuse.set_state({"value": True})
     press(seated, "Only refuse 1")
-    hear(seated, match, propose=[{"rope"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}], argument="")
     events = len(match.events)
     stale.refuse.set_state({"value": True})
     assert seated._controls.proposals.refused == ()
@@ -482,7 +482,7 @@ def test_a_press_out_of_turn_does_nothing_and_says_why() -> None:
 
 def test_presses_after_the_end_do_nothing() -> None:
     seated, match = alone(small(), "B")
-    hear(seated, match, propose=[{"rope"}, {"tent"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}, {"tent"}], argument="")
     old = rows(seated)
     old[0].agree.click()
     events = len(match.events)
@@ -498,7 +498,7 @@ def test_presses_after_the_end_do_nothing() -> None:
 
 def test_a_limit_on_empty_messages_is_said_before_it_bites() -> None:
     seated, match = alone(small(preset="clembench", empty_turn_limit=1, strategic_reasoning=False), "B")
-    hear(seated, match, propose=[{"rope"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}], argument="")
     write(seated._controls.message.argument, "Hm.")
     press(seated, "Only send the argument")
     assert "1 of at most 1 in a row without a proposal" in clock(match.told("A"), match.seen("A"))
@@ -508,7 +508,7 @@ def test_a_limit_on_empty_messages_is_said_before_it_bites() -> None:
 
 def test_agreeing_under_that_limit_does_not_lose_the_match() -> None:
     seated, match = alone(small(preset="clembench", empty_turn_limit=0, strategic_reasoning=False), "B")
-    hear(seated, match, propose=[{"rope"}], argument="")
+    reply_other(seated, match, propose=[{"rope"}], argument="")
     rows(seated)[0].agree.click()
     assert match.ended is not None
     assert match.ended.end == "AGREED"
@@ -520,7 +520,7 @@ def test_agreeing_under_that_limit_does_not_lose_the_match() -> None:
 def test_markup_in_names_and_words_is_text() -> None:
     seated, match = alone(small(), "B")
     evil = "<img src=x onerror=alert(1)>"
-    hear(seated, match, propose=[{"<b>map</b>"}], argument=evil)
+    reply_other(seated, match, propose=[{"<b>map</b>"}], argument=evil)
     drawn = "".join(part.value for part in below(seated) if isinstance(part, w.HTML))
     drawn += render(match.told("B"), match.seen("B"))
     assert "<img" not in drawn
@@ -570,7 +570,7 @@ def same_words(left: Match, right: Match, seat: Seat) -> None:
         for seated in seats:
             mover = seated._match.state.public.mover
             if mover == away:
-                hear(seated, seated._match, propose=[{names[number % len(names)]}], argument="Please.")
+                reply_other(seated, seated._match, propose=[{names[number % len(names)]}], argument="Please.")
             else:
                 tick(seated, names[-1])
                 next(b for b in buttons(seated) if b.description.startswith("Propose 1")).click()

@@ -275,8 +275,8 @@ def test_out_of_turn_nothing_is_sent() -> None:
             button.click()
             assert len(seat._match.events) == events
         assert "It is not your turn." in state(seat)
-        assert seat._room.thinking is not None
-        seat._room.thinking.cancel()
+        assert seat._session.thinking is not None
+        seat._session.thinking.cancel()
 
     asyncio.run(scene())
 
@@ -317,14 +317,14 @@ def test_the_page_is_the_same_in_deals_that_differ_only_in_the_others_secret(pre
         for _ in range(3):
             drawn = [table.render(p._match.told(seat), p._match.seen(seat)) for p in pages]
             assert drawn[0] == drawn[1]
-            assert told(pages[0]) == told(pages[1])
+            assert browser_state(pages[0]) == browser_state(pages[1])
             for page in pages:
                 if page._match.ended is None:
                     set_value(controls(page).price.field, "7")
                     controls(page).offer.click()
 
 
-def told(page: HumanSeat) -> list[Any]:
+def browser_state(page: HumanSeat) -> list[Any]:
     """The state that a browser receives of the table, without widget ids; the final payoffs of both may differ."""
     parts = [p for p in below(page._controls.main) + below(page._controls.side) if p is not page._log]
     return [{k: v for k, v in part.get_state().items() if "IPY_MODEL" not in str(v)} for part in parts]
@@ -420,7 +420,7 @@ def test_a_refusal_of_one_round_is_gone_in_the_next() -> None:
     controls(seat).offer.click()
     assert "Enter one price" in controls(seat).notice.value
     seat._match.submit("B", "42")
-    seat._room.advance()
+    seat._session.advance()
     assert "Enter one price" not in controls(seat).notice.value
 
 

@@ -192,8 +192,8 @@ def test_an_own_proposal_stands_there_while_the_other_is_awaited() -> None:
         controls(seat).ask.click()
         assert len(seat._match.events) == events
         assert "It is not your turn." in controls(seat).notice.value
-        assert seat._room.thinking is not None
-        seat._room.thinking.cancel()
+        assert seat._session.thinking is not None
+        seat._session.thinking.cancel()
 
     asyncio.run(scene())
 
@@ -338,7 +338,7 @@ def test_the_page_is_the_same_in_deals_that_differ_only_in_the_others_secret(pre
                 break
             first, second = (table.render(p._match.told(seat), p._match.seen(seat)) for p in pages)
             assert first == second
-            assert told(pages[0]) == told(pages[1])
+            assert browser_state(pages[0]) == browser_state(pages[1])
             for page in pages:
                 if page._match.seen(seat).public.phase == "talk":
                     say_nothing(page)
@@ -350,7 +350,7 @@ def _all(game: Any, start: Any) -> str:
     return str(game.say(Proposal(start.public.stock)))
 
 
-def told(page: HumanSeat) -> list[Any]:
+def browser_state(page: HumanSeat) -> list[Any]:
     """The state that a browser receives of the table, without widget ids."""
     parts = below(page._controls.main) + below(page._controls.side)
     return [{k: v for k, v in part.get_state().items() if "IPY_MODEL" not in str(v)} for part in parts]

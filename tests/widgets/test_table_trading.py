@@ -39,10 +39,10 @@ def alone(seat: Seat = "A", game: Any = None, **changes: Any) -> tuple[Any, Matc
     return HumanSeat(match, seat, {}), match
 
 
-def hear(seated: Any, match: Match, text: str) -> None:
+def reply_other(seated: Any, match: Match, text: str) -> None:
     """Reply at the other seat."""
     match.submit(other(seated._seat), text)
-    seated._room.advance()
+    seated._session.advance()
 
 
 def put(seated: Any, *, give: dict[str, int] | None = None, get: dict[str, int] | None = None) -> None:
@@ -128,14 +128,14 @@ def test_a_message_can_be_sent_without_an_offer_and_silence_is_a_pass() -> None:
     seated, match = alone()
     write(seated._controls.words, "Let us talk.")
     press(seated, "Send message without an offer")
-    hear(seated, match, "Pass.")
+    reply_other(seated, match, "Pass.")
     press(seated, "Send message without an offer")
     assert replies(match) == ["Let us talk.", "Pass.", "Pass."]
 
 
 def test_the_waiting_offer_stands_with_its_gain_and_can_be_accepted() -> None:
     seated, match = alone("B")
-    hear(seated, match, "[Offer: 2 Brick -> 1 Ore] Please.")
+    reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore] Please.")
     waiting = seated._controls._waiting.value
     assert "Player A offers" in waiting
     assert "2 Brick<span>worth 44</span>" in waiting
@@ -156,7 +156,7 @@ def test_an_offer_can_be_denied_or_answered_with_another() -> None:
         ("Accept and make this offer", "[Accept] [Offer: 3 Wheat -> 1 Brick] Too dear."),
     ):
         seated, match = alone("B")
-        hear(seated, match, "[Offer: 2 Brick -> 1 Ore]")
+        reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore]")
         put(seated, give={"Wheat": 3}, get={"Brick": 1})
         write(seated._controls.words, "Too dear.")
         press(seated, label)
@@ -169,7 +169,7 @@ def test_only_the_answers_that_fit_are_offered() -> None:
     assert controls.accept.disabled
     assert controls.deny.disabled
     assert controls.offer.disabled
-    hear(seated, match, "Hello.")
+    reply_other(seated, match, "Hello.")
     assert controls.accept.disabled
     assert [shown(b) for b in (controls.offer, controls.speak, controls.counter, controls.extend)] == [
         True,
@@ -178,7 +178,7 @@ def test_only_the_answers_that_fit_are_offered() -> None:
         False,
     ]
     press(seated, "Send message without an offer")
-    hear(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
+    reply_other(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
     assert not controls.accept.disabled
     assert [shown(b) for b in (controls.offer, controls.speak, controls.counter, controls.extend)] == [
         False,
@@ -191,7 +191,7 @@ def test_only_the_answers_that_fit_are_offered() -> None:
 def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
     seated, match = alone()
     press(seated, "Send message without an offer")
-    hear(seated, match, "[Offer: 5 Ore -> 6 Brick]")
+    reply_other(seated, match, "[Offer: 5 Ore -> 6 Brick]")
     put(seated, give={"Ore": 7}, get={"Brick": 9})
     press(seated, "Deny and make this offer")
     assert "You do not hold all that you would give." in seated._controls.notice.value
@@ -202,7 +202,7 @@ def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
 def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None:
     seated, match = alone()
     press(seated, "Send message without an offer")
-    hear(seated, match, "[Offer: 1 Wheat -> 5 Ore]")
+    reply_other(seated, match, "[Offer: 1 Wheat -> 5 Ore]")
     assert "You cannot accept it: you hold only 3 Ore." in seated._controls._waiting.value
     assert "for you" not in seated._controls._waiting.value
     assert seated._controls.accept.disabled
@@ -227,7 +227,7 @@ def test_turns_are_counted_as_they_are_played() -> None:
     assert clock(match.told("A"), match.seen("A")) == "Turn 1 of 3, 2 left for you"
     assert clock(match.told("B"), match.seen("B")) == "Turn 1 of 3, 1 left for you"
     press(seated, "Send message without an offer")
-    hear(seated, match, "Pass.")
+    reply_other(seated, match, "Pass.")
     assert shown(seated._controls._last)
     press(seated, "Send message without an offer")
     assert clock(match.told("A"), match.seen("A")) == "3 turns played"
@@ -269,14 +269,14 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
     seats = {seat: HumanSeat(match, seat, {}) for seat in ("A", "B")}
     while match.ended is None:
         seated = seats[match.state.public.to_move]
-        seated._room.advance()
+        seated._session.advance()
         incoming = seated._controls._incoming() is not None
         put(seated, give={"Wheat": 3}, get={"Wood": 1})
         press(seated, f"{'Accept' if trade else 'Deny'} and make this offer" if incoming else "Make this offer")
     assert match.ended.end == ("AGREED" if trade else "NO_DEAL")
     assert not [event for event in match.events if isinstance(event, Rejected)]
     for seated in seats.values():
-        seated._room.advance()
+        seated._session.advance()
         assert not shown(seated._controls._offering)
         assert not shown(seated._controls._answering)
         drawn = everything(seated)
@@ -333,7 +333,7 @@ def test_a_typed_fault_that_may_be_mended_stays_in_the_box() -> None:
 
 def test_after_the_end_the_own_gain_and_trades_stand_there() -> None:
     seated, match = alone("B", max_turns=2)
-    hear(seated, match, "[Offer: 2 Brick -> 1 Ore]")
+    reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore]")
     press(seated, "Accept")
     drawn = seated._controls._after.value + seated._controls._gain.value
     assert "All turns were played, with 1 trade." in drawn
@@ -381,7 +381,7 @@ def test_half_an_offer_is_not_sent() -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_tokens_in_the_words_are_not_sent_as_moves(words: str, preset: str) -> None:
     seated, match = alone("B", preset=preset)
-    hear(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
+    reply_other(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
     write(seated._controls.words, words)
     press(seated, "Deny" if "ccept" in words else "Accept")
     assert len(match.events) == 3
@@ -401,7 +401,7 @@ def test_disabled_answers_do_nothing_and_say_why() -> None:
 
 def test_hidden_buttons_leave_only_legal_replies() -> None:
     seated, match = alone("B")
-    hear(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
+    reply_other(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
     put(seated, give={"Wheat": 1}, get={"Ore": 1})
     seated._controls.offer.click()
     seated._controls.speak.click()
@@ -434,7 +434,7 @@ def test_presses_after_the_end_do_nothing() -> None:
 
 def test_markup_in_words_is_text() -> None:
     seated, match = alone("B")
-    hear(seated, match, "<img src=x onerror=alert(1)> [Offer: 1 Wheat -> 1 Wood]")
+    reply_other(seated, match, "<img src=x onerror=alert(1)> [Offer: 1 Wheat -> 1 Wood]")
     write(seated._controls.words, "<script>alert(2)</script>")
     press(seated, "Deny")
     drawn = "".join(part.value for part in below(seated) if isinstance(part, w.HTML))
@@ -455,7 +455,7 @@ def same_words(left: Match, right: Match, seat: Seat) -> None:
             match = seated._match
             if match.state.public.to_move == other(seat):
                 reply = "" if match.state.public.waiting is None else "[Deny] "
-                hear(seated, match, f"{reply}[Offer: 1 Wheat -> 1 Wood] Please.")
+                reply_other(seated, match, f"{reply}[Offer: 1 Wheat -> 1 Wood] Please.")
             else:
                 incoming = seated._controls._incoming() is not None
                 put(seated, give={"Wheat": 1}, get={"Sheep": 1})
