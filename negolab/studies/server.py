@@ -89,7 +89,7 @@ async def run(args: argparse.Namespace) -> None:
     admin = AdminService(database, service, store=store, models=models)
     if service is not None and args.seats:
         listen(seats_app(service), args.seats, args.owner)
-    listen(admin_app(admin), args.desk, most=2**26)  # the record of a long match is big
+    listen(admin_app(admin), args.admin, most=2**26)  # the record of a long match is big
     timers = Timers(database, service, admin, stop)
     PeriodicCallback(timers.tick, TICK).start()
     print("ready", flush=True)
@@ -183,7 +183,7 @@ def main() -> None:
     """Parse the arguments that the launcher passes, and run the host; exit with status 2 on an error."""
     parser = argparse.ArgumentParser(prog="negolab.studies.server")
     parser.add_argument("--db", required=True)
-    parser.add_argument("--desk", type=Path, required=True)
+    parser.add_argument("--admin", type=Path, required=True)
     parser.add_argument("--seats", type=Path)
     parser.add_argument("--study", type=Path)
     parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")

@@ -498,7 +498,7 @@ def test_markup_and_script_in_every_field_stay_text_on_every_page(pairs: Site) -
             for one in players:
                 await one.until(partial(shows, one, *map(escape, INJECTIONS[:6])))
                 assert [found for model in one.models.values() for found in shown_live(model)] == []
-            with pairs.host("desk.sock") as desk:
+            with pairs.host("admin.sock") as desk:
                 monitor = desk.get("/monitor").text
             assert "cell-bilby" in monitor and not any(trick in monitor for trick in INJECTIONS)
 
@@ -613,7 +613,7 @@ def test_without_the_guard_the_attack_works(unguarded: Site, attack: Attack) -> 
 
 
 def test_the_researchers_server_is_shut_to_visitors(prices: Site) -> None:
-    with httpx.Client(headers={"Cookie": f"{prices.cookie}=x; negolab-desk-{prices.desk_port}=x"}) as client:
+    with httpx.Client(headers={"Cookie": f"{prices.cookie}=x; negolab-admin-{prices.desk_port}=x"}) as client:
         for path in ("", "monitor", "play", "?token=", "?token=wrong", "api/kernels", "voila/render/monitor.ipynb"):
             answer = client.get(prices.desk + path)
             assert answer.status_code in (403, 404) and prices.desk_token not in answer.text, path

@@ -52,7 +52,7 @@ def server(endpoint: Server) -> Server:
 @pytest.fixture
 def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProcess]:
     with running_host(tmp_path, config=host_config(server)) as hosted:
-        monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
+        monkeypatch.setenv("NEGOLAB_ADMIN", hosted.desk)
         yield hosted
 
 
@@ -220,7 +220,7 @@ def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: HostProcess
 
 def test_without_an_endpoint_the_lobby_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running_host(tmp_path) as hosted:
-        monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
+        monkeypatch.setenv("NEGOLAB_ADMIN", hosted.desk)
         lobby = beside_a_model()
         press_button(lobby, "Start the match")
         assert "negolab serve --base-url URL" in page_text(lobby)

@@ -396,7 +396,7 @@ def test_who_has_no_lease_learns_nothing(host: Hosts) -> None:
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProcess]:
     """A host without a study, as the lobby finds it."""
     with running_host(tmp_path) as hosted:
-        monkeypatch.setenv("NEGOLAB_DESK", hosted.desk)
+        monkeypatch.setenv("NEGOLAB_ADMIN", hosted.desk)
         yield hosted
 
 

@@ -1,4 +1,4 @@
-"""`python -m tests.support.fake_host --seats PATH --desk PATH ...`: a stand-in for the study host.
+"""`python -m tests.support.fake_host --seats PATH --admin PATH ...`: a stand-in for the study host.
 
 The token `good-NAME` is NAME's personal token, `open` the open link (refused with an empty `ID`); everything else is
 bad. `GET /requests` returns the requests that it received."""
@@ -74,11 +74,11 @@ class Route(RequestHandler):
 async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seats", required=True)
-    parser.add_argument("--desk", required=True)
+    parser.add_argument("--admin", required=True)
     parser.add_argument("--owner")
     args, _ = parser.parse_known_args()
     server = HTTPServer(Application([(r"/(\w+)", Route, {"fake": Fake()})]))
-    for path in (args.seats, args.desk):
+    for path in (args.seats, args.admin):
         Path(path).unlink(missing_ok=True)
         server.add_socket(bind_unix_socket(path, mode=0o600))
     if args.owner:
@@ -94,7 +94,7 @@ async def main() -> None:
         with contextlib.suppress(OSError, PermissionError):
             loop.add_reader(0, lambda: os.read(0, 1024) or (loop.remove_reader(0), done.set()))
     await done.wait()
-    for path in (args.seats, args.desk):
+    for path in (args.seats, args.admin):
         Path(path).unlink(missing_ok=True)
 
 

@@ -78,7 +78,7 @@ class Gate(NamedTuple):
 
     def requests(self) -> list[tuple[str, dict[str, str]]]:
         """The requests that the fake host received: name and body."""
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(self.folder / "desk.sock"))) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(self.folder / "admin.sock"))) as client:
             return [(name, body) for name, body in client.get("http://host/requests").json()["requests"]]
 
 
@@ -120,7 +120,7 @@ def fake_host(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         "-m",
         "tests.support.fake_host",
         f"--seats={folder}/seats.sock",
-        f"--desk={folder}/desk.sock",
+        f"--admin={folder}/admin.sock",
     ]
     process = subprocess.Popen([*command, *options], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"

@@ -67,7 +67,7 @@ class HostProcess:
     def start(self) -> None:
         db = self.folder / "people.db" if self.config is None else "-"
         command = [sys.executable, "-m", "negolab.studies.server", f"--db={db}"]
-        command += [f"--desk={self.desk}", f"--seats={self.seats}", f"--out={self.out}"]
+        command += [f"--admin={self.desk}", f"--seats={self.seats}", f"--out={self.out}"]
         command += [] if self.file is None else [f"--study={self.file}"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.process = subprocess.Popen(command, text=True, **pipes)
@@ -105,7 +105,7 @@ class HostProcess:
 
     @property
     def desk(self) -> str:
-        return str(self.sockets / "desk.sock")
+        return str(self.sockets / "admin.sock")
 
     @property
     def seats(self) -> str:

@@ -169,7 +169,7 @@ class Site:
             "site-packages",
             str(self.sockets),
         }
-        names = {"OPENAI_API_KEY", CANARY, "NEGOLAB_SEATS", "NEGOLAB_DESK", "seats.sock", "desk.sock", "Traceback"}
+        names = {"OPENAI_API_KEY", CANARY, "NEGOLAB_SEATS", "NEGOLAB_ADMIN", "seats.sock", "admin.sock", "Traceback"}
         return paths | names | {self.desk_token, self.db.name, "sqlite"}
 
     def others(self, link: str) -> set[str]:

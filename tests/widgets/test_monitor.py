@@ -60,7 +60,7 @@ def end(monitor: Monitor, number: int, why: str) -> None:
 
 @pytest.mark.parametrize("has_host", [True, False])
 def test_without_a_study_it_says_what_starts_one(has_host: bool, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.delenv("NEGOLAB_DESK", raising=False)
+    monkeypatch.delenv("NEGOLAB_ADMIN", raising=False)
     with ExitStack() as stack:
         socket = stack.enter_context(running_host(tmp_path)).desk if has_host else None
         monitor = Monitor(socket)

@@ -193,7 +193,7 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(desk: Served) -> None
 
 def test_the_researchers_server_answers_to_its_own_name_only(desk: Served) -> None:
     token = desk.url.partition("token=")[2]
-    cookie = f"negolab-desk-{desk.base.rsplit(':', 1)[1].strip('/')}={token}"
+    cookie = f"negolab-admin-{desk.base.rsplit(':', 1)[1].strip('/')}={token}"
     assert httpx.get(desk.base, headers={"Host": "evil.example", "Cookie": cookie}).status_code == 403
     assert httpx.get(desk.base, headers={"Origin": "https://evil.example", "Cookie": cookie}).status_code == 403
 
@@ -303,8 +303,8 @@ def test_participants_kernels_run_as_another_user_without_our_files(tmp_path: Pa
         assert not any("fake_host" in command or "server.admin" in command for command in nobody)
         (folder,) = {found for command in owners for found in re.findall(r"/\S*/nl-\w+", command)}
         assert (Path(folder) / "seats.sock").stat().st_uid == 65534
-        assert (Path(folder) / "desk.sock").stat().st_uid == 0
-        assert (Path(folder) / "desk.sock").stat().st_mode & 0o777 == 0o600
+        assert (Path(folder) / "admin.sock").stat().st_uid == 0
+        assert (Path(folder) / "admin.sock").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ MODULE = "NEGOLAB_MODULE"
 SEATS = "NEGOLAB_SEATS"
 """The host's socket for participants' pages."""
 
-DESK = "NEGOLAB_DESK"
+ADMIN = "NEGOLAB_ADMIN"
 """The host's socket for the researcher's pages."""
 
 SWEEP = "NEGOLAB_SWEEP"

@@ -15,7 +15,7 @@ from negolab.players.lookup import compatible_players, list_players
 from negolab.protocols import Scripted
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.page import DESK, OUT, Arrival
+from negolab_widgets.page import ADMIN, OUT, Arrival
 from negolab_widgets.play.matchmaking import (
     HostMatchmaker,
     LocalMatchmaker,
@@ -43,11 +43,11 @@ class Lobby(w.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, game: str | None = None, *, preset: str | None = None, out: str | Path | None = None) -> None:
-        folder, desk = Path(out or os.environ.get(OUT) or "data/runs/people"), os.environ.get(DESK)
-        at_host = bool(desk) and out is None
+        folder, socket = Path(out or os.environ.get(OUT) or "data/runs/people"), os.environ.get(ADMIN)
+        at_host = bool(socket) and out is None
         self._guard = FaultGuard("the lobby")
         self._matchmaker: Matchmaker = (
-            HostMatchmaker(str(desk), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
+            HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
         self._form, (style, self._shield) = (
             self._build_form(catalog.game_names() if game is None else [game]),

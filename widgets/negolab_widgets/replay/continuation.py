@@ -16,7 +16,7 @@ from negolab.record import Record, parse_record
 from negolab.runs.driver import aplay, seat_players
 from negolab.studies.client import HostClient
 from negolab.studies.session import LEFT, PERSON, STOPPED, resume_players
-from negolab_widgets.page import DESK
+from negolab_widgets.page import ADMIN
 from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.matchmaking import HostMatchmaker, model_name
 from negolab_widgets.play.models import LocalEndpoints
@@ -133,7 +133,7 @@ class HostContinuation:
 
 def open_continuation() -> Continuation:
     """Return the host's continuation where there is a host, else the local one."""
-    socket = os.environ.get(DESK)
+    socket = os.environ.get(ADMIN)
     return HostContinuation(socket) if socket else LocalContinuation()
 
 

@@ -21,7 +21,7 @@ from negolab_widgets.server.pool import WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.server import DashboardServer
 
-TOKEN = "NEGOLAB_DESK_TOKEN"
+TOKEN = "NEGOLAB_ADMIN_TOKEN"
 """The environment variable that brings the token."""
 
 PAGE_TITLES = {"play": "Play", "replay": "Replay", "monitor": "Monitor"}
@@ -38,8 +38,8 @@ class AdminPage(CheckedHandler):
         await super().prepare()
         if "token" in self.request.arguments:
             self.server.give_cookie(self)
-            more = {name: self.get_query_argument(name) for name in self.request.arguments if name != "token"}
-            self.redirect(self.request.path + ("?" + urlencode(more) if more else ""), status=303)
+            query = {name: self.get_query_argument(name) for name in self.request.arguments if name != "token"}
+            self.redirect(self.request.path + ("?" + urlencode(query) if query else ""), status=303)
 
     @override
     async def get(self, name: str | None) -> None:
@@ -53,7 +53,7 @@ class AdminServer(DashboardServer):
 
     names = Unicode("play", config=True, help="The pages beside the notebook, by name, with spaces between.")
 
-    kind = "desk"
+    kind = "admin"
     texts = requests.ADMIN_TEXTS
 
     @override
@@ -61,8 +61,10 @@ class AdminServer(DashboardServer):
         self.secret = os.environ.pop(TOKEN, "")
         super().initialize(argv)
         folder, self.first = Path(self.notebook_path).parent, Path(self.notebook_path).stem
-        self.there = [name for name in self.names.split() if (folder / f"{name}.ipynb").is_file()]
-        links = [{"name": PAGE_TITLES[name], "path": name} for name in self.there] if len(self.there) > 1 else []
+        self.available = [name for name in self.names.split() if (folder / f"{name}.ipynb").is_file()]
+        links = (
+            [{"name": PAGE_TITLES[name], "path": name} for name in self.available] if len(self.available) > 1 else []
+        )
         self.config.VoilaConfiguration.resources = {"nl_pages": links}
         self.voila_configuration.config.VoilaConfiguration.resources = {"nl_pages": links}
         self._opened: dict[str, float] = {}
@@ -73,13 +75,13 @@ class AdminServer(DashboardServer):
 
     @override
     def pages(self) -> list[tuple[Any, ...]]:
-        return [(rf"({'|'.join(self.there)})?", AdminPage)]
+        return [(rf"({'|'.join(self.available)})?", AdminPage)]
 
     @override
     async def authenticate(self, handler: CheckedHandler) -> str:
-        shown = handler.get_query_argument("token", "") or handler.get_cookie(self.cookie) or ""
-        if not shown or not hmac.compare_digest(shown.encode(), self.secret.encode()):
-            if shown:
+        token = handler.get_query_argument("token", "") or handler.get_cookie(self.cookie) or ""
+        if not token or not hmac.compare_digest(token.encode(), self.secret.encode()):
+            if token:
                 self.checks.count_guess(handler.request)
             raise RefusedRequest(403)
         return "researcher"

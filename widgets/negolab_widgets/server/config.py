@@ -78,20 +78,20 @@ def dashboard(name: str) -> Path:
     return notebooks() / "dashboards" / f"{name}.ipynb"
 
 
-def kernel_environment(**more: str) -> dict[str, str]:
+def kernel_environment(**variables: str) -> dict[str, str]:
     """Return an environment without anybody's keys, in which Voila finds our templates."""
-    return environment.scrubbed_environment(JUPYTER_PATH=str(PACKAGE / "share"), **more)
+    return environment.scrubbed_environment(JUPYTER_PATH=str(PACKAGE / "share"), **variables)
 
 
 def participants_environment(seats: str, folder: Path) -> dict[str, str]:
     """Return the environment of the participants' server: the socket of the seats and a folder of its own."""
-    own = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"), str(folder))
-    return kernel_environment(**own, NEGOLAB_SEATS=seats)
+    folders = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"), str(folder))
+    return kernel_environment(**folders, NEGOLAB_SEATS=seats)
 
 
-def researcher_environment(out: Path, **more: str) -> dict[str, str]:
+def researcher_environment(out: Path, **variables: str) -> dict[str, str]:
     """Return the environment of the researcher's server."""
-    return kernel_environment(**{OUT: str(out.resolve())}, **more)
+    return kernel_environment(**{OUT: str(out.resolve())}, **variables)
 
 
 def socket_folder() -> tempfile.TemporaryDirectory[str]:

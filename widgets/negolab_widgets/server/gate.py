@@ -16,7 +16,7 @@ from traitlets import Bool, Float, Integer, Unicode
 from typing_extensions import override
 
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
-from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo, Unreachable
+from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
 from negolab_widgets.server.limits import AddressQuota, TokenBuckets, TokenCache
 from negolab_widgets.server.pool import WarmKernel
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
@@ -80,10 +80,7 @@ class Gate(DashboardServer):
             return token or "anyone"
         if not token:
             raise RefusedRequest(403)
-        known = self.tokens.visitor(token)
-        if known is not None:
-            return known
-        visitor = (await self.look_up_token(handler, token)).visitor
+        visitor = self.tokens.visitor(token) or (await self.look_up_token(handler, token)).visitor
         if visitor is None:  # the open link is nobody's seat
             raise RefusedRequest(403)
         return visitor
@@ -97,19 +94,17 @@ class Gate(DashboardServer):
         if is_guess:
             self.checks.count_guess(handler.request)
         try:
-            found = await self.host.admit(token, query or {})
-        except Denied as denied:
+            link = await self.host.admit(token, query or {})
+        except Denied:
             self.tokens.forget(token)
-            raise RefusedRequest(403, str(denied)) from None
-        except Unreachable:
-            raise RefusedRequest(503, after=2) from None
+            raise
         if is_guess:
             self.checks.forgive_guess(handler.request)
-        if found.visitor is not None:
-            if found.by_open:
-                self._by_open.add(found.visitor)
-            self.tokens.remember(token, found.visitor)
-        return found
+        if link.visitor is not None:
+            if link.by_open:
+                self._by_open.add(link.visitor)
+            self.tokens.remember(token, link.visitor)
+        return link
 
     async def is_valid(self, token: str) -> bool:
         """Return True if a token that a browser holds is still somebody's."""
@@ -117,7 +112,7 @@ class Gate(DashboardServer):
             return True
         try:
             return (await self.host.admit(token)).visitor is not None
-        except (Denied, Unreachable):
+        except RefusedRequest:
             return False
 
     async def join(self, handler: CheckedHandler, token: str, query: Mapping[str, str], *, is_open: bool) -> str:
@@ -125,15 +120,10 @@ class Gate(DashboardServer):
         wait = self.newcomers.take(self.checks.address(handler.request)) if is_open and self.limit_rates else 0
         if wait:
             raise RefusedRequest(429, TOO_MANY_TEXT, after=wait)
-        try:
-            own = await self.host.join(token, query)
-        except Denied as denied:
-            raise RefusedRequest(403, str(denied)) from None
-        except Unreachable:
-            raise RefusedRequest(503, after=2) from None
+        personal = await self.host.join(token, query)
         if is_open:
-            self._by_open.add(own.visitor)
-        return own.token
+            self._by_open.add(personal.visitor)
+        return personal.token
 
     # Kernels.
 
@@ -164,11 +154,9 @@ class Gate(DashboardServer):
         """Tell the host; a kernel of which it is not sure whether it was told is given to nobody else."""
         try:
             await self.host.bind(token, kernel)
-        except (Denied, Unreachable) as error:
+        except RefusedRequest:
             self.run_later(self._shutdown(kernel))
-            raise (
-                RefusedRequest(403, str(error)) if isinstance(error, Denied) else RefusedRequest(503, after=2)
-            ) from None
+            raise
 
     async def _end_later(self, kernel: str) -> None:
         await asyncio.sleep(REPLACED_GRACE)
@@ -195,9 +183,9 @@ class Gate(DashboardServer):
     @override
     async def sweep(self) -> None:
         now = time.monotonic()
-        heard = self.queue.last_seen()
-        self._silent &= heard.keys()
-        for kernel, seen in heard.items():
+        last_seen = self.queue.last_seen()
+        self._silent &= last_seen.keys()
+        for kernel, seen in last_seen.items():
             if now - seen > AWAY_AFTER:
                 # Told anew each time: the host may have been started again.
                 self.run_later(self._tell_away(kernel, True))
@@ -207,7 +195,7 @@ class Gate(DashboardServer):
         """Tell the host; what it did not hear, it is told with the next request or sweep."""
         if is_away:
             self._silent.add(kernel)
-        with contextlib.suppress(Denied, Unreachable):
+        with contextlib.suppress(RefusedRequest):
             await self.host.away(kernel, is_away)
             if not is_away:
                 self._silent.discard(kernel)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import struct
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -66,6 +65,8 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     # The one comm that a browser opens itself: how ipywidgets loads the state of what is shown.
     allow_targets = Set(Unicode(), {"jupyter.widget.control"}, config=True)
 
+    _has_logged = False
+
     rate = Float(50, config=True, help="Messages a second that a page may send for long; ten times as many at once.")
 
     def __init__(self, **kwargs: Any) -> None:
@@ -76,22 +77,30 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         if self._bucket.take(""):
             self.websocket_handler.close(1008, "too many messages")
         elif self._passes(ws_msg):
-            # What cannot be sent on (buffers that are none, say) is dropped like all that is no message.
-            with suppress(TypeError, ValueError, KeyError, AttributeError):
+            try:
                 super().handle_incoming_message(ws_msg)
+            except (TypeError, ValueError, KeyError, AttributeError) as error:  # such as buffers that are none
+                self._log_dropped(error)
 
     def _passes(self, ws_msg: Any) -> bool:
-        """Return True for a message that widgets need. What a visitor sends instead is not worth a line in the log."""
+        """Return True for a message that widgets need."""
         if not is_well_formed(ws_msg, v1=self.subprotocol == _V1):
             return False
         try:
             channel, header, content = self._read(ws_msg)
             kind, subshell, target = header.get("msg_type"), header.get("subshell_id"), content.get("target_name")
-        except Exception:
+        except Exception as error:
+            self._log_dropped(error)
             return False
         if not isinstance(kind, str) or kind not in self.allow_in or channel != "shell" or subshell:
             return False
         return kind != "comm_open" or (isinstance(target, str) and target in self.allow_targets)
+
+    def _log_dropped(self, error: Exception) -> None:
+        """Log once why a message was dropped, so that nobody fills a disk, without the text, which may quote it."""
+        if not self._has_logged:
+            self.log.error("guard: dropped a message that cannot be read or sent on (%s)", type(error).__name__)
+        self._has_logged = True
 
     def _read(self, ws_msg: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
         if self.subprotocol == _V1:

@@ -8,15 +8,23 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from negolab_widgets.server.requests import RefusedRequest
+
 _NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
-class Unreachable(Exception):
+class Unreachable(RefusedRequest):
     """The host does not answer, for now."""
 
+    def __init__(self) -> None:
+        super().__init__(503, after=2)
 
-class Denied(Exception):
+
+class Denied(RefusedRequest):
     """The host does not know the token, or not any more; says why in one sentence."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(403, why)
 
 
 class TokenInfo(NamedTuple):
@@ -47,13 +55,13 @@ class HostClient:
 
     async def admit(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> TokenInfo:
         """Look up a token; uses nothing up. `query` is what came with a link, such as the id that a panel adds."""
-        said = await self._post("/admit", {"token": token, "query": dict(query)})
-        return TokenInfo(said["visitor"], said["title"], said.get("link") == "open")
+        answer = await self._post("/admit", {"token": token, "query": dict(query)})
+        return TokenInfo(answer["visitor"], answer["title"], answer.get("link") == "open")
 
     async def join(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> PersonalToken:
         """Return the personal token behind a link; the open link makes a new participant."""
-        said = await self._post("/join", {"token": token, "query": dict(query)})
-        return PersonalToken(said["token"], said["visitor"])
+        answer = await self._post("/join", {"token": token, "query": dict(query)})
+        return PersonalToken(answer["token"], answer["visitor"])
 
     async def bind(self, token: str, kernel: str) -> None:
         """Let this kernel, and no other, speak for the participant from now on."""
@@ -65,12 +73,12 @@ class HostClient:
 
     async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer = await self._client.post(path, json=body)
-            said: dict[str, Any] = answer.json() if answer.status_code != 204 else {}
+            response = await self._client.post(path, json=body)
+            answer: dict[str, Any] = response.json() if response.status_code != 204 else {}
         except (httpx.HTTPError, ValueError):
             raise Unreachable from None
-        if answer.status_code == 403:
-            raise Denied(str(said.get("why", "")))
-        if answer.status_code not in (200, 204):
+        if response.status_code == 403:
+            raise Denied(str(answer.get("why", "")))
+        if response.status_code not in (200, 204):
             raise Unreachable
-        return said
+        return answer

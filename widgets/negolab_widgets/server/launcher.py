@@ -25,7 +25,7 @@ import msgspec
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
-from negolab_widgets.page import DESK, MODULE, SOURCE, SWEEP
+from negolab_widgets.page import ADMIN, MODULE, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config, selftest
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.config import notebooks
@@ -102,8 +102,8 @@ class Sockets:
         return str(self.folder / "seats.sock")
 
     @property
-    def desk(self) -> str:
-        return str(self.folder / "desk.sock")
+    def admin(self) -> str:
+        return str(self.folder / "admin.sock")
 
 
 def run_serve(options: LaunchOptions) -> None:
@@ -118,7 +118,7 @@ def run_serve(options: LaunchOptions) -> None:
         stack.enter_context(terminating(children))
         _start_host(children[0])
         admin_port = options.port if options.study is None else options.desk_port
-        env = config.researcher_environment(options.out, **{DESK: sockets.desk, SOURCE: str(options.out.resolve())})
+        env = config.researcher_environment(options.out, **{ADMIN: sockets.admin, SOURCE: str(options.out.resolve())})
         children.append(_admin_child("play", admin_port, token, env, folder))
         if options.study is not None:
             children.append(_gate_child(options, address, sockets, user))
@@ -153,7 +153,7 @@ def run_page(options: PageOptions) -> None:
         children: list[Child] = []
         stack.enter_context(terminating(children))
         if host_config.endpoints:
-            shown[DESK] = Sockets(folder).desk
+            shown[ADMIN] = Sockets(folder).admin
             children.append(_branching_host_child(host_config, Sockets(folder), shown.get(MODULE)))
             _start_host(children[0])
         env = config.researcher_environment(options.out, **shown)
@@ -231,22 +231,20 @@ def _branching_host_child(host_config: HostConfig, sockets: Sockets, module: str
 
 
 def _host_child(module: str, sockets: Sockets, host_config: HostConfig, arguments: list[str]) -> Child:
-    command = [sys.executable, "-P", "-m", module, f"--desk={sockets.desk}", "--db=-", *arguments]
+    command = [sys.executable, "-P", "-m", module, f"--admin={sockets.admin}", "--db=-", *arguments]
     return Child("the host", command, config.kernel_environment(), stdin_data=host_config.line())
 
 
 def _start_host(child: Child) -> None:
     """Start the host and wait until it says that it listens; what it refuses, it says itself."""
     child.options["stdout"] = subprocess.PIPE
-    child.start()
-    assert child.process is not None and child.process.stdout is not None
+    process = child.start()
     lines: queue.Queue[bytes] = queue.Queue()
-    stdout = child.process.stdout
-    threading.Thread(target=_forward_lines, args=(stdout, lines), daemon=True).start()
+    threading.Thread(target=_forward_lines, args=(process.stdout, lines), daemon=True).start()
     try:
         while (line := lines.get(timeout=HOST_READY_WITHIN)).strip() != b"ready":
             if not line:
-                code = child.process.wait()
+                code = process.wait()
                 sys.exit(2 if code == 2 else f"negolab: the host ended with code {code} before it was ready")
     except queue.Empty:
         raise RuntimeError(f"the host did not answer within {HOST_READY_WITHIN:g} s") from None
@@ -354,19 +352,9 @@ def run_lab(options: LabOptions) -> int:
     command = [sys.executable, "-m", "jupyterlab", f"--port={options.port}", "--ip=127.0.0.1", "--LabApp.news_url=None"]
     command += [f"--ServerApp.root_dir={folder.resolve()}", *([] if options.browser else ["--no-browser"])]
     command += ["--ServerApp.allow_root=True"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    process = subprocess.Popen(command, cwd=str(folder), start_new_session=True)
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    lab = Child("JupyterLab", command, dict(os.environ), {"cwd": folder})
+    with terminating([lab]):
+        return lab.start().wait()
 
 
 def _copy_new(source: str, target: str) -> str:

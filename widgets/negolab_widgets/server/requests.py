@@ -103,7 +103,7 @@ button.second { background: var(--nl-paper); color: var(--nl-ink); border-color:
 INVITATION = "<p>You are invited to a study in this browser. Nothing begins before you press Start inside.</p>"
 _WAITING_SCRIPT = """
 const place = document.getElementById("place");
-const said = (ahead) => ahead === 0 ? "You are next." : ahead === 1 ? "One person is before you."
+const describe = (ahead) => ahead === 0 ? "You are next." : ahead === 1 ? "One person is before you."
   : `${ahead} people are before you.`;
 const ask = async () => {
   try {
@@ -112,7 +112,7 @@ const ask = async () => {
     if (answer.ok) {
       const { ready, ahead } = await answer.json();
       if (ready) return location.reload();
-      if (place.textContent !== said(ahead)) place.textContent = said(ahead);
+      if (place.textContent !== describe(ahead)) place.textContent = describe(ahead);
     }
   } catch { /* asked again */ }
   setTimeout(ask, 1500);
@@ -179,9 +179,9 @@ def _page(title: str, *parts: str, script: str = "") -> str:
     )
 
 
-def join_page(title: str, known: bool) -> str:
-    """Render the page behind a link: one button. `known`: an open link, in a browser that took part."""
-    if not known:
+def join_page(title: str, has_taken_part: bool) -> str:
+    """Render the page behind a link: one button, or two where somebody in this browser came by an open link before."""
+    if not has_taken_part:
         return _page(title, INVITATION, "<form method='post'><button>Continue</button></form>")
     return _page(
         title,
@@ -205,10 +205,10 @@ def waiting_page(ahead: int) -> str:
     )
 
 
-def refusal_page(status: int, why: str = "", words: Mapping[int, str] = VISITOR_TEXTS) -> str:
+def refusal_page(status: int, why: str = "", texts: Mapping[int, str] = VISITOR_TEXTS) -> str:
     """Render a refused request, in plain words."""
-    known = status if status in TITLES else 500 if status >= 500 else 404
-    return _page(TITLES[known], f"<p>{escape(why or words[known])}</p>")
+    titled = status if status in TITLES else 500 if status >= 500 else 404
+    return _page(TITLES[titled], f"<p>{escape(why or texts[titled])}</p>")
 
 
 Requirement = Literal["nothing", "visitor", "kernel"]

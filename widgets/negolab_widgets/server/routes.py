@@ -16,19 +16,22 @@ from voila.static_file_handler import MultiStaticFileHandler, TemplateStaticFile
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
 from negolab_widgets.server import config, requests
+from negolab_widgets.server.host_client import TokenInfo
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 
 KERNEL_ID = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
 MAX_CONNECTIONS = 4
 """Websockets at one kernel: a page opens one, and one more while it reconnects."""
 
-READ_METHODS = ("GET", "HEAD")
+
+class CheckedFileHandler(CheckedHandler):
+    """Base of the handlers of files, which need no visitor and may be cached."""
+
+    needs, is_file, SUPPORTED_METHODS = "nothing", True, ("GET", "HEAD")
 
 
-class TemplateFiles(CheckedHandler, TemplateStaticFileHandler):  # type: ignore[misc]
+class TemplateFiles(CheckedFileHandler, TemplateStaticFileHandler):  # type: ignore[misc]
     """Scripts and styles of the template."""
-
-    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
 
     @override
     def initialize(self) -> None:
@@ -41,22 +44,16 @@ class TemplateFiles(CheckedHandler, TemplateStaticFileHandler):  # type: ignore[
         return str(super().parse_url_path(url_path))
 
 
-class StaticFiles(CheckedHandler, MultiStaticFileHandler):  # type: ignore[misc]
+class StaticFiles(CheckedFileHandler, MultiStaticFileHandler):  # type: ignore[misc]
     """Scripts and styles of Voila."""
 
-    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
 
-
-class Extensions(CheckedHandler, FileFindHandler):  # type: ignore[misc]
+class Extensions(CheckedFileHandler, FileFindHandler):  # type: ignore[misc]
     """Scripts of the widgets."""
 
-    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
 
-
-class Themes(CheckedHandler, ThemesHandler):
+class Themes(CheckedFileHandler, ThemesHandler):
     """Colours of JupyterLab."""
-
-    needs, is_file, SUPPORTED_METHODS = "nothing", True, READ_METHODS
 
 
 class KernelInfo(CheckedHandler, KernelHandler):  # type: ignore[misc]
@@ -139,26 +136,22 @@ class JoinPage(CheckedHandler):
 
     @override
     async def get(self, token: str) -> None:
-        held = self.server.browser_token(self)
-        if hmac.compare_digest(held.encode(), token.encode()):
+        if hmac.compare_digest(self.server.browser_token(self).encode(), token.encode()):
             self._enter()
             return
         link = await self.server.look_up_token(self, token, self._query())
-        known = link.visitor is None and bool(held) and await self.server.is_valid(held)
-        self.finish(requests.join_page(link.title, known))
+        self.finish(requests.join_page(link.title, await self._has_taken_part(link)))
 
     head = get
 
     @override
     async def post(self, token: str) -> None:
         link = await self.server.look_up_token(self, token, self._query())
-        held = self.server.browser_token(self)
-        again = link.visitor is None and held and not self.get_body_argument("new", "")
-        if not (again and await self.server.is_valid(held)):
-            own = await self.server.join(self, token, self._query(), is_open=link.visitor is None)
+        if self.get_body_argument("new", "") or not await self._has_taken_part(link):
+            personal_token = await self.server.join(self, token, self._query(), is_open=link.visitor is None)
             self.set_cookie(
                 self.server.cookie,
-                own,
+                personal_token,
                 path=self.server.base_url,
                 httponly=True,
                 # Lax: who comes back by a link in a mail is known at once. Nothing but GET is ever sent along from
@@ -167,6 +160,11 @@ class JoinPage(CheckedHandler):
                 secure=self.server.address.scheme == "https",
             )
         self._enter()
+
+    async def _has_taken_part(self, link: TokenInfo) -> bool:
+        """Return True if this is an open link, in a browser that has a valid token of a participant."""
+        token = self.server.browser_token(self)
+        return link.visitor is None and bool(token) and await self.server.is_valid(token)
 
     def _query(self) -> dict[str, str]:
         """Return what the link carries besides its token; the form posts to the whole address."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import shutil
 import time
 from collections.abc import Coroutine, Mapping
@@ -105,11 +106,8 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
     @override
     def init_handlers(self) -> list[tuple[Any, ...]]:
-        found = [*self.pages(), *routes(self)]
-        return [(self._pattern(path), *rest) for path, *rest in found]
-
-    def _pattern(self, path: str) -> str:
-        return self.base_url.replace(".", r"\.") + path
+        prefix = re.escape(self.base_url)
+        return [(prefix + path, *rest) for path, *rest in [*self.pages(), *routes(self)]]
 
     def pages(self) -> list[tuple[Any, ...]]:
         """Return the routes that this server has besides those of its kernels."""
@@ -131,7 +129,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
             "no kernel that comes back empty": not self.config.KernelManager.autorestart,
             "kernels that other users cannot hear": os.name != "posix" or self.config.KernelManager.transport == "ipc",
         }
-        return next((name for name, took in checks.items() if not took), "")
+        return next((name for name, is_on in checks.items() if not is_on), "")
 
     # While it listens.
 
@@ -243,7 +241,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
         async def end_all() -> None:
             self.pool.close()
-            await self.kernel_manager.shutdown_all(now=self.kind != "desk")
+            await self.kernel_manager.shutdown_all(now=self.kind != "admin")
 
         # The launcher lets go of our standard input as well: that must not cut this short.
         self.ioloop.remove_handler(0)

@@ -41,7 +41,7 @@ class Child:
     _quick: int = 0
     _again: float = 0.0
 
-    def start(self) -> None:
+    def start(self) -> subprocess.Popen[bytes]:
         """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once."""
         self._started = time.monotonic()
         self.process = subprocess.Popen(
@@ -50,6 +50,7 @@ class Child:
         if self.stdin_data and self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it died at once: that is seen at the next look
                 self.process.stdin.write(self.stdin_data)
+        return self.process
 
     def restart_if_dead(self) -> None:
         """Start it again if it died: at once the first time, then after longer and longer pauses."""

@@ -14,7 +14,7 @@ from negolab.studies.status import Person
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML
-from negolab_widgets.page import DESK
+from negolab_widgets.page import ADMIN
 from negolab_widgets.study import monitor_view
 from negolab_widgets.study.monitor_view import MonitorState, decode_state, is_over, status_word
 from negolab_widgets.tables.controls import framed, row, set_visible, warning
@@ -103,11 +103,11 @@ class Monitor(w.VBox):  # type: ignore[misc]
     """Show who is where in a study.
 
     Args:
-        socket: The host's socket for the researcher (default: `$NEGOLAB_DESK`).
+        socket: The host's socket for the researcher (default: `$NEGOLAB_ADMIN`).
     """
 
     def __init__(self, socket: str | None = None) -> None:
-        socket = socket or os.environ.get(DESK)
+        socket = socket or os.environ.get(ADMIN)
         self._host = HostClient(socket) if socket else None
         self._guard = FaultGuard("the monitor", expected=(NotDelivered,), show=self._show_error)
         self._banner, self._shown, self._ending = w.HTML(), StableHTML(), EndStudyForm(self._end)
