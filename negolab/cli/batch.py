@@ -9,8 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import typer
 from tqdm import tqdm
@@ -28,50 +27,46 @@ from negolab.runs.progress import Progress
 from negolab.runs.run import Run
 from negolab.store import iter_records
 
-_PACE = 0.5
+_REFRESH_SECONDS = 0.5
 """Seconds between updates of calls and costs."""
 
 
-class RunBar:
-    """Progress bar of a run: games, games per second, calls, costs; messages of the run are printed above it.
+@contextmanager
+def _progress_bar(run: Run) -> Iterator[None]:
+    """Show games, games per second, calls and costs of a run, with its messages above.
 
     Enter it inside the event loop of the run.
     """
+    message = ""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._said = ""
-        before = run.progress.over
-        self._bar = tqdm(
-            total=run.plan.n, initial=before, unit="game", file=sys.stderr, mininterval=_PACE, disable=None
-        )
-        self._looking: asyncio.Task[None] | None = None
-        run.watch(self._watch)
+    def advance(now: Progress) -> None:
+        nonlocal message
+        bar.update(now.over - bar.n)
+        if now.message and now.message != message:
+            print_above_bar(now.message)
+        message = now.message
 
-    def say(self, line: str) -> None:
-        """Print a message above the bar, or on its own where there is no bar."""
-        tqdm.write(f"negolab: {line}", file=sys.stderr)
-
-    def _watch(self, now: Progress) -> None:
-        self._bar.update(now.over - self._bar.n)
-        if now.message and now.message != self._said:
-            self.say(now.message)
-        self._said = now.message
-
-    async def _look(self) -> None:
+    async def refresh() -> None:
         while True:
-            self._bar.set_postfix_str(postfix(self._run.progress), refresh=False)
-            await asyncio.sleep(_PACE)
+            bar.set_postfix_str(postfix(run.progress), refresh=False)
+            await asyncio.sleep(_REFRESH_SECONDS)
 
-    def __enter__(self) -> Self:
-        self._looking = asyncio.ensure_future(self._look())
-        return self
+    over = run.progress.over
+    with tqdm(
+        total=run.plan.n, initial=over, unit="game", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
+    ) as bar:
+        run.watch(advance)
+        refreshing = asyncio.ensure_future(refresh())
+        try:
+            yield
+        finally:
+            refreshing.cancel()
+            bar.set_postfix_str(postfix(run.progress))
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-        self._bar.set_postfix_str(postfix(self._run.progress))
-        self._bar.close()
+
+def print_above_bar(line: str) -> None:
+    """Print a message above the progress bar, or on its own where there is none."""
+    tqdm.write(f"negolab: {line}", file=sys.stderr)
 
 
 def postfix(now: Progress) -> str:
@@ -130,33 +125,33 @@ def batch(
     Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
     loaded = load_game(game, preset, set_)
     plan = make_plan(loaded, a, b, n=n, seed=seed, swap=swap)
-    limits: dict[str, Any] = {
-        "at_once": concurrency,
-        "requests_per_minute": requests_per_minute,
-        "tokens_per_minute": tokens_per_minute,
-        "call_seconds": call_seconds,
-    }
-    said = {name: value for name, value in limits.items() if value is not None}
-    wiring = ModelConfiguration(
+    defaults = Limits()
+    limits = Limits(
+        at_once=defaults.at_once if concurrency is None else concurrency,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        call_seconds=defaults.call_seconds if call_seconds is None else call_seconds,
+    )
+    configuration = ModelConfiguration(
         base_url=base_url,
-        limits=Limits(**said),
+        limits=limits,
         usd=budget,
         tokens=budget_tokens,
         prices=Prices.parse(price) if price else None,
         private=no_cache,
     )
-    if wiring != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
+    if configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
         raise ValueError(
             f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
         )
-    run = open_run(loaded, plan, out, wiring, game_seconds=game_seconds, retry=_kinds(retry))
+    run = open_run(loaded, plan, out, configuration, game_seconds=game_seconds, retry=_kinds(retry))
     failure = _play(run, on_stop)
-    _say(run, loaded.unit, failure)
+    _print_results(run, loaded.unit, failure)
 
 
-def _kinds(said: str) -> set[str]:
+def _kinds(retry: str) -> set[str]:
     """Parse `--retry` into kinds of a record."""
-    kinds = {kind.strip() for kind in said.split(",") if kind.strip()}
+    kinds = {kind.strip() for kind in retry.split(",") if kind.strip()}
     for kind in kinds:
         if kind not in _RETRY:
             raise ValueError(f"--retry names failed, timeout or both with a comma between, not {kind!r}")
@@ -169,7 +164,7 @@ def _play(run: Run, on_stop: str) -> RunFailed | None:
     logging.getLogger("negolab.models").addHandler(logging.NullHandler())
 
     async def play() -> None:
-        with RunBar(run) as bar, _interrupts(run, bar, on_stop):
+        with _progress_bar(run), _interrupts(run, on_stop):
             await run.play()
 
     try:
@@ -180,7 +175,7 @@ def _play(run: Run, on_stop: str) -> RunFailed | None:
 
 
 @contextmanager
-def _interrupts(run: Run, bar: RunBar, on_stop: str) -> Iterator[None]:
+def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
     """Handle Ctrl-C: the first acts as `on_stop` says, the second drops the games in play."""
     loop = asyncio.get_running_loop()
     pressed = 0
@@ -191,19 +186,19 @@ def _interrupts(run: Run, bar: RunBar, on_stop: str) -> Iterator[None]:
         playing = run.progress.playing
         if pressed == 1 and on_stop == "finish":
             if playing:
-                bar.say(f"no more games begin; {playing} at play are finished first (Ctrl-C again drops them)")
+                print_above_bar(f"no more games begin; {playing} at play are finished first (Ctrl-C again drops them)")
             run.finish()
         else:
             run.cancel()
 
-    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(stop))
+    default = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(stop))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, default)
 
 
-def _say(run: Run, unit: str, failure: RunFailed | None) -> None:
+def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
     """Print the results in the folder and how to continue; exit with an error unless all games are over.
 
     Raises:
@@ -213,9 +208,10 @@ def _say(run: Run, unit: str, failure: RunFailed | None) -> None:
     now, file = run.progress, run.file
     print("\n".join(summary.tally_lines(summary.tally_records(iter_records(file)), unit)))
     print(f"\n{file}")
-    if now.failed or now.timed_out:
-        kinds = ",".join(said for said, there in (("failed", now.failed), ("timeout", now.timed_out)) if there)
-        print(f"play the games that {_broken(now.failed, now.timed_out)} again with --retry {kinds}", file=sys.stderr)
+    unfinished = {"failed": now.failed, "timeout": now.timed_out}
+    if kinds := [kind for kind, count in unfinished.items() if count]:
+        how = " or ".join(_RETRY[kind] for kind in kinds)
+        print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
     if failure is not None:
         raise RuntimeError(str(failure))
     if now.over < now.games:
@@ -223,10 +219,6 @@ def _say(run: Run, unit: str, failure: RunFailed | None) -> None:
         raise typer.Exit(130)
     if not now.finished:
         raise RuntimeError(f"none of {now.games} games could be finished")
-
-
-def _broken(failed: int, timed_out: int) -> str:
-    return " or ".join(word for word, there in (("failed", failed), ("timed out", timed_out)) if there)
 
 
 def add_to(app: typer.Typer) -> None:

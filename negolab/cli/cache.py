@@ -12,13 +12,13 @@ import typer
 if TYPE_CHECKING:
     from negolab.llm.cache import Cache
 
-cache = typer.Typer(
+app = typer.Typer(
     name="cache", help="The kept answers of models ($NEGOLAB_CACHE).", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 @contextmanager
-def _there() -> Iterator[Cache | None]:
+def _user_cache() -> Iterator[Cache | None]:
     """Open the user's cache; print a line and yield None if there is none."""
     from negolab.llm.cache import Cache, default_file
 
@@ -27,33 +27,33 @@ def _there() -> Iterator[Cache | None]:
         print(f"nothing is kept yet: there is no {file}" if file else "nothing is kept: NEGOLAB_CACHE is off")
         yield None
         return
-    with Cache() as found:
-        yield found
+    with Cache() as cache:
+        yield cache
 
 
-@cache.command()
+@app.command()
 def stats() -> None:
     """Show the kept answers by endpoint and model."""
-    with _there() as found:
-        if found is None:
+    with _user_cache() as cache:
+        if cache is None:
             return
-        print(f"{found.file}, {found.file.stat().st_size / 1e6:.1f} MB\n")
-        for shelf in found.stats():
-            first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (shelf.first, shelf.last))
-            own = f" ({shelf.own:,} kept for one run alone)" if shelf.own else ""
-            print(f"{shelf.model} at {shelf.endpoint}\n  {shelf.answers:,} answers{own}, {first} to {last}")
-            print(f"  {shelf.tokens:,} tokens, ${shelf.usd:,.2f} where the price was known")
+        print(f"{cache.file}, {cache.file.stat().st_size / 1e6:.1f} MB\n")
+        for model in cache.stats():
+            first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (model.first, model.last))
+            own = f" ({model.own:,} kept for one run alone)" if model.own else ""
+            print(f"{model.model} at {model.endpoint}\n  {model.answers:,} answers{own}, {first} to {last}")
+            print(f"  {model.tokens:,} tokens, ${model.usd:,.2f} where the price was known")
 
 
-@cache.command()
+@app.command()
 def clear(
     older: Annotated[float, typer.Option(min=0, metavar="DAYS", help="Only answers at least so many days old.")] = 0,
 ) -> None:
     """Delete kept answers. A run that is not finished will pay for its own again."""
-    with _there() as found:
-        if found is not None:
-            print(f"{found.clear(older * 86400):,} answers forgotten; {found.file}")
+    with _user_cache() as cache:
+        if cache is not None:
+            print(f"{cache.clear(older * 86400):,} answers forgotten; {cache.file}")
 
 
-def add_to(app: typer.Typer) -> None:
-    app.add_typer(cache)
+def add_to(app_: typer.Typer) -> None:
+    app_.add_typer(app)

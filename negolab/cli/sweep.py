@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Never
 
@@ -13,6 +14,7 @@ from tqdm import tqdm
 
 from negolab.analysis.stats import Estimate, mean_interval
 from negolab.cli import serve
+from negolab.cli.batch import print_above_bar
 from negolab.cli.options import Module, import_game_module
 from negolab.cli.play import RUNS
 from negolab.sweeps import cells as notebook
@@ -51,16 +53,16 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source))
     cells = [cell.id for cell in plan.cells()]
     done = SweepFolder(folder).done()
-    known = list((done or SweepFolder(_folder(file, None, True)).done()).values())
-    left = [id for id in cells if id not in done]
+    finished = list((done or SweepFolder(_folder(file, None, True)).done()).values())
+    missing = sum(1 for id in cells if id not in done)
     for axis in plan.axes():
         names = " and ".join(axis[0])
         print(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}")
-    print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {len(left):,} to be run in {folder}")
-    print(_estimate(known, len(left), plan, workers))
-    if plan.models is not None and left:
-        print(_cost(known, len(left), plan))
-    if known and left and not done:
+    print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {missing:,} to be run in {folder}")
+    print(_estimate(finished, missing, plan, workers))
+    if plan.models is not None and missing:
+        print(_cost(finished, missing, plan))
+    if finished and missing and not done:
         print("(by the cells of the trial, which may be smaller)")
 
 
@@ -121,11 +123,13 @@ def run(
     """Run the missing cells of a plan. Run it again to go on where it stopped."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
-    sweep = Sweep(plan, notebook_path(plan, file), folder, report=report_path(plan, file), retry=kinds)
-    sweep.notify = lambda line: tqdm.write(f"negolab: {line}", file=sys.stderr)
+    sweep = Sweep(
+        plan, notebook_path(plan, file), folder, report=report_path(plan, file), retry=kinds, notify=print_above_bar
+    )
     try:
         with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
-            end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, watch=lambda now: _told(bar, now))
+            advance = partial(_advance, bar)
+            end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, watch=advance)
     except KeyboardInterrupt:
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
         print(f"stopped after {over:,} of {cells:,} cells: run the same command again to go on", file=sys.stderr)
@@ -133,11 +137,11 @@ def run(
     print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
-        said = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
-        raise RuntimeError(f"{said}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
+        counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
+        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
 
 
-def _told(bar: tqdm[Never], now: Progress) -> None:
+def _advance(bar: tqdm[Never], now: Progress) -> None:
     """Advance the progress bar by one cell, and print its error if it failed."""
     if bar.total is None:
         bar.total = now.cells
@@ -147,7 +151,7 @@ def _told(bar: tqdm[Never], now: Progress) -> None:
     if last is not None and last.error is not None:
         where = f" in cell {last.error.cell} of the notebook" if last.error.cell else ""
         why = f"{last.error.kind}: {' '.join(last.error.text.split())[:300]}"
-        tqdm.write(f"negolab: {last.id} {_WORDS[last.state]}{where}: {why}", file=sys.stderr)
+        print_above_bar(f"{last.id} {_WORDS[last.state]}{where}: {why}")
 
 
 @app.command()
@@ -168,11 +172,11 @@ def _read(file: Path, tiny: bool, values: list[str] | None) -> SweepPlan:
     return (plan.tiny_plan() if tiny else plan).with_fixed(dict(map(_value, values or [])))
 
 
-def _value(said: str) -> tuple[str, Any]:
+def _value(change: str) -> tuple[str, Any]:
     """Parse `NAME=VALUE`; a value that is not TOML is taken as text."""
-    name, sign, value = said.partition("=")
+    name, sign, value = change.partition("=")
     if not name or not sign:
-        raise ValueError(f"--set takes NAME=VALUE, not {said!r}")
+        raise ValueError(f"--set takes NAME=VALUE, not {change!r}")
     try:
         return name, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

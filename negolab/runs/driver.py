@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 import time
 from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import Any, TypeVar
 
@@ -143,21 +143,8 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    result: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            result.append(asyncio.run(coroutine))
-        except BaseException as error:  # raised again below, in the caller's thread
-            failure.append(error)
-
-    thread = threading.Thread(target=run, name="negolab-play")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return result[0]
+    with ThreadPoolExecutor(1, thread_name_prefix="negolab-play") as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 def make_player(

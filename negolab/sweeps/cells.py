@@ -45,7 +45,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
         cwd: Working directory of the kernel.
         environment: All environment variables of the kernel.
         imports: Code that imports the notebook's modules.
-        known: Parameters of the notebook.
+        parameters: Names of the notebook's parameters.
         cell_seconds: Time limit of a cell.
         models: The plan has models, so that the cost of a cell is computed.
     """
@@ -54,7 +54,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     environment: dict[str, str]
     imports: str = ""
-    known: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
     cell_seconds: float | None = None
     models: bool = False
 
@@ -84,7 +84,7 @@ def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellE
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    if unknown := [name for name in cell.params if name not in job.known or name in SWEEP_PARAMETERS]:
+    if unknown := [name for name in cell.params if name not in job.parameters or name in SWEEP_PARAMETERS]:
         return "refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}")
     with _kernel(job) as kernel, _time_limit(kernel, job.cell_seconds) as timed_out:
         try:
@@ -95,7 +95,7 @@ def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellE
         except (DeadKernelError, RuntimeError, OSError):
             if timed_out():
                 return "timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s")
-            if _is_alive(kernel):
+            if asyncio.run(kernel.is_alive()):
                 raise
             return "died", CellError(kind="DeadKernelError", text="its kernel ended under it")
     return "done", None
@@ -108,10 +108,6 @@ def _model_cost(attempt: Path) -> float | None:
     except ValueError:
         return None
     return None if taken.unpriced else taken.paid + taken.saved
-
-
-def _is_alive(kernel: AsyncKernelManager) -> bool:
-    return bool(asyncio.run(kernel.is_alive()))
 
 
 def execute_notebook(source: Path, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
@@ -151,7 +147,8 @@ def kill_kernel(kernel: AsyncKernelManager) -> None:
             os.killpg(os.getpgid(pid), signal.SIGKILL)
 
 
-_kernels: dict[bytes, KernelPool] = {}
+_pools: dict[bytes, KernelPool] = {}
+"""The pool of this worker by its job; of the last job only."""
 _lock = threading.Lock()
 
 
@@ -160,13 +157,11 @@ def _kernel(job: CellJob) -> Iterator[AsyncKernelManager]:
     """Take a kernel for one cell from the worker's pool, and end it afterwards."""
     key = msgspec.json.encode([job.environment, job.cwd, job.imports])
     with _lock:
-        if key not in _kernels:
-            for unused in _kernels.values():
-                unused.close()
-            _kernels.clear()
-            _kernels[key] = KernelPool(job.environment, job.cwd, job.imports)
-        kernels = _kernels[key]
-    kernel = kernels.take()
+        if key not in _pools:
+            _close_pools()
+            _pools[key] = KernelPool(job.environment, job.cwd, job.imports)
+        pool = _pools[key]
+    kernel = pool.take()
     try:
         yield kernel
     finally:
@@ -177,9 +172,12 @@ def _kernel(job: CellJob) -> Iterator[AsyncKernelManager]:
 def close_kernels() -> None:
     """End the kernel that is ready for the next cell."""
     with _lock:
-        for unused in _kernels.values():
-            unused.close()
-        _kernels.clear()
+        _close_pools()
+
+
+def _close_pools() -> None:
+    while _pools:
+        _pools.popitem()[1].close()
 
 
 def load_notebook(path: Path) -> Any:
@@ -237,7 +235,7 @@ def notebook_parameters(path: Path) -> list[str]:
 
 def check_parameters(path: Path, names: Sequence[str]) -> None:
     """Raise ValueError for the first parameter that the notebook does not have, with near names."""
-    known = [name for name in notebook_parameters(path) if name not in SWEEP_PARAMETERS]
+    settable = [name for name in notebook_parameters(path) if name not in SWEEP_PARAMETERS]
     for name in names:
-        if name not in known:
-            raise ValueError(f"{path.name} has no parameter {name!r}: {suggest(name, known)}")
+        if name not in settable:
+            raise ValueError(f"{path.name} has no parameter {name!r}: {suggest(name, settable)}")

@@ -36,22 +36,18 @@ _SETTINGS = {
 def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
     """Connect to a scheduler with workers (None: start them here); ValueError for an address that does not work."""
     import dask
-    from distributed import Client
+    import distributed  # noqa: F401  (imported under the settings, its defaults would end with them)
 
-    with dask.config.set(_SETTINGS):
-        if scheduler is None:
-            with _local_cluster(workers) as address, Client(address, set_as_default=False) as client:
-                yield client
-            return
-        with _remote_cluster(scheduler) as client:
-            yield client
+    cluster = _local_cluster(workers) if scheduler is None else _remote_cluster(scheduler)
+    with dask.config.set(_SETTINGS), cluster as client:
+        yield client
 
 
 @contextmanager
-def _local_cluster(workers: int) -> Iterator[str]:
-    from distributed import LocalCluster
+def _local_cluster(workers: int) -> Iterator[Client]:
+    from distributed import Client, LocalCluster
 
-    with LocalCluster(
+    cluster = LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
         processes=True,
@@ -60,8 +56,9 @@ def _local_cluster(workers: int) -> Iterator[str]:
         memory_limit=0,
         silence_logs=50,
         preload=["negolab.sweeps.cluster"],
-    ) as cluster:
-        yield cluster.scheduler_address
+    )
+    with cluster, Client(cluster.scheduler_address, set_as_default=False) as client:
+        yield client
 
 
 @contextmanager

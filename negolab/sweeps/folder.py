@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Literal
 
 import filelock
 import msgspec
@@ -66,9 +68,7 @@ class SweepFolder:
         """Create a folder for an attempt and return it with its number: two workers never get the same."""
         folder = self.path / ATTEMPTS
         folder.mkdir(parents=True, exist_ok=True)
-        number = 1 + max(
-            (int(name.name.rpartition(".")[2]) for name in folder.glob(f"{_glob_escape(id)}.*")), default=0
-        )
+        number = 1 + max((int(path.name.rpartition(".")[2]) for path in folder.glob(f"{glob.escape(id)}.*")), default=0)
         while True:
             try:
                 (path := self.attempt_path(id, number)).mkdir()
@@ -77,7 +77,7 @@ class SweepFolder:
             else:
                 return path, number
 
-    def log(self, **line: Any) -> None:
+    def log(self, **line: object) -> None:
         """Append a line to the log of attempts in one write, so that lines of several workers do not mix."""
         out = os.open(self.path / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -100,30 +100,23 @@ class SweepFolder:
         return True
 
 
-class FolderClaim:
-    """Exclusive use of a sweep's folder by the process that drives the sweep."""
+@contextmanager
+def claim_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> Iterator[str]:
+    """Lock a sweep's folder for the process that drives the sweep, write its manifest and yield the sweep's id.
 
-    def __init__(self, folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
-        """Lock the folder and write its manifest; ValueError if it is in use or holds other cells."""
-        _check_not_file(folder.path)
-        folder.path.mkdir(parents=True, exist_ok=True)
-        self._lock = filelock.FileLock(folder.path / ".lock", timeout=0)
-        try:
-            self._lock.acquire()
-        except filelock.Timeout:
-            raise ValueError(f"{folder.path} is in use: another process runs a sweep there") from None
-        try:
-            self.run = _write_manifest(folder, plan, sha256)
-            _remove_interrupted(folder)
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    Raises:
+        ValueError: The folder is in use or holds other cells.
+    """
+    _check_not_file(folder.path)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = filelock.FileLock(folder.path / ".lock", timeout=0).acquire()
+    except filelock.Timeout:
+        raise ValueError(f"{folder.path} is in use: another process runs a sweep there") from None
+    with lock:
+        sweep_id = _write_manifest(folder, plan, sha256)
+        _remove_interrupted(folder)
+        yield sweep_id
 
 
 def _check_not_file(path: Path) -> None:
@@ -152,19 +145,19 @@ def check_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
 def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str) -> str:
     """Write the manifest and return the sweep's id, which is drawn when its folder is first used."""
     check_folder(folder, plan, sha256)
-    stored = manifest.read(folder.path)
-    cells = sum(1 for _ in plan.cells())
-    run = str(stored.get("run") or uuid.uuid4().hex)
+    sweep_id = str(manifest.read(folder.path).get("run") or uuid.uuid4().hex)
     versions = {name: version(name) for name in ("papermill", "distributed", "ipykernel")}
-    fields: dict[str, Any] = {
+    fields = {
+        "run": sweep_id,
+        "plan": msgspec.to_builtins(plan),
+        "players": {},
+        "notebook": sha256,
+        "cells": sum(1 for _ in plan.cells()),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"negolab": __version__, **versions},
     }
-    plan_fields = msgspec.to_builtins(plan)
-    manifest.write(
-        folder.path, {"run": run, "plan": plan_fields, "players": {}, "notebook": sha256, "cells": cells, **fields}
-    )
-    return run
+    manifest.write(folder.path, fields)
+    return sweep_id
 
 
 def _remove_interrupted(folder: SweepFolder) -> None:
@@ -176,11 +169,6 @@ def _remove_interrupted(folder: SweepFolder) -> None:
 
 def _folders(parent: Path) -> Iterator[Path]:
     return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
-
-
-def _glob_escape(id: str) -> str:
-    """Return a glob pattern that matches only this id."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in id)
 
 
 def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[Cell]:
@@ -245,6 +233,6 @@ def read_sweep_status(path: str | Path, before: SweepStatus | None = None) -> Sw
     }
     cells = before.cells if before is not None and before.plan == plan else tuple(plan.cells())
     ended_before = {} if before is None else before.ended
-    known = {id: status for id, status in ended_before.items() if status.state == "done"}
-    ended = {**folder.unsuccessful(), **folder.done(known)}
+    done_before = {id: status for id, status in ended_before.items() if status.state == "done"}
+    ended = {**folder.unsuccessful(), **folder.done(done_before)}
     return SweepStatus(plan=plan, cells=cells, ended=ended, running=frozenset(running))

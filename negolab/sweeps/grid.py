@@ -75,12 +75,12 @@ def _values(name: str, axis: Axis) -> list[Any]:
     values = axis.values() if isinstance(axis, Range) else axis
     if not values:
         raise ValueError(f"grid: {name} has no values")
-    if again := [value for i, value in enumerate(values) if _contains(value, values[:i])]:
-        raise ValueError(f"grid: {name} has the value {again[0]!r} twice")
+    if repeated := [value for i, value in enumerate(values) if contains(values[:i], value)]:
+        raise ValueError(f"grid: {name} has the value {repeated[0]!r} twice")
     return values
 
 
-def _contains(value: Any, values: list[Any]) -> bool:
+def contains(values: list[Any], value: Any) -> bool:
     """Return True if the value is in the list, where 1 is not True."""
     return any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values)
 
@@ -102,18 +102,28 @@ def points(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> Iter
 
 
 def _is_excluded(point: Point, rule: dict[str, Any]) -> bool:
-    return all(_contains(point[name], value if isinstance(value, list) else [value]) for name, value in rule.items())
+    return all(contains(as_list(excluded), point[name]) for name, excluded in rule.items())
+
+
+def as_list(excluded: Any) -> list[Any]:
+    """Return the values that a rule excludes for one parameter: those of a list, or a single one."""
+    return excluded if isinstance(excluded, list) else [excluded]
+
+
+def axis_values(axes: list[list[Point]]) -> dict[str, list[Any]]:
+    """Return the values of each parameter on the axes."""
+    return {name: [point[name] for point in axis] for axis in axes for name in axis[0]}
 
 
 def check_exclusions(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> None:
     """Raise ValueError for a rule on a parameter or value that is on no axis."""
-    values = {name: [point[name] for point in axis] for axis in axes for name in axis[0]}
+    values = axis_values(axes)
     for i, rule in enumerate(without, 1):
-        for name, wanted in rule.items():
+        for name, excluded in rule.items():
             if name not in values:
                 raise ValueError(f"without {i}: {name} is on no axis: {suggest(name, list(values))}")
-            for value in wanted if isinstance(wanted, list) else [wanted]:
-                if not _contains(value, values[name]):
+            for value in as_list(excluded):
+                if not contains(values[name], value):
                     raise ValueError(f"without {i}: {name} is never {value!r}")
         if not rule:
             raise ValueError(f"without {i} is empty: it would leave out everything")

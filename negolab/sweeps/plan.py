@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from itertools import chain
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,18 @@ from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
 from negolab.runs.plan import derive_seed
-from negolab.sweeps.grid import MAX_CELLS, Axis, Point, Range, axes, check_exclusions, points
+from negolab.sweeps.grid import (
+    MAX_CELLS,
+    Axis,
+    Point,
+    Range,
+    as_list,
+    axes,
+    axis_values,
+    check_exclusions,
+    contains,
+    points,
+)
 from negolab.sweeps.status import CellStatus, State
 
 SWEEP_PARAMETERS = ("out", "seed")
@@ -127,19 +139,14 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
             raise ValueError(f"more than {MAX_CELLS:,} cells")
         if next(self.points(), None) is None:
             raise ValueError("without: everything is left out")
-        if broken := next((name for name, value in self._values() if not _is_parameter_value(value)), None):
-            raise ValueError(f"{broken}: a parameter is a number, a text, true, false, a list or a table of those")
+        points = [self.fixed, self.tiny, *chain.from_iterable(axes)]
+        invalid = [name for point in points for name, value in point.items() if not _is_parameter_value(value)]
+        if invalid:
+            raise ValueError(f"{invalid[0]}: a parameter is a number, a text, true, false, a list or a table of those")
 
     def axes(self) -> list[list[Point]]:
         """Return the axes, each as a list of its points."""
         return axes(self.grid, self.together)
-
-    def _values(self) -> Iterator[tuple[str, Any]]:
-        yield from self.fixed.items()
-        yield from self.tiny.items()
-        for axis in self.axes():
-            for point in axis:
-                yield from point.items()
 
     @property
     def varied(self) -> list[str]:
@@ -191,19 +198,12 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
 
 def _restrict_rule(rule: dict[str, Any], axes: list[list[Point]]) -> dict[str, Any]:
     """Restrict an exclusion to the values on these axes; empty if it excludes nothing any more."""
-    restricted: dict[str, Any] = {}
-    for name, wanted in rule.items():
-        values = wanted if isinstance(wanted, list) else [wanted]
-        restricted[name] = [value for value in values if _is_applicable(name, value, axes)]
+    on_axes = axis_values(axes)
+    restricted = {
+        name: [value for value in as_list(excluded) if contains(on_axes.get(name, []), value)]
+        for name, excluded in rule.items()
+    }
     return restricted if all(restricted.values()) else {}
-
-
-def _is_applicable(name: str, value: Any, axes: list[list[Point]]) -> bool:
-    try:
-        check_exclusions(axes, ({name: value},))
-    except ValueError:
-        return False
-    return True
 
 
 def _ends(axis: Axis) -> list[Any]:
@@ -225,9 +225,9 @@ def make_cell(point: Point, fixed: Point, repeat: int, seed: int) -> Cell:
     params = {**fixed, **point}
     identity = msgspec.json.encode([params, repeat, seed], order="sorted")
     text = ",".join(f"{name}={_text(value)}" for name, value in point.items())
-    words = re.sub(r"[^\w.=,+-]+", "-", text)[:60].strip("-,.")
+    label = re.sub(r"[^\w.=,+-]+", "-", text)[:60].strip("-,.")
     return Cell(
-        id=f"{words or 'cell'}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}",
+        id=f"{label or 'cell'}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}",
         params=params,
         repeat=repeat,
         seed=seed,
@@ -241,9 +241,9 @@ def _text(value: Any) -> str:
 def read_plan(path: str | Path) -> SweepPlan:
     """Read a plan; ValueError names the file, the place in it and what to do."""
     path = Path(path)
-    words = validation.read_text(path)
+    text = validation.read_text(path)
     try:
-        return validation.convert_table(validation.parse_toml(words, SweepPlan), SweepPlan)
+        return validation.convert_table(validation.parse_toml(text, SweepPlan), SweepPlan)
     except ValueError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 

@@ -46,8 +46,8 @@ def write_report(run: Path, out: Path | None = None, source: Path | None = None,
         ValueError: The folder holds no sweep, the notebook fails, or it shows content of another server.
     """
     read_sweep_status(run)
-    own = run / REPORT
-    source = source or (own if own.is_file() else DEFAULT_REPORT)
+    plan_report = run / REPORT
+    source = source or (plan_report if plan_report.is_file() else DEFAULT_REPORT)
     page = _page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
     if remote := _REMOTE_RESOURCE.search(page):
         raise ValueError(f"{source.name} shows what stands at another address, {remote[0][:100]}...: leave that out")
@@ -65,9 +65,9 @@ def _run_notebook(source: Path, run: Path) -> Any:
     if PARAMETER not in papermill.inspect_notebook(cells.load_notebook(source)):
         raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
     # Figures embed their script once.
-    own = environment.scrubbed_environment(PLOTLY_RENDERER="notebook")
+    variables = environment.scrubbed_environment(PLOTLY_RENDERER="notebook")
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
-        kernel = kernels.start_kernel(own, str(source.resolve().parent))
+        kernel = kernels.start_kernel(variables, str(source.resolve().parent))
         try:
             return execute_notebook(source, Path(folder) / REPORT, {PARAMETER: str(run)}, kernel)
         except PapermillExecutionError as error:

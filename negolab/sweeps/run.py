@@ -24,7 +24,7 @@ from negolab.sweeps import cells as notebook
 from negolab.sweeps import status
 from negolab.sweeps.cells import CellJob
 from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
-from negolab.sweeps.folder import NOTEBOOK, REPORT, FolderClaim, SweepFolder, missing_cells
+from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
 from negolab.sweeps.kernels import preload_code
 from negolab.sweeps.plan import Cell, SweepPlan
 from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
@@ -77,6 +77,7 @@ class Sweep:
         out: The sweep's folder.
         report: The report notebook to copy into the folder.
         retry: States of unsuccessful cells to run again.
+        notify: Called with one line about the models, such as that an endpoint is unreachable.
 
     Raises:
         ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
@@ -90,17 +91,13 @@ class Sweep:
         *,
         report: Path | None = None,
         retry: frozenset[str] = frozenset(),
+        notify: Callable[[str], None] = lambda line: None,
     ) -> None:
         notebook.check_parameters(notebook_file, plan.names)
         if unknown := retry - set(RETRYABLE):
             raise ValueError(f"what is tried again is of {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
         self.plan, self.folder, self._file = plan, SweepFolder(out), notebook_file
-        self._report, self._retry = report, retry
-        self.notify: Callable[[str], None] = lambda line: None
-        """Called with one line about the models, such as that an endpoint is unreachable."""
-
-    def _notify(self, line: str) -> None:
-        self.notify(line)
+        self._report, self._retry, self._notify = report, retry, notify
 
     def run(
         self,
@@ -125,13 +122,14 @@ class Sweep:
             ValueError: The folder is in use or holds other cells, or workers cannot reach folder or broker.
             RunFailed: The models cannot be called any more, as when the budget is used up.
         """
-        with FolderClaim(self.folder, self.plan, notebook.notebook_hash(self._file)) as claim, ExitStack() as resources:
-            broker = self._open_broker(claim.run, broker_host, resources)
+        claim = claim_folder(self.folder, self.plan, notebook.notebook_hash(self._file))
+        with claim as sweep_id, ExitStack() as resources:
+            broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
-            before = {**self.folder.unsuccessful(), **self.folder.done()}
+            ended = {**self.folder.unsuccessful(), **self.folder.done()}
             missing = list(missing_cells(self.plan, self.folder, self._retry))
             missing_ids = {cell.id for cell in missing}
-            states = Counter(ended.state for id, ended in before.items() if id not in missing_ids)
+            states = Counter(last.state for id, last in ended.items() if id not in missing_ids)
             counter = _CellCounter(sum(1 for _ in self.plan.cells()), states, watch)
             if missing:
                 with connect(workers, scheduler) as client:
@@ -188,29 +186,27 @@ class Sweep:
         resources.enter_context(serve_broker(broker, host))
         return broker
 
-    def _own_modules(self) -> list[Path]:
-        """List the modules beside the notebooks; the report runs in the sweep's folder and finds them there."""
-        return [module for file in (self._file, self._report) if file for module in notebook.own_modules(file)]
-
     def _prepare_job(self, broker: Broker | None) -> CellJob:
-        """Copy the notebooks into the folder and return what all cells have in common."""
+        """Copy the notebooks into the folder, with the modules beside them; return what all cells share."""
         import nbformat
 
         nb = notebook.load_notebook(self._file)
         text: str = nbformat.writes(nb)
         atomic_write(self.folder.path / NOTEBOOK, text.encode())
+        modules = notebook.own_modules(self._file)
         if self._report is not None:
             atomic_write(self.folder.path / REPORT, self._report.read_bytes())
+            modules += notebook.own_modules(self._report)
         else:
             (self.folder.path / REPORT).unlink(missing_ok=True)
-        for module in self._own_modules():
+        for module in modules:
             shutil.copyfile(module, self.folder.path / module.name)
         return CellJob(
             folder=str(self.folder.path),
             cwd=str(self._file.parent),
             environment=environment.scrubbed_environment(**({} if broker is None else broker.cell_environment())),
             imports=preload_code(notebook.code_sources(nb)),
-            known=tuple(notebook.notebook_parameters(self._file)),
+            parameters=tuple(notebook.notebook_parameters(self._file)),
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,
         )

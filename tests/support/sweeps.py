@@ -12,7 +12,7 @@ import nbformat
 import negolab as nl
 from negolab.sweeps import status
 from negolab.sweeps.cells import notebook_hash
-from negolab.sweeps.folder import NOTEBOOK, FolderClaim, SweepFolder
+from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
 from negolab.sweeps.plan import Cell, notebook_path, read_plan
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 8]\nhow = ['linear', 'boulware']\n"
@@ -73,7 +73,7 @@ def finished_sweep(folder: Path, text: str = GRID, *, count: int | None = None) 
     """Make a sweep in `folder/out` and finish its first `count` cells (None: all)."""
     file = write_plan(folder, text)
     read, out = read_plan(file), SweepFolder(folder / "out")
-    with FolderClaim(out, read, notebook_hash(notebook_path(read, file))):
+    with claim_folder(out, read, notebook_hash(notebook_path(read, file))):
         pass
     finish_cells(out, list(read.cells())[:count])
     return out

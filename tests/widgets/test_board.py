@@ -15,7 +15,7 @@ import negolab as nl
 from negolab._internal import manifest
 from negolab.studies import texts
 from negolab.sweeps import cells, status
-from negolab.sweeps.folder import NOTEBOOK, FolderClaim, SweepFolder
+from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.status import CellError
 from tests.support.sweeps import write_plan
@@ -29,7 +29,7 @@ def half_done_sweep(tmp_path: Path) -> SweepFolder:
     """A sweep of twelve cells in its middle: four done, one failed, one timed out, one running."""
     file = write_plan(tmp_path, GRID)
     found, folder = read_plan(file), SweepFolder(tmp_path / "out")
-    with FolderClaim(folder, found, cells.notebook_hash(notebook_path(found, file))):
+    with claim_folder(folder, found, cells.notebook_hash(notebook_path(found, file))):
         pass
     for cell in found.cells():
         how, beta = cell.params["how"], cell.params["beta"]
