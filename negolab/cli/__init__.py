@@ -44,18 +44,18 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except TyperException as error:
-        _stop(_said(error))
+        _stop(_usage_message(error))
     except KeyboardInterrupt:
         _stop("stopped", 130)
     except Exception as error:  # last resort: users get one line, not a traceback
         if os.environ.get("NEGOLAB_DEBUG"):
             raise
-        known = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
-        _stop(str(error) if known else f"{type(error).__name__}: {error} (NEGOLAB_DEBUG=1 shows where)")
+        is_expected = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
+        _stop(str(error) if is_expected else f"{type(error).__name__}: {error} (NEGOLAB_DEBUG=1 shows where)")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _said(error: TyperException) -> str:
+def _usage_message(error: TyperException) -> str:
     """Format a usage error, with a suggestion for a misspelled command."""
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     if text.startswith("Usage:"):

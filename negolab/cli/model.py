@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from negolab.llm.local.process import LocalModel, running_server, server_config
-from negolab.llm.local.server import MODEL_ALIAS
+from negolab.llm.local.process import LocalModel, default_threads, running_server
+from negolab.llm.local.server import MODEL_ALIAS, ServerConfig
 from negolab.llm.local.weights import PACKAGE, download_weights, find_weights
 
 _EXAMPLE = "negolab batch bargaining --a llm:{name} --b llm:{name} --base-url {url} --n 10"
@@ -34,18 +34,19 @@ def serve(
     context: Annotated[int, typer.Option(min=512, help="Tokens that a chat may have.")] = 8192,
 ) -> None:
     """Serve a model to programs on this machine, until Ctrl-C."""
-    served = server_config(find_weights(gguf), port=port, slots=slots, threads=threads, context=context)
+    path, threads = str(find_weights(gguf)), default_threads() if threads is None else threads
+    config = ServerConfig(path=path, port=port, slots=slots, threads=threads, context=context)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with running_server(served) as local:
-            _tell(local)
+        with running_server(config) as local:
+            _print_address(local)
             code = local.process.wait()
     except KeyboardInterrupt:
         return
     raise RuntimeError(f"the model's server ended by itself (exit code {code})")
 
 
-def _tell(local: LocalModel) -> None:
+def _print_address(local: LocalModel) -> None:
     print(f"the model is at {local.url}, called {MODEL_ALIAS}; Ctrl-C stops it", flush=True)
     print(f"  {_EXAMPLE.format(name=MODEL_ALIAS, url=local.url)}", flush=True)
 

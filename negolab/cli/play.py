@@ -98,10 +98,10 @@ class TerminalPlayer:
         else:
             print(f"\n{told.prompt(ask.seen, self._since)}", flush=True)
         self._since = ask.seen
-        words = input(f"[{ask.seen.seat}] > ")
-        if words.strip() == _QUIT:
+        line = input(f"[{ask.seen.seat}] > ")
+        if line.strip() == _QUIT:
             raise EOFError
-        return words.replace("\\n", "\n")
+        return line.replace("\\n", "\n")
 
     def catch_up(self) -> None:
         """Print the texts of the game's own front that have not been printed yet."""
@@ -167,12 +167,12 @@ def watch(
     loaded = load_game(game, preset, set_)
     match = Match(loaded, seed=seed, players={"A": a, "B": b})
     seats = {seat: make_player(name, loaded, match.seed or 0, seat) for seat, name in match.players.items()}
-    with _place(out) as keep:
+    with _record_writer(out) as save:
         print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {a}, B = {b}\n")
         try:
             play(match, seats, watch=lambda _, events: print_events(events))
         finally:
-            keep(match)
+            save(match)
     assert match.outcome is not None
     print(f"\npayoffs in {loaded.unit}")
     print("\n".join(format_details(match.outcome.details)))
@@ -193,11 +193,11 @@ def play_(
     away = other(mine)
     match = Match(loaded, seed=seed, players={mine: "person", away: against})
     opponent = make_player(against, loaded, match.seed or 0, away)
-    _stop_kindly()
-    with _place(out) as keep:
+    _treat_signals_as_interrupt()
+    with _record_writer(out) as save:
         print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
         try:
-            _sit(match, mine, opponent)
+            _play_in_terminal(match, mine, opponent)
         except (EOFError, KeyboardInterrupt):
             match.abort("stopped by the person")
             print("\nstopped")
@@ -205,24 +205,24 @@ def play_(
             match.abort(f"{type(error).__name__} at {' and '.join(match.pending()) or 'the end'}")
             raise
         finally:
-            keep(match)
+            save(match)
 
 
-def _stop_kindly() -> None:
+def _treat_signals_as_interrupt() -> None:
     """Treat SIGTERM and SIGHUP like Ctrl-C, so that the record is kept if the terminal is closed."""
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
 
 
-def _sit(match: Match, seat: Seat, opponent: Player) -> None:
+def _play_in_terminal(match: Match, seat: Seat, opponent: Player) -> None:
     person = TerminalPlayer(match, seat)
     play(match, {seat: person, other(seat): opponent})
     person.close()
 
 
 @contextmanager
-def _place(out: Path | None) -> Iterator[Callable[[Match], None]]:
+def _record_writer(out: Path | None) -> Iterator[Callable[[Match], None]]:
     """Open the place for the record before the match is played, and yield a function that saves the match there.
 
     A run's folder, or a new `.jsonl` file; None saves nothing.

@@ -26,10 +26,10 @@ Id = Annotated[str | None, typer.Option("--id", help="One record, by its id or t
 
 def select_records(records: Iterable[Record], id: str | None) -> list[Record]:
     """Return the records whose id starts with `id`, or all if it is None; `ValueError` if there are none."""
-    found = [record for record in records if id is None or record.id.startswith(id)]
-    if not found:
+    selected = [record for record in records if id is None or record.id.startswith(id)]
+    if not selected:
         raise ValueError("there are no records" if id is None else f"no record whose id starts with {id!r}")
-    return found
+    return selected
 
 
 def replay(
@@ -107,9 +107,9 @@ def check(run: FileOrFolder, module: Module = None) -> None:
     ids: set[str] = set()
     for record in tqdm(iter_records(run), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
         n += 1
-        again = [f"record {record.id}: the id stands there twice"] if record.id in ids else []
+        repeated = [f"record {record.id}: the id stands there twice"] if record.id in ids else []
         ids.add(record.id)
-        for text in [*again, *replay_differences(record)]:
+        for text in [*repeated, *replay_differences(record)]:
             bad += 1
             print(text)
     if bad:
@@ -170,10 +170,10 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
     paths = []
     for record in records:
         name = stem = _safe(record.id) + (f"-{seat}" if seat else "")
-        again = 1
+        number = 1
         while folder / f"{name}.{to}" in paths:
-            again += 1
-            name = f"{stem}-{again}"
+            number += 1
+            name = f"{stem}-{number}"
         paths.append(folder / f"{name}.{to}")
         source = record.seen_by(seat) if seat else record
         paths[-1].write_text(transcript.export(source, _STYLES[to]), "utf-8")

@@ -7,11 +7,11 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
@@ -60,8 +60,7 @@ def _count_statuses(now: Status) -> str:
     """Count the participants in each status, in the order in which they pass through them."""
     count = Counter(person.status for person in now.people)
     reading = sum(person.status == "invited" and person.opened for person in now.people)
-    known = ("invited", *ACTIVE, *ENDINGS)
-    parts = [f"{count[name]} {name}" for name in known if count[name]]
+    parts = [f"{count[name]} {name}" for name in ("invited", *ACTIVE, *ENDINGS) if count[name]]
     if reading:
         parts[0] += f" ({reading} reading)"
     return f"{len(now.people)} participants: {', '.join(parts)}" if parts else "no participants yet"
@@ -149,7 +148,7 @@ def links(
         raise ValueError("--open prints one open link: leave out -n and --out")
     study = read_study(file)
     tokens.link_url(url, "")
-    with _writer(out) as write, closing(Database(_place(file, db))) as database:
+    with _link_writer(out) as write, closing(Database(_database_address(file, db))) as database:
         if not new_study:
             check_study_name(database, study, file, db)
         kept = database.study(study.name, study.text)
@@ -182,25 +181,18 @@ def _expiry(what: str, created: float, study: Study) -> None:
         print(f"each participant's link must end in ?{study.external}=ID", file=sys.stderr)
 
 
-class _Writer:
-    """Writer of links to stdout, or of numbers and links to a CSV file."""
-
-    def __init__(self, file: TextIO | None) -> None:
-        self._file = file
-
-    def __call__(self, listed: list[tuple[int, str]]) -> None:
-        if self._file is None:
-            print("\n".join(link for _, link in listed))
-            return
-        rows = csv.writer(self._file)
-        rows.writerows([("number", "link"), *listed])
+def _print_links(links: list[tuple[int, str]]) -> None:
+    print("\n".join(link for _, link in links))
 
 
 @contextmanager
-def _writer(out: Path | None) -> Iterator[_Writer]:
-    """Open the output of links: stdout, or a new file readable by its owner only, removed again after an error."""
+def _link_writer(out: Path | None) -> Iterator[Callable[[list[tuple[int, str]]], None]]:
+    """Yield a function that prints links, or writes them with their numbers to a new CSV file.
+
+    The file is readable by its owner only, and removed again after an error.
+    """
     if out is None:
-        yield _Writer(None)
+        yield _print_links
         return
     try:
         number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -210,7 +202,7 @@ def _writer(out: Path | None) -> Iterator[_Writer]:
         raise ValueError(f"{out}: cannot be written: {error.strerror}") from None
     try:
         with open(number, "w", newline="", encoding="utf-8") as file:  # noqa: PTH123
-            yield _Writer(file)
+            yield lambda links: csv.writer(file).writerows([("number", "link"), *links])
     except BaseException:
         out.unlink()
         raise
@@ -224,7 +216,7 @@ def status(
 ) -> None:
     """Show the participants, treatments and matches of a study."""
     study = read_study(file)
-    with _known(file, db, study) as database:
+    with _open_known_database(file, db, study) as database:
         print_status(database, study)
         while watch:
             time.sleep(_EVERY)
@@ -246,13 +238,13 @@ def export(
         raise ValueError(f"--to {to!r}: {suggest(to, KINDS)}")
     study = read_study(file)
     folder = out or file.parent / f"{file.stem}-export"
-    with _known(file, db, study) as database:
+    with _open_known_database(file, db, study) as database:
         rows = write(database, study, folder, to)
     print(", ".join(f"{n} {name}" for name, n in rows.items()))
     print(folder)
 
 
-def _place(file: Path, db: str | None) -> str:
+def _database_address(file: Path, db: str | None) -> str:
     """Return the database of a study: `db`, or by default a file beside the study file."""
     return db if db is not None else str(file.with_suffix(".db"))
 
@@ -264,12 +256,12 @@ def _is_there(place: str) -> bool:
 
 
 @contextmanager
-def _known(file: Path, db: str | None, study: Study) -> Iterator[Database]:
+def _open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
     none = ValueError(f"{file}: nobody was invited yet; `negolab study links {file} -n 20` makes 20 links")
-    if not _is_there(_place(file, db)):
+    if not _is_there(_database_address(file, db)):
         raise none
-    with closing(Database(_place(file, db))) as database:
+    with closing(Database(_database_address(file, db))) as database:
         check_study_name(database, study, file, db)
         if database.kept(study.name) is None:
             raise none
@@ -283,8 +275,8 @@ def check_servable(file: Path, db: str | None) -> None:
         ValueError: The study file is invalid, or its name is new to a database that holds other studies.
     """
     study = read_study(file)
-    if _is_there(_place(file, db)):
-        with closing(Database(_place(file, db))) as database:
+    if _is_there(_database_address(file, db)):
+        with closing(Database(_database_address(file, db))) as database:
             check_study_name(database, study, file, db)
 
 
@@ -294,13 +286,13 @@ def check_study_name(database: Database, study: Study, file: Path, db: str | Non
     Raises:
         ValueError: The database holds other studies only.
     """
-    known = database.studies()
-    if known and study.name not in known:
-        listed = ", ".join(known[-3:])
+    stored = database.studies()
+    if stored and study.name not in stored:
+        listed = ", ".join(stored[-3:])
         # A URL is not printed, since it can hold a password.
         where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
-            f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{known[-1]}" '
+            f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{stored[-1]}" '
             f"into the file to go on with that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
         )
 

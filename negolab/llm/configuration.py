@@ -54,7 +54,7 @@ def open_models(
     usd, tokens = configuration.usd, configuration.tokens
     if usd is not None or tokens is not None:
         paid = cache.paid() if cache else PaidTotals(0.0, 0, 0)
-        budget = Budget(usd=usd, tokens=tokens, spent=paid.usd, spent_tokens=paid.tokens, file=BudgetFile(folder))
+        budget = Budget(usd=usd, tokens=tokens, prior_usd=paid.usd, prior_tokens=paid.tokens, file=BudgetFile(folder))
         resources.callback(budget.close)
     url = configuration.base_url
     address = {} if url is None else {api_keys.URL_NAMES[0]: api_keys.base_url(url, {})}

@@ -10,7 +10,7 @@ import json
 import re
 from functools import cache
 from string import Template
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from typing_extensions import override
@@ -68,43 +68,23 @@ def join_reasoning(*parts: str | None) -> str | None:
 Seen = Observation[Any, Any]
 
 
-class OutputMode(Protocol):
-    """One of `FreeText`, `SchemaMode` and `ParaphraseMode`."""
+class FreeText:
+    """The model writes the game's words; base of the other modes."""
 
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
         """Return the end of the turn's first message; called once per turn."""
-        ...
+        return ""
 
     def request_fields(self, told: AnyGame, seen: Seen) -> dict[str, Any]:
         """Return the fields of the request body that depend on the turn."""
-        ...
+        return {}
 
     def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
         """Translate an answer without its reasoning into the game's words; `error`: it ended wrongly."""
-        ...
+        return error or text
 
     def model_text(self, reply: Reply) -> str:
         """Return the text of a reply that the model sees as its own answer."""
-        ...
-
-
-class FreeText(OutputMode):
-    """The model writes the game's words."""
-
-    @override
-    def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
-        return ""
-
-    @override
-    def request_fields(self, told: AnyGame, seen: Seen) -> dict[str, Any]:
-        return {}
-
-    @override
-    def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
-        return error or text
-
-    @override
-    def model_text(self, reply: Reply) -> str:
         return extract_reasoning(reply.text).text
 
 
@@ -281,8 +261,8 @@ class ParaphraseMode(FreeText):
         invalid = error or self._other_move(told, ask.seen, text)
         if invalid is None:
             return text
-        left = MAX_PARAPHRASES - len(ask.rejected) if ask.retries_left is None else ask.retries_left
-        return invalid if left > 0 else self._words
+        retries_left = MAX_PARAPHRASES - len(ask.rejected) if ask.retries_left is None else ask.retries_left
+        return invalid if retries_left > 0 else self._words
 
     def _other_move(self, told: AnyGame, seen: Seen, text: str) -> Invalid | None:
         """Reject a text that does not make the decided move."""

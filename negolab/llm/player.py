@@ -125,8 +125,8 @@ class LLM:
         raw = replace_surrogates(answer.text)
         extracted = extract_reasoning(raw)
         error = _finish_error(told, answer.finish, extracted.text)
-        words = self._mode.game_text(told, ask, extracted.text, error)
-        text = extracted.text if isinstance(words, Invalid) else words
+        game_text = self._mode.game_text(told, ask, extracted.text, error)
+        text = extracted.text if isinstance(game_text, Invalid) else game_text
         reasoning = None if answer.reasoning is None else replace_surrogates(answer.reasoning)
         reply = Reply(
             text,
@@ -141,7 +141,7 @@ class LLM:
             asked=self._chat.last_prompt,
             raw=None if raw == text else raw,
         )
-        return Malformed(reply, words) if isinstance(words, Invalid) else reply
+        return Malformed(reply, game_text) if isinstance(game_text, Invalid) else reply
 
 
 def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:

@@ -71,20 +71,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
-def model_settings(given: dict[str, Any]) -> Settings:
+def model_settings(values: dict[str, Any]) -> Settings:
     """Convert to typed settings; texts become numbers and truth values where those are expected.
 
     Raises:
         ValueError: A setting is unknown or has a wrong value.
     """
     fields = [name for name in Settings.__struct_fields__ if name != "model"]
-    for name in given:
+    for name in values:
         if name not in Settings.__struct_fields__:
             raise ValueError(f"a model player has no parameter {name!r}: {suggest(name, fields)}")
     try:
-        return msgspec.convert(given, Settings, strict=False)
+        return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise ValueError(explain_validation_error(error, Settings, given, _ERROR_PREFIX)) from None
+        raise ValueError(explain_validation_error(error, Settings, values, _ERROR_PREFIX)) from None
 
 
 def _check(name: str, value: object, is_valid: bool, must: str) -> None:

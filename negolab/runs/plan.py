@@ -73,8 +73,10 @@ def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[A
     A parameter that the game got only later is left out of both, so that the games keep their ids.
     """
     params = stored.get("params", plan.params)
-    kept = {name: value for name, value in plan.params.items() if name in params or name not in game.legacy_defaults}
-    return catalog.with_legacy_defaults(game, params), msgspec.structs.replace(plan, params=kept)
+    params_then = {
+        name: value for name, value in plan.params.items() if name in params or name not in game.legacy_defaults
+    }
+    return catalog.with_legacy_defaults(game, params), msgspec.structs.replace(plan, params=params_then)
 
 
 def make_plan(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:

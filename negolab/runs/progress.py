@@ -66,14 +66,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 class MatchCounter:
     """Count games by stop reason (None: finished), and stop a run whose games all fail alike."""
 
-    def __init__(self, there: Iterable[str | None]) -> None:
-        self._by = Counter(there)
+    def __init__(self, stopped: Iterable[str | None]) -> None:
+        self._by_reason = Counter(stopped)
         self.new = self.playing = 0
         self._last, self._row = "", 0
 
     def add(self, stopped: StopReason | None, reason: str) -> None:
         """Count a game that is over; RunFailed after MAX_SAME_FAILURES in a row."""
-        self._by[stopped] += 1
+        self._by_reason[stopped] += 1
         self.new += 1
         # Reasons that differ only in numbers, such as the length of a chat, are one.
         reason_key = "" if stopped is None else re.sub(r"\d+", "0", f"{stopped}: {reason}")
@@ -84,7 +84,8 @@ class MatchCounter:
 
     def numbers(self) -> dict[str, int]:
         """Return the counts as fields of `Progress`."""
-        ended = {"finished": self._by[None], "failed": self._by["failed"], "timed_out": self._by["timed out"]}
+        count = self._by_reason
+        ended = {"finished": count[None], "failed": count["failed"], "timed_out": count["timed out"]}
         return {**ended, "new": self.new, "playing": self.playing}
 
 

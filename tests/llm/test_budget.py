@@ -93,7 +93,7 @@ def test_a_call_that_is_taken_back_while_it_waits_leaves_its_room_to_others() ->
 
 def test_what_was_spent_before_counts_against_the_cap() -> None:
     async def story() -> None:
-        budget = Budget(usd=1.0, spent=0.9)
+        budget = Budget(usd=1.0, prior_usd=0.9)
         await budget.reserve(Cost(PICO // 10))
         with pytest.raises(BudgetReached, match=r"\$0\.9000 of \$1\.00 are spent, the next call could cost \$0\.2000"):
             await budget.reserve(Cost(PICO // 5))
@@ -101,7 +101,9 @@ def test_what_was_spent_before_counts_against_the_cap() -> None:
     run(story())
 
 
-@pytest.mark.parametrize("wrong", [{}, {"usd": -1}, {"usd": float("nan")}, {"tokens": True}, {"usd": 1, "spent": -2}])
+@pytest.mark.parametrize(
+    "wrong", [{}, {"usd": -1}, {"usd": float("nan")}, {"tokens": True}, {"usd": 1, "prior_usd": -2}]
+)
 def test_a_budget_that_is_none_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"budget is in|must be a number"):
         Budget(**wrong)  # type: ignore[arg-type]

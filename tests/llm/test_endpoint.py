@@ -314,7 +314,7 @@ def test_a_budget_holds_with_two_hundred_calls_in_flight(server: Server) -> None
     assert len(reached) + len(paid) == 300
     assert sum(paid) <= budget.spent <= 100 * one
     assert str(reached[0]).startswith(f"the budget is reached: ${budget.spent:.4f} of ${100 * one:.2f} are spent")
-    raised = Budget(usd=1000 * one, spent=budget.spent)
+    raised = Budget(usd=1000 * one, prior_usd=budget.spent)
     assert all(isinstance(answer, Answer) for answer in many(server, 50, prices=PRICES, budget=raised))
 
 

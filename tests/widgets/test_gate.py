@@ -506,8 +506,8 @@ def test_logs_hold_no_token_and_no_kernel() -> None:
         kernel = own.open_kernel("good-rex")
         own.get("join/bad-SECRET")
         refused(own, kernel, "bad-SECRET")
-        own.host.kill()
-        own.host.wait()
+        own.fake_host.kill()
+        own.fake_host.wait()
         assert own.get("", "good-other").status_code == 503
         log = (own.folder / "log").read_text()
         assert "SECRET" not in log and kernel not in log and "good-" not in log
@@ -555,8 +555,8 @@ def test_the_host_is_told_when_nothing_is_heard_of_a_page_and_when_it_is_back() 
 
 def test_a_host_that_is_away_is_said_in_plain_words_and_found_again() -> None:
     with running_gate("pool_size=2") as own:
-        own.host.kill()
-        own.host.wait()
+        own.fake_host.kill()
+        own.fake_host.wait()
         answer = own.get("", "good-late")
         assert answer.status_code == 503 and "Nothing that you did is lost" in answer.text
         from tests.support.gate_server import fake_host

@@ -82,10 +82,10 @@ class Cost(NamedTuple):
         return Cost(self.pico - other.pico, self.tokens - other.tokens)
 
 
-def _spent_before(known: Cost, state: BudgetState) -> Cost:
+def _with_interrupted_calls(prior: Cost, state: BudgetState) -> Cost:
     """Return the cost of earlier parts of the run, calls that were in flight at their end included."""
     lost = Cost(state.flying * state.dear_pico, state.flying * state.dear_tokens)
-    return known.max_with(Cost(state.pico, state.tokens)).plus(lost)
+    return prior.max_with(Cost(state.pico, state.tokens)).plus(lost)
 
 
 class _Reservation:
@@ -118,8 +118,8 @@ class Budget:
     Args:
         usd: The cap in US dollars (None: no cap in money).
         tokens: The cap in input and output tokens (None: no cap in tokens).
-        spent: US dollars of earlier parts of the run.
-        spent_tokens: Tokens of earlier parts of the run.
+        prior_usd: US dollars of earlier parts of the run.
+        prior_tokens: Tokens of earlier parts of the run.
         file: Where the sums are kept; what it holds was spent before.
 
     Raises:
@@ -131,21 +131,21 @@ class Budget:
         *,
         usd: float | None = None,
         tokens: int | None = None,
-        spent: float = 0.0,
-        spent_tokens: int = 0,
+        prior_usd: float = 0.0,
+        prior_tokens: int = 0,
         file: BudgetFile | None = None,
     ) -> None:
         if usd is None and tokens is None:
             raise ValueError("a budget is in US dollars, in tokens, or both")
-        for name, value in (("usd", usd), ("tokens", tokens), ("spent", spent), ("spent_tokens", spent_tokens)):
+        for name, value in (("usd", usd), ("tokens", tokens), ("prior_usd", prior_usd), ("prior_tokens", prior_tokens)):
             if value is not None and (isinstance(value, bool) or not (isfinite(value) and value >= 0)):
                 raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
         self.usd = usd
         self.tokens = tokens
         # Rounded to the cap's own disadvantage.
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
-        known = Cost(-int(-spent * PICO // 1), int(spent_tokens))
-        self._spent = known if file is None else _spent_before(known, file.state)
+        prior = Cost(-int(-prior_usd * PICO // 1), int(prior_tokens))
+        self._spent = prior if file is None else _with_interrupted_calls(prior, file.state)
         self._file = file
         self._reserved, self._calls = Cost(), 0
         self._dearest: Cost | None = None

@@ -203,7 +203,7 @@ class RetryingCall:
         if error.usage is not None:
             pico = self._price.cost(error.usage) if self._price else None
             self._lost_pico += pico or 0
-            self._policy.usage.record_failure(error.usage, pico)
+            self._policy.usage.record_tokens(error.usage, pico)
         self._policy.usage.lost += not error.is_free and (error.usage is None or error.usage.total is None)
         return error
 

@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
@@ -152,30 +153,21 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Cont
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds in Retry-After, a number or an HTTP date; None if there are none or they are not finite."""
-    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        seconds = _number(value, unit)
-        if seconds is None:
-            seconds = _seconds_until(value)
-        if seconds is not None and isfinite(seconds):
-            return min(max(0.0, seconds), MAX_WAIT)
+    parsers = (("retry-after-ms", _milliseconds), ("retry-after", float), ("retry-after", _seconds_until))
+    for name, parse in parsers:
+        with suppress(KeyError, ValueError, TypeError, OverflowError):
+            seconds = parse(headers[name])
+            if isfinite(seconds):
+                return min(max(0.0, seconds), MAX_WAIT)
     return None
 
 
-def _number(value: str, unit: float) -> float | None:
-    try:
-        return float(value) * unit
-    except ValueError:
-        return None
+def _milliseconds(value: str) -> float:
+    return float(value) / 1000
 
 
-def _seconds_until(date: str) -> float | None:
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
-        return None
+def _seconds_until(date: str) -> float:
+    return parsedate_to_datetime(date).timestamp() - time.time()
 
 
 def _parse_error(body: bytes) -> tuple[str, str | None, str]:

@@ -158,19 +158,16 @@ class UsageCounter:
     def record_answer(self, answer: Answer, pico: int | None) -> None:
         """Count an answer; `pico` is its own cost without lost attempts, None where it is unknown."""
         self.calls += 1
-        self._add(answer.usage, pico)
+        self.record_tokens(answer.usage, pico)
         self.unpriced += pico is None
-
-    def record_failure(self, usage: Usage, pico: int | None) -> None:
-        """Count an attempt that was paid and brought no answer."""
-        self._add(usage, pico)
 
     def record_replay(self, answer: Answer) -> None:
         """Count an answer from the cache."""
         self.replayed += 1
         self._saved += answer.cost or 0.0
 
-    def _add(self, usage: Usage, pico: int | None) -> None:
+    def record_tokens(self, usage: Usage, pico: int | None) -> None:
+        """Count the tokens and the cost of an attempt, which may have brought no answer."""
         self.input += usage.input or 0
         self.output += usage.output or 0
         self._pico += pico or 0

@@ -142,8 +142,8 @@ class CallQueue:
 
     def timeout(self, limit: float) -> float:
         """Return the seconds that a call may take now: `limit`, or less while the endpoint is being probed."""
-        left = self._breaker.patience_left()
-        return limit if left is None else min(limit, left)
+        patience_left = self._breaker.patience_left()
+        return limit if patience_left is None else min(limit, patience_left)
 
     def _can_start(self, now: float) -> bool:
         has_capacity = self.running < int(self.adaptive.concurrency)

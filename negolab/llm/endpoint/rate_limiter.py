@@ -186,8 +186,8 @@ class AdaptiveLimiter:
         """Return the rate that got through, at least a fifth below the known one: a moment in which this process stood
         still looks like a slow endpoint."""
         measured = (self._window.count(CallWindow.SUCCEEDED) + running) / self._window.duration(now)
-        known = self.rate.rate
-        return measured if known == inf else min(max(measured, known * CUT_FACTOR), known * MAX_NEW_RATE_SHARE)
+        rate = self.rate.rate
+        return measured if rate == inf else min(max(measured, rate * CUT_FACTOR), rate * MAX_NEW_RATE_SHARE)
 
     def _may_grow(self) -> bool:
         window = self._window

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -113,11 +112,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def server_config(
-    path: Path, *, port: int = 8080, slots: int = 4, threads: int | None = None, context: int = 8192
-) -> ServerConfig:
-    """Make the configuration of a server of the weights at `path`, with defaults."""
-    threads = default_threads() if threads is None else threads
-    return ServerConfig(path=str(path), port=port, slots=slots, threads=threads, context=context)

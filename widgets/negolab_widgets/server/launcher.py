@@ -26,11 +26,12 @@ from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab_widgets.page import ADMIN, MODULE, SOURCE, SWEEP
-from negolab_widgets.server import addresses, admin, config, selftest
+from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.config import notebooks
 from negolab_widgets.server.kernel_user import KernelUser, kernel_user
 from negolab_widgets.server.logs import print_line
+from negolab_widgets.server.selftest import check_server
 from negolab_widgets.server.supervisor import Child, supervise, terminating
 
 HOST_READY_WITHIN = 60.0
@@ -125,10 +126,10 @@ def run_serve(options: LaunchOptions) -> None:
         for child in children[1:]:
             child.start()
         local = addresses.local_address(admin_port)
-        _self_test(children[1], "127.0.0.1", admin_port, local)
+        check_server(children[1], "127.0.0.1", admin_port, local)
         where = f"records: {options.out.resolve()}"
         if options.study is not None:
-            _self_test(children[2], _reachable_ip(options.host), options.port, address, options.certfile is not None)
+            check_server(children[2], _reachable_ip(options.host), options.port, address, options.certfile is not None)
             print_line(f"participants come to {address.url}   (get their links: {options.links_command(address)})")
             where = f"database: {_without_password(options.database)}; {where}"
         _announce(f"{local.url}{'' if options.study is None else 'monitor'}?token={token}", where, options.browser)
@@ -159,21 +160,12 @@ def run_page(options: PageOptions) -> None:
         env = config.researcher_environment(options.out, **shown)
         children.append(_admin_child(options.page, options.port, token, env, folder, alone=True))
         children[-1].start()
-        _self_test(children[-1], "127.0.0.1", options.port, local)
+        check_server(children[-1], "127.0.0.1", options.port, local)
         _announce(f"{local.url}?token={token}", f"branches: {options.out.resolve()}", options.browser)
         supervise(children)
 
 
-_FOR_STUDIES = (
-    "host",
-    "public_url",
-    "behind_proxy",
-    "certfile",
-    "kernel_user",
-    "max_kernels",
-    "pool",
-    "desk_port",
-)
+_FOR_STUDIES = ("host", "public_url", "behind_proxy", "certfile", "kernel_user", "max_kernels", "pool", "desk_port")
 """Options that have no meaning without a study."""
 
 
@@ -316,11 +308,6 @@ def _free_memory() -> int:
         lines = []
     available = (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
     return next(available, sys.maxsize)
-
-
-def _self_test(child: Child, ip: str, port: int, address: Address, tls: bool = False) -> None:
-    assert child.process is not None
-    selftest.check_server(ip, port, address, child.process, child.name, tls)
 
 
 def _reachable_ip(host: str) -> str:

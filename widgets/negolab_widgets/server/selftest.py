@@ -6,9 +6,9 @@ import http.client
 import ssl
 import time
 from collections.abc import Callable
-from subprocess import Popen
 
 from negolab_widgets.server.addresses import Address
+from negolab_widgets.server.supervisor import Child
 
 READY_WITHIN = 60.0
 """Seconds a server may take to answer."""
@@ -33,25 +33,23 @@ def probe(ip: str, port: int, address: Address, path: str, host: str = "", tls: 
         connection.close()
 
 
-def wait_for_answer(
-    question: Callable[[], tuple[int, str] | None], process: Popen[bytes], name: str
-) -> tuple[int, str]:
+def wait_for_answer(question: Callable[[], tuple[int, str] | None], child: Child) -> tuple[int, str]:
     """Ask until there is an answer; raise RuntimeError if the process ends or takes too long."""
     end = time.monotonic() + READY_WITHIN
     while time.monotonic() < end:
         if (answer := question()) is not None:
             return answer
-        if process.poll() is not None:
-            raise RuntimeError(f"{name} ended with code {process.returncode} before it was ready")
+        if child.process is not None and child.process.poll() is not None:
+            raise RuntimeError(f"{child.name} ended with code {child.process.returncode} before it was ready")
         time.sleep(0.1)
-    raise RuntimeError(f"{name} did not answer within {READY_WITHIN:g} s")
+    raise RuntimeError(f"{child.name} did not answer within {READY_WITHIN:g} s")
 
 
-def check_server(ip: str, port: int, address: Address, process: Popen[bytes], name: str, tls: bool = False) -> None:
+def check_server(child: Child, ip: str, port: int, address: Address, tls: bool = False) -> None:
     """Raise RuntimeError for a server that lets a stranger in."""
 
     def answer(path: str, host: str = "") -> tuple[int, str]:
-        return wait_for_answer(lambda: probe(ip, port, address, path, host, tls), process, name)
+        return wait_for_answer(lambda: probe(ip, port, address, path, host, tls), child)
 
     status, policy = answer("")
     faults = {
@@ -64,4 +62,4 @@ def check_server(ip: str, port: int, address: Address, process: Popen[bytes], na
     }
     for what, refused in faults.items():
         if not refused:
-            raise RuntimeError(f"{name} would give {what}; not serving")
+            raise RuntimeError(f"{child.name} would give {what}; not serving")

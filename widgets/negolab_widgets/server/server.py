@@ -10,6 +10,7 @@ import re
 import shutil
 import time
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -160,8 +161,9 @@ class DashboardServer(Voila):  # type: ignore[misc]
         self._orphaned = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._seen: dict[str, float] = {}
+        log_failure = partial(self.log.error, "a kernel did not start: %s")
         self.pool = KernelPool(
-            self.start_warm_kernel, self.is_alive, self._log_failed_start, self.pool_size, at_once=os.cpu_count() or 1
+            self.start_warm_kernel, self.is_alive, log_failure, self.pool_size, at_once=os.cpu_count() or 1
         )
         self.pool.fill()
         tornado.ioloop.PeriodicCallback(self.sweep, 1000 * SWEEP_INTERVAL).start()
@@ -173,9 +175,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
             self.ioloop.remove_handler(0)
             self._orphaned = True
             self.ioloop.stop()
-
-    def _log_failed_start(self, error: Exception) -> None:
-        self.log.error("a kernel did not start: %s", error)
 
     async def start_warm_kernel(self) -> WarmKernel:
         """Start a kernel with the page of the one notebook."""
