@@ -13,7 +13,7 @@ from math import hypot
 from typing import Any
 
 from negolab import catalog
-from negolab.analysis.replies import Proposal, iter_replies, proposals
+from negolab.analysis.replies import iter_replies, proposals
 from negolab.analysis.summary import KINDS
 from negolab.events import Forfeited, Stepped
 from negolab.game import SEATS, InvalidKind, Seat
@@ -238,11 +238,7 @@ def _steps(record: Record, claims: dict[Seat, list[float]]) -> BySeat:
 def _claims(record: Record) -> dict[Seat, list[float]]:
     """Return, per seat, the payoff that each of its proposals would have given to itself, in order."""
     made = proposals(record)
-    return {seat: [_for(proposal) for proposal in made if proposal.seat == seat] for seat in SEATS}
-
-
-def _for(proposal: Proposal) -> float:
-    return proposal.a if proposal.seat == "A" else proposal.b
+    return {seat: [p.a if seat == "A" else p.b for p in made if p.seat == seat] for seat in SEATS}
 
 
 def turns_to_deal(record: Record) -> int | None:

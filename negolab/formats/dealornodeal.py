@@ -132,7 +132,7 @@ def _data(number: int, line: str) -> View:
     reward, flag, theirs = rewarded.groups()
     counts, own, partners = _contexts(number, mine, theirs)
     turns, closer, selection = _talk(number, talk)
-    took = _selection(number, selection, counts)
+    took = selection if selection in _WORDS else _items(number, selection, counts)
     worth = took if isinstance(took, str) else str(_points(took, own))
     if reward != worth:
         raise _error(number, f"the reward of this selection is {worth}, not {reward!r:.40}")
@@ -191,10 +191,6 @@ def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Spea
             raise _error(number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
         turns.append((found[1], found[2]))
     return tuple(turns), closing[1], closing[2] or ""
-
-
-def _selection(number: int, text: str, counts: Counts) -> Counts | str:
-    return text if text in _WORDS else _items(number, text, counts)
 
 
 def _items(number: int, text: str, counts: Counts) -> Counts:

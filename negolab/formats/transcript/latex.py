@@ -123,7 +123,8 @@ def latex(source: Record | SeatRecord) -> str:
     top = make_header(source)
     listed = (text for number, row in enumerate(messages(source), 1) for text in _row(number, row))
     after = (text for part in top.after for text in _part(part))
-    return "".join([_PREAMBLE, *_head(top), _heading("Messages"), _legend(), *listed, *after, "\\end{document}\n"])
+    legend = f"{{\\footnotesize {_inline(MASTER)}\\par}}\\nopagebreak\\smallskip\n"
+    return "".join([_PREAMBLE, *_head(top), _heading("Messages"), legend, *listed, *after, "\\end{document}\n"])
 
 
 @lru_cache(maxsize=4096)
@@ -224,10 +225,6 @@ def _row(number: int, row: Row) -> Iterator[str]:
 
 def _heading(name: str) -> str:
     return f"\\par\\bigskip{{\\large\\bfseries {_inline(name)}\\par}}\\nopagebreak\\smallskip\n"
-
-
-def _legend() -> str:
-    return f"{{\\footnotesize {_inline(MASTER)}\\par}}\\nopagebreak\\smallskip\n"
 
 
 def _head(top: Head) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from negolab.formats.transcript.header import MASTER, Facts, Head, Part, Table, make_header
+from negolab.formats.transcript.header import MASTER, Facts, Part, Table, make_header
 from negolab.formats.transcript.rows import messages
 from negolab.record import Record, SeatRecord
 
@@ -14,7 +14,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|<>&~$])")
 def markdown(source: Record | SeatRecord) -> str:
     """Return the Markdown text of a record, or of one seat's view."""
     top = make_header(source)
-    lines = [f"# {_safe(top.title)}", "", *_head(top), "## Messages", "", _safe(MASTER)]
+    parts = [line for part in top.parts for line in _part(part)]
+    lines = [f"# {_safe(top.title)}", "", *_facts(top.outcome), "", *parts, "## Messages", "", _safe(MASTER)]
     for number, row in enumerate(messages(source), 1):
         remarks = "".join(f" · {_safe(remark)}" for remark in (*row.flags, row.taken) if remark)
         lines += ["", f"**{number} · {row.way}**{remarks}", "", *_fenced(row.text)]
@@ -34,10 +35,6 @@ def _fenced(text: str) -> tuple[str, str, str]:
     """Return the lines of a fenced block whose fence is longer than any run of backticks in the text."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}text", text, fence
-
-
-def _head(top: Head) -> list[str]:
-    return [*_facts(top.outcome), "", *(line for part in top.parts for line in _part(part))]
 
 
 def _part(part: Part) -> list[str]:

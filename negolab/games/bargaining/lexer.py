@@ -112,7 +112,8 @@ def read_numbers(text: str, lo: int, hi: int, unit_guard: bool) -> Numbers:
         if kind == "glue" or (kind == "guard" and unit_guard) or not _well_grouped(digits):
             malformed = True
             continue
-        price = _price(digits, _negative(text, core.start()), lo, hi)
+        is_negative = _MINUS.search(text[max(0, core.start() - _MINUS_REACH) : core.start()]) is not None
+        price = _price(digits, is_negative, lo, hi)
         outside = outside or price is None
         if price is not None:
             prices.add(price)
@@ -122,10 +123,6 @@ def read_numbers(text: str, lo: int, hi: int, unit_guard: bool) -> Numbers:
 
 def _well_grouped(digits: str) -> bool:
     return "," not in digits or _THOUSANDS.fullmatch(digits) is not None
-
-
-def _negative(text: str, start: int) -> bool:
-    return _MINUS.search(text[max(0, start - _MINUS_REACH) : start]) is not None
 
 
 def _price(digits: str, negative: bool, lo: int, hi: int) -> int | None:

@@ -5,11 +5,11 @@ Column names of `interview_row` follow the data of johnjosephhorton/interview (2
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from negolab.events import Forfeited, Rejected, Replied
-from negolab.game import Seat, State
+from negolab.game import State
 from negolab.games.bargaining.rules import Bargaining, fair_price
 from negolab.games.bargaining.state import Private, Public
 from negolab.money import cents_to_dollars
@@ -108,7 +108,7 @@ def _conduct_columns(state: State[Public, Private]) -> dict[str, int]:
     """Count offers worse for their author than the one just refused, and the seller's below its cost."""
     public = state.public
     _, cost = _reservation_values(state)
-    answers = [(seat, cents, refused) for (_, _, refused), (_, seat, cents) in _consecutive_offers(public)]
+    answers = [(seat, cents, refused) for (_, _, refused), (_, seat, cents) in pairwise(public.offers)]
     below = [cents for _, seat, cents in public.offers if seat == "A" and cents < cost]
     sold_below = public.by == "A" and public.price is not None and public.price < cost
     return {
@@ -117,10 +117,6 @@ def _conduct_columns(state: State[Public, Private]) -> dict[str, int]:
         "dominated_ai": sum(seat == "A" and cents <= refused for seat, cents, refused in answers),
         "ai_below_cost": len(below) + sold_below,
     }
-
-
-def _consecutive_offers(public: Public) -> Iterable[tuple[tuple[int, Seat, int], tuple[int, Seat, int]]]:
-    return zip(public.offers, public.offers[1:], strict=False)
 
 
 def _deal_shape(state: State[Public, Private]) -> dict[str, bool | None]:
@@ -201,12 +197,9 @@ def _difference(price: int | None, benchmark: float | None) -> float | None:
 def csv_cells(columns: dict[str, Any]) -> dict[str, str]:
     """Format a row for CSV: dollars with two decimals, empty for None, and no text that a spreadsheet would compute."""
     return {
-        name: _money_text(value) if name in MONEY_COLUMNS else _plain_text(value) for name, value in columns.items()
+        name: cents_to_dollars(value) if name in MONEY_COLUMNS and value is not None else _plain_text(value)
+        for name, value in columns.items()
     }
-
-
-def _money_text(cents: float | None) -> str:
-    return "" if cents is None else cents_to_dollars(cents)
 
 
 def _plain_text(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from negolab.game import SEATS, Seat, other
 from negolab.games.split.reading import write_proposal
-from negolab.games.split.state import HIGH, LOW, Public, Seen, Sent, Settled
+from negolab.games.split.state import HIGH, LOW, Seen, Sent, Settled
 
 if TYPE_CHECKING:
     from negolab.games.split.rules import Split
@@ -293,7 +293,8 @@ def _request(game: Split, seen: Seen) -> str:
 
 
 def _talk_request(game: Split, seen: Seen) -> str:
-    left = game.quota - _count_sent(seen.public, seen.seat)
+    sent = sum(sent.round == seen.public.round and sent.seat == seen.seat for sent in seen.public.messages)
+    left = game.quota - sent
     more = (
         "this is your last one of this round" if left == 1 else f"you have {left} left in this round, this one included"
     )
@@ -303,23 +304,13 @@ def _talk_request(game: Split, seen: Seen) -> str:
     )
 
 
-def _count_sent(public: Public, seat: Seat) -> int:
-    return sum(sent.round == public.round and sent.seat == seat for sent in public.messages)
-
-
 def _split_request(game: Split, seen: Seen) -> str:
     stock = seen.public.stock
     ranges = ", ".join(f"0 to {units} {item}" for item, units in zip(game.items, stock, strict=True))
-    parts = [
-        f"Say now what you keep for yourself, as {_example_proposal(game)} with a whole number for each n: {ranges}."
-    ]
+    example = write_proposal(game.items, ["n"] * len(game.items))
+    parts = [f"Say now what you keep for yourself, as {example} with a whole number for each n: {ranges}."]
     if len(stock) > 1:
         parts.append("Types you leave out count as 0.")
     if game.rule == "exact":
         parts.append("If you want no deal, answer <no_deal/>.")
     return " ".join(parts)
-
-
-def _example_proposal(game: Split) -> str:
-    """Write a proposal in the game's own form with n for the numbers."""
-    return write_proposal(game.items, ["n"] * len(game.items))

@@ -244,7 +244,7 @@ class _Integer(str):
 
 def _parse_json(text: str, table: NameTable) -> Pairs | None:
     try:
-        found = json.loads(text, object_pairs_hook=_Object, parse_int=_Integer, parse_float=_not_whole)
+        found = json.loads(text, object_pairs_hook=_Object, parse_int=_Integer, parse_float=lambda _: None)
     except (ValueError, RecursionError):
         return None
     if isinstance(found, _Object) and len(found) == 1:
@@ -263,10 +263,6 @@ def _unwrap(found: _Object, table: NameTable) -> Any:
     if isinstance(value, _Integer) and len(table.items) == 1:
         return _Object([(table.items[0], value)])
     return value if isinstance(value, _Object) else found
-
-
-def _not_whole(_: str) -> None:
-    return None
 
 
 def _unreadable(table: NameTable) -> Invalid:

@@ -43,7 +43,7 @@ def panels(
         reach: Ends of the y axis.
         log: Draw `x` on a logarithmic axis.
     """
-    rows, columns, hues, places = (_distinct(frame, name) for name in (row, column, colour, x))
+    rows, columns, hues, places = (sorted(frame[name].unique().tolist()) for name in (row, column, colour, x))
     figure = _grid(max(len(rows), 1), max(len(columns), 1))
     for i, of_row in enumerate(rows):
         for j, of_column in enumerate(columns):
@@ -89,10 +89,6 @@ def _name_once(figure: Figure) -> None:
     for trace in figure.data:
         trace.showlegend = trace.name not in named
         named.add(trace.name)
-
-
-def _distinct(frame: pd.DataFrame, column: str) -> list[Any]:
-    return sorted(frame[column].unique().tolist())
 
 
 def _format_value(value: Any) -> str:

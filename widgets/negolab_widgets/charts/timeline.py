@@ -109,7 +109,7 @@ def _asked_and_received(figure: Figure, history: Sequence[Settled], at: int, ite
     asks = [None if (ask := settled.asks[seat]) is None else ask[at] for settled in history]
     received = [settled.shares[seat][at] for settled in history]
     words = [
-        f"round {settled.round}, {seat}: asked {_ask_text(ask)}, "
+        f"round {settled.round}, {seat}: asked for {'no deal' if ask is None else ask}, "
         f"received {share:.4g} of {settled.stock[at]} {plain(item)}"
         for settled, ask, share in zip(history, asks, received, strict=True)
     ]
@@ -118,7 +118,3 @@ def _asked_and_received(figure: Figure, history: Sequence[Settled], at: int, ite
     figure.add_bar(x=places, y=received, width=0.34, marker=bar, name=f"{seat} received", **at_row)
     mark = {"symbol": "line-ew", "size": 14, "line": {"color": COLOURS[seat], "width": 3}}
     figure.add_scatter(x=places, y=asks, mode="markers", marker=mark, name=f"{seat} asked", **at_row)
-
-
-def _ask_text(ask: int | None) -> str:
-    return "for no deal" if ask is None else f"for {ask}"

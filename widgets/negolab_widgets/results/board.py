@@ -63,7 +63,8 @@ def render_grid(now: SweepStatus) -> Markup:
     rows = [_grid_row(now, down, found, columns) for down, found in shown]
     more = f"The first {MAX_ROWS} of {len(fields):,} rows." if len(fields) > MAX_ROWS else ""
     across_names = " and ".join(name for name, _ in across[0]) or "cells"
-    note = element("p", f"Across: {across_names}. Each field has {_repeats_text(now)}. {more}".strip())
+    repeats = "one run" if now.plan.repeats == 1 else f"{now.plan.repeats} repeats"
+    note = element("p", f"Across: {across_names}. Each field has {repeats}. {more}".strip())
     return panel("Grid", note, table(head, rows, "Cells of the grid by state", cls="nl-grid"))
 
 
@@ -71,10 +72,6 @@ def _grid_row(
     now: SweepStatus, down: tuple[str, ...], found: dict[str, list[Cell]], columns: Sequence[str]
 ) -> list[object]:
     return [*(down or ("",)), *(render_field(now, found.get(column, [])) for column in columns)]
-
-
-def _repeats_text(now: SweepStatus) -> str:
-    return "one run" if now.plan.repeats == 1 else f"{now.plan.repeats} repeats"
 
 
 def _column_name(cell: Cell, across: Sequence[tuple[tuple[str, Any], ...]]) -> str:
@@ -149,14 +146,10 @@ def _render_notebook_cell(number: int, cell: Any) -> Markup:
         return preformatted(cell.source)
     tags = cell.metadata.get("tags", [])
     code = source if "injected-parameters" in tags else details(f"cell {number}", source)
-    return join([code, *(_output(output) for output in cell.get("outputs", []))])
+    return join([code, *(shown for output in cell.get("outputs", []) for shown in _render_output(output))])
 
 
-def _output(output: Any) -> Markup:
-    return join(_iter_output(output))
-
-
-def _iter_output(output: Any) -> Iterator[Markup]:
+def _render_output(output: Any) -> Iterator[Markup]:
     if output.output_type == "stream":
         yield _render_text(output.text)
     elif output.output_type == "error":

@@ -107,14 +107,11 @@ def by_seat(frame: pd.DataFrame, base: str | None = None) -> pd.DataFrame:
     seats = [seat.lower() for seat in SEATS]
     parts = []
     for own, other in zip(seats, reversed(seats), strict=True):
-        about: dict[str, Any] = dict(zip(SEAT_COLUMNS, (own.upper(), *_players(frame, own, other)), strict=True))
+        players = (frame[f"player_{own}"], frame[f"player_{other}"])
+        about: dict[str, Any] = dict(zip(SEAT_COLUMNS, (own.upper(), *players), strict=True))
         more = {} if base is None else {base: frame[f"{base}_{own}"]}
         parts.append(frame.assign(**about, **more))
     return pd.concat(parts, ignore_index=True)
-
-
-def _players(frame: pd.DataFrame, *seats: str) -> list[pd.Series[Any]]:
-    return [frame[f"player_{seat}"] for seat in seats]
 
 
 def without_values(frame: pd.DataFrame, out: Mapping[str, Iterable[str]]) -> pd.DataFrame:

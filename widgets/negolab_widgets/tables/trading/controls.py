@@ -159,7 +159,7 @@ class Controls(TableControls):
         self._answering = framed(self._waiting, row(self.accept, self.deny, self.answer_notice))
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, self._composed)
+        self.composer = OfferEditor(self, lambda: self.composer.draw_sum(self.seen.private))
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
         self.on_change(self.words)
@@ -168,7 +168,7 @@ class Controls(TableControls):
             element("div", "This is the last turn: an offer made now cannot be answered.", cls="nl-due")
         )
         self.offer = self.button("Make this offer", lambda: self._make(""), cls="nl-primary")
-        self.speak = self.button("Send message without an offer", self._speak)
+        self.speak = self.button("Send message without an offer", lambda: self._send("", None, self.notice))
         self.counter = self.button("Deny and make this offer", lambda: self._make("[Deny]"))
         self.extend = self.button("Accept and make this offer", lambda: self._make("[Accept]"))
         clear = self.button("Clear", lambda: self.composer.put(NOTHING, NOTHING), cls="nl-link")
@@ -220,9 +220,6 @@ class Controls(TableControls):
     def _can_accept(self, incoming: Offer | None) -> bool:
         return incoming is not None and covers(self.seen.private.holdings, incoming.want)
 
-    def _composed(self) -> None:
-        self.composer.draw_sum(self.seen.private)
-
     @override
     def clear_input(self) -> None:
         self._typed.clear()
@@ -251,9 +248,6 @@ class Controls(TableControls):
             self._send(reply, (give, get), self.notice)
         else:
             self.refuse("An offer needs something to give and something to get.", self.notice)
-
-    def _speak(self) -> None:
-        self._send("", None, self.notice)
 
     def _send(self, reply: str, deal: Deal | None, beside: w.HTML) -> None:
         """Send tokens first, then the words: what the words hold cannot come before the offer."""
