@@ -1,4 +1,4 @@
-"""Durable file writes: a reader finds the old or the new content, also after a power failure."""
+"""Durable file writes, after which a reader finds the old or the new content, and the folder of notebooks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ def atomic_write(path: Path, data: bytes) -> None:
         os.fsync(out.fileno())
     draft.replace(path)
     fsync_folder(path.parent)
+
+
+def notebooks() -> Path:
+    """Return the folder of notebooks: inside the package in a wheel, at the top of a checkout."""
+    package = Path(__file__).parents[1]
+    shipped = package / "notebooks"
+    return shipped if shipped.is_dir() else package.parent / "notebooks"
 
 
 def fsync_folder(folder: Path) -> None:

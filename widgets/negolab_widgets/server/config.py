@@ -9,6 +9,7 @@ from pathlib import Path
 from traitlets.config import Config
 
 from negolab._internal import environment
+from negolab._internal.files import notebooks
 from negolab_widgets.page import OUT
 
 # `unsafe-eval` is what Voila's module loader needs. 'self' is the websocket too. Nothing comes from anywhere else.
@@ -65,12 +66,6 @@ def voila_config() -> Config:
 PACKAGE = Path(__file__).parent
 
 _MAX_PREFIX = 24
-
-
-def notebooks() -> Path:
-    """Return the folder of notebooks: beside the package in a wheel, at the top of a checkout."""
-    shipped = PACKAGE / "notebooks"
-    return shipped if shipped.is_dir() else PACKAGE.parents[2] / "notebooks"
 
 
 def dashboard(name: str) -> Path:

@@ -22,16 +22,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab_widgets.page import ADMIN, MODULE, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
-from negolab_widgets.server.config import notebooks
 from negolab_widgets.server.kernel_user import KernelUser, kernel_user
 from negolab_widgets.server.logs import print_line
-from negolab_widgets.server.selftest import check_server
+from negolab_widgets.server.selftest import check_server, probe, wait_for_answer
 from negolab_widgets.server.supervisor import Child, supervise, terminating
 
 HOST_READY_WITHIN = 60.0
@@ -331,17 +331,44 @@ def _without_password(url: str) -> str:
 _IGNORED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
+_LAB_START = "lab/tree/tour.ipynb?file-browser-path=/guide"
+"""The tour, with the guide beside it."""
+
+# Importing Voila, as JupyterLab does, turns on deprecation warnings that mean nothing to who reads the terminal.
+_LAB_MAIN = """
+import warnings, voila
+warnings.simplefilter("ignore")
+from jupyterlab.labapp import main
+main()
+"""
+
+
 def run_lab(options: LabOptions) -> int:
     """Copy the notebooks to the folder (files that are there already stay as they are) and open JupyterLab on it."""
+    check_port_free("127.0.0.1", options.port)
     folder = options.folder
     shutil.copytree(notebooks(), folder, dirs_exist_ok=True, copy_function=_copy_new, ignore=_IGNORED)
-    print_line(f"your copy of the notebooks is in {folder.resolve()}")
-    command = [sys.executable, "-m", "jupyterlab", f"--port={options.port}", "--ip=127.0.0.1", "--LabApp.news_url=None"]
-    command += [f"--ServerApp.root_dir={folder.resolve()}", *([] if options.browser else ["--no-browser"])]
-    command += ["--ServerApp.allow_root=True"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    lab = Child("JupyterLab", command, dict(os.environ), {"cwd": folder})
-    with terminating([lab]):
-        return lab.start().wait()
+    token, local = secrets.token_urlsafe(24), addresses.local_address(options.port)
+    settings = {
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": options.port,
+        "ServerApp.root_dir": folder.resolve(),
+        "ServerApp.open_browser": False,
+        "ServerApp.allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
+        "Application.log_level": "ERROR",
+        "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
+    }
+    command = [sys.executable, "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
+    # The folder's page_config.json turns off the question about news.
+    config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
+    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
+    child = Child("JupyterLab", command, env, {"cwd": folder})
+    with terminating([child]):
+        process = child.start()
+        wait_for_answer(lambda: probe("127.0.0.1", options.port, local, "api"), process, child.name)
+        where = f"your copy of the notebooks: {folder.resolve()}"
+        _announce(f"{local.url}{_LAB_START}&token={token}", where, options.browser)
+        return process.wait()
 
 
 def _copy_new(source: str, target: str) -> str:
