@@ -64,6 +64,7 @@ def test_every_game_has_a_notebook_and_a_golden_record() -> None:
 
 def test_the_top_level_is_as_planned() -> None:
     planned = {"pyproject.toml", "negolab", "notebooks", "widgets", "data", "tests", "README.md"}
+    planned |= {"LICENSE", "CITATION.cff", "CHANGELOG.md"}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     if not tracked:
         pytest.skip("not a git checkout")

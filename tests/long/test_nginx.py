@@ -1,4 +1,4 @@
-"""The README's nginx configuration in front of a study: under a path, with websockets and the visitors' addresses."""
+"""The guide's nginx configuration in front of a study: under a path, with websockets and the visitors' addresses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import pytest
 from tests.conftest import ROOT, free_port, needs
 from tests.support.gate_server import KERNEL_ID, Gate, is_listening, running_gate, wait_until
 
-RECIPE = ROOT / ".readme" / "nginx.conf"
+RECIPE = ROOT / "notebooks" / "guide" / "nginx.conf"
 
 
 def configuration(folder: Path, port: int, behind: int) -> Path:
-    """The README's configuration with other ports and without TLS."""
+    """The guide's configuration with other ports and without TLS."""
     recipe = RECIPE.read_text()
     changes = {
         "listen 443 ssl;": f"listen 127.0.0.1:{port};",

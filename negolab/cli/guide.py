@@ -1,0 +1,81 @@
+"""`negolab guide`: list the pages of the guide, print one, or write its example files."""
+
+from __future__ import annotations
+
+import pydoc
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import nbformat
+import typer
+
+from negolab._internal.files import notebooks
+from negolab._internal.validation import suggest
+
+_BLOCK = re.compile(r"^```(\w+)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: its language, the file it belongs to ("": none), and its text."""
+
+    language: str
+    file: str
+    text: str
+
+
+def guide(
+    page: Annotated[str | None, typer.Argument(help="A page; without it, the pages are listed.")] = None,
+    save: Annotated[bool, typer.Option("--save", help="Write the page's example files here.")] = False,
+) -> None:
+    """Read the guide: list its pages, or print one."""
+    pages = {path.stem: path.read_text("utf-8") for path in sorted((notebooks() / "guide").glob("*.md"))}
+    if page is None:
+        typer.echo(pages["README"])
+    elif page not in pages:
+        raise ValueError(f"the guide has no page {page!r}: {suggest(page, pages)}")
+    elif save:
+        write_examples(pages[page], Path())
+    else:
+        pydoc.pager(pages[page])
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page in order."""
+    return (Block(*match.groups()) for match in _BLOCK.finditer(text))
+
+
+def write_examples(text: str, folder: Path) -> None:
+    """Write the files that a page shows; blocks of one notebook are its cells, the first one its parameters.
+
+    Raises:
+        ValueError: The page has no such files, or one of them exists with another content.
+    """
+    files: dict[str, list[str]] = {}
+    for block in blocks(text):
+        if block.file:
+            files.setdefault(block.file, []).append(block.text)
+    if not files:
+        raise ValueError("this page has no example files")
+    contents = {
+        folder / name: _notebook(cells) if name.endswith(".ipynb") else "".join(cells) for name, cells in files.items()
+    }
+    for path, content in contents.items():
+        if path.exists() and path.read_text("utf-8") != content:
+            raise ValueError(f"{path} exists and is another file: move it away first")
+    for path, content in contents.items():
+        path.write_text(content, "utf-8")
+        typer.echo(f"wrote {path}")
+
+
+def _notebook(cells: list[str]) -> str:
+    """Return a notebook of code cells as JSON, with ids that do not change."""
+    code = [nbformat.v4.new_code_cell(text.rstrip("\n"), id=f"cell-{n}") for n, text in enumerate(cells)]
+    code[0].metadata["tags"] = ["parameters"]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return f"{nbformat.writes(nbformat.v4.new_notebook(cells=code, metadata={'kernelspec': kernel}), 4)}\n"
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(guide)

@@ -1,0 +1,159 @@
+"""Every command and code block of the README and the guide runs, in order, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+import negolab as nl
+from negolab import catalog
+from negolab.cli.guide import blocks, write_examples
+from tests.conftest import ROOT, running
+from tests.support.endpoints import running_endpoint
+
+GUIDE = ROOT / "notebooks" / "guide"
+PAGES = {"README": ROOT / "README.md", **{path.stem: path for path in sorted(GUIDE.glob("[a-z]*.md"))}}
+SERVERS = {"first-hour", "models", "play", "replay", "server", "studies", "sweeps", "README"}
+"""Pages with commands that serve a page or a model until Ctrl-C."""
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+def is_server(words: list[str]) -> bool:
+    return "--browser" in words or words[1] in ("serve", "lab") or words[1:3] in (["model", "serve"], ["sweep", "show"])
+
+
+class Reader:
+    """Somebody who types what a page says, into a shell and a notebook in one folder."""
+
+    def __init__(self, folder: Path, stack: ExitStack, env: dict[str, str]) -> None:
+        self.folder, self.env = folder, env
+        self.stack, self.page = stack, stack.enter_context(ExitStack())
+        self.execute: Callable[[str], None] | None = None
+
+    def read(self, text: str) -> None:
+        """Follow a page from top to bottom."""
+        seen: set[str] = set()
+        for block in blocks(text):
+            if block.file:
+                if block.file not in seen:
+                    only = [f"```{b.language} {b.file}\n{b.text}```" for b in blocks(text) if b.file == block.file]
+                    write_examples("\n".join(only), self.folder)
+                seen.add(block.file)
+            elif block.language == "sh":
+                for line in block.text.splitlines():
+                    self.command(shlex.split(line, comments=True))
+            elif block.language == "python":
+                self.run_cell(block.text)
+            else:
+                assert block.language in ("text", "toml")
+
+    def command(self, words: list[str]) -> None:
+        """Run one command; a page is served until the next one, a model until the end."""
+        if not words or words[0] == "python3":  # to install and to test is what CI does itself
+            return
+        if words[0] == "export":
+            name, _, value = words[1].partition("=")
+            self.env[name] = value
+        elif words[0] == "pip":
+            assert words[2].removeprefix("negolab[").removesuffix("]") in EXTRAS
+        elif is_server(words):
+            is_model = words[1] == "model"
+            if not is_model:
+                self.page.close()
+            place = self.stack if is_model else self.page
+            place.enter_context(running(words, "http", signal.SIGINT, cwd=self.folder, env=self.env))
+        else:
+            done = subprocess.run(
+                words, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
+
+    def run_cell(self, code: str) -> None:
+        """Run a cell in the folder's notebook."""
+        if self.execute is None:
+            manager, client = start_new_kernel(cwd=str(self.folder), env=self.env)
+            self.stack.callback(manager.shutdown_kernel, now=True)
+            self.stack.callback(client.stop_channels)
+            self.execute = lambda text: check(client.execute_interactive(text, timeout=300, output_hook=lambda _: None))
+        self.execute(code)
+
+
+def check(reply: Any) -> None:
+    assert reply["content"]["status"] == "ok", "\n".join(reply["content"].get("traceback", []))
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """An endpoint that answers with prices, in the place of a provider's."""
+    with running_endpoint(latency=0.01) as server:
+        yield server.url
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.long] if page in SERVERS else []) for page in PAGES]
+)
+def test_every_block_of_a_page_runs_in_an_empty_folder(page: str, endpoint: str, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {
+        **os.environ,
+        "PATH": path,
+        "BROWSER": "true",
+        "OPENAI_BASE_URL": endpoint,
+        "NEGOLAB_CACHE": str(tmp_path / "cache"),
+    }
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    with ExitStack() as stack:
+        Reader(folder, stack, env).read(PAGES[page].read_text("utf-8"))
+
+
+def test_the_readme_is_short() -> None:
+    assert len(PAGES["README"].read_text().split()) <= 900
+
+
+def test_every_page_begins_with_what_one_gets_and_a_command() -> None:
+    for page, path in PAGES.items():
+        if page != "README":
+            title, _, first, *rest = path.read_text().split("\n")
+            assert title.startswith("# ") and first.startswith(("You ", "One "))
+            assert any(block.language == "sh" for block in blocks("\n".join(rest)))
+
+
+def test_the_guide_lists_every_page() -> None:
+    listed = (GUIDE / "README.md").read_text()
+    assert all(f"[{page}]({page}.md)" in listed for page in PAGES if page != "README")
+
+
+@pytest.mark.parametrize("name", nl.list_games())
+def test_a_game_s_page_names_every_preset_and_parameter(name: str) -> None:
+    words = (GUIDE / f"{name}.md").read_text()
+    names = [*nl.list_games()[name], *catalog.parameters(nl.load(name))]
+    assert [word for word in names if f"`{word}`" not in words] == []
+
+
+def test_the_page_on_own_games_shows_the_game_that_tests_play() -> None:
+    (game,) = (block.text for block in blocks((GUIDE / "own-game.md").read_text()) if block.file == "ultimatum.py")
+    assert game == (ROOT / "tests" / "support" / "games" / "ultimatum.py").read_text()
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for path in [*PAGES.values(), GUIDE / "README.md", ROOT / ".github" / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_version_stands_in_one_place_and_the_citation_follows() -> None:
+    assert f"version: {nl.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {nl.__version__}" in (ROOT / "CHANGELOG.md").read_text()
