@@ -20,10 +20,6 @@ TurnSuffix = Callable[[AnyGame, Seen], str]
 """Returns the end of a turn's first message; called once per turn, in order."""
 
 
-def _no_suffix(told: AnyGame, seen: Seen) -> str:
-    return ""
-
-
 class ChatState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The messages so far: `settled` ones, then the `user` message, and its `answer` if there is one.
 
@@ -54,7 +50,11 @@ class Chat:
     """
 
     def __init__(
-        self, system: str | None = None, *, single_message: bool = False, turn_suffix: TurnSuffix = _no_suffix
+        self,
+        system: str | None = None,
+        *,
+        single_message: bool = False,
+        turn_suffix: TurnSuffix = lambda told, seen: "",
     ) -> None:
         self._single_message = single_message
         self._turn_suffix = turn_suffix

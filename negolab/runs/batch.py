@@ -182,7 +182,7 @@ def open_run(
         resources.callback(store.close)
         game, plan = resume_plan(game, plan, manifest.read(store.folder).get("plan", {}))
         provider: Models | EndpointProvider | None = None if isinstance(models, ModelConfiguration) else models
-        if configuration is not None and _has_models(plan):
+        if configuration is not None and any(name.startswith(MODEL_PREFIX) for name in (plan.a, plan.b)):
             provider = open_models(configuration, store.folder, store.run, listeners, resources)
             at_once = 2 * configuration.limits.at_once if at_once is None else at_once
         players = _player_facts(game, plan, provider)
@@ -203,10 +203,6 @@ def open_run(
             closing.push_async_callback(provider.close)
     listeners.append(run.set_message)
     return run
-
-
-def _has_models(plan: Plan) -> bool:
-    return any(name.startswith(MODEL_PREFIX) for name in (plan.a, plan.b))
 
 
 def _player_facts(game: AnyGame, plan: Plan, models: EndpointProvider | None) -> dict[str, dict[str, Any]]:

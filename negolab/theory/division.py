@@ -111,7 +111,7 @@ def repeated_play(
     for _ in range(rounds):
         then: dict[RoundState, Fraction] = {}
         for (winner, angry), chance in now.items():
-            asks = [_ask(styles[seat], seat == winner, angry[seat], units) for seat in (0, 1)]
+            asks = [units if seat == winner or angry[seat] or styles[seat] == "greedy" else 0 for seat in (0, 1)]
             shares = [Fraction(units * ask, sum(asks)) for ask in asks]  # the high valuer asks for all, so none is left
             won += chance * shares[winner] / units
             for seat in (0, 1):
@@ -132,7 +132,3 @@ def _next_roles(roles: Roles, last: int | None = None) -> Iterator[tuple[Fractio
         yield Fraction(1), 1 - last
     else:
         yield from _BOTH
-
-
-def _ask(style: Style, wins: bool, angry: bool, units: int) -> int:
-    return units if wins or angry or style == "greedy" else 0

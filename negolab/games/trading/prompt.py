@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from negolab.games.trading.state import GOODS, Entry, Goods, Offer, Seen, format_goods, worth
+from negolab.games.trading.state import GOODS, Entry, Offer, Seen, format_goods, worth
 
 if TYPE_CHECKING:
     from negolab.games.trading.rules import Trading
@@ -111,11 +111,8 @@ def _line(entry: Entry) -> str:
 
 def _holdings(seen: Seen) -> str:
     own = seen.private
-    return f"You now hold {_amounts(own.holdings)}, worth {worth(own.holdings, own.values)} to you."
-
-
-def _amounts(goods: Goods) -> str:
-    return ", ".join(f"{n} {name}" for n, name in zip(goods, GOODS, strict=True))
+    amounts = ", ".join(f"{n} {name}" for n, name in zip(own.holdings, GOODS, strict=True))
+    return f"You now hold {amounts}, worth {worth(own.holdings, own.values)} to you."
 
 
 _NOTICES = {

@@ -153,17 +153,17 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Cont
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds in Retry-After, a number or an HTTP date; None if there are none or they are not finite."""
-    parsers = (("retry-after-ms", _milliseconds), ("retry-after", float), ("retry-after", _seconds_until))
+    parsers = (
+        ("retry-after-ms", lambda value: float(value) / 1000),
+        ("retry-after", float),
+        ("retry-after", _seconds_until),
+    )
     for name, parse in parsers:
         with suppress(KeyError, ValueError, TypeError, OverflowError):
             seconds = parse(headers[name])
             if isfinite(seconds):
                 return min(max(0.0, seconds), MAX_WAIT)
     return None
-
-
-def _milliseconds(value: str) -> float:
-    return float(value) / 1000
 
 
 def _seconds_until(date: str) -> float:

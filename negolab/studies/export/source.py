@@ -115,10 +115,6 @@ class Column(NamedTuple):
     unit: str = ""
 
 
-def _microseconds(seconds: float) -> int:
-    return round(seconds * 1e6)
-
-
 def typed_frame(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Build a frame with exactly the given columns and their types.
 
@@ -131,6 +127,8 @@ def typed_frame(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) ->
     for column in columns:
         cells = made[column.name]
         if column.type == "time":
-            cells = pd.to_datetime(cells.map(_microseconds, na_action="ignore"), unit="us", utc=True)
+            cells = pd.to_datetime(
+                cells.map(lambda seconds: round(seconds * 1e6), na_action="ignore"), unit="us", utc=True
+            )
         made[column.name] = cells.astype(pandas_dtype(_DTYPES[column.type]))
     return made

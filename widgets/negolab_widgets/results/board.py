@@ -56,7 +56,8 @@ def render_grid(now: SweepStatus) -> Markup:
     fields: dict[tuple[str, ...], dict[str, list[Cell]]] = {}
     for cell in now.cells:
         down = tuple(value_text(cell.params[name]) for name in names)
-        fields.setdefault(down, {}).setdefault(_column_name(cell, across), []).append(cell)
+        column = _point_text([(name, cell.params[name]) for name, _ in across[0]])
+        fields.setdefault(down, {}).setdefault(column, []).append(cell)
     columns = [_point_text(point) for point in across]
     head = [*(names or ["cells"]), *columns]
     shown = list(fields.items())[:MAX_ROWS]
@@ -72,10 +73,6 @@ def _grid_row(
     now: SweepStatus, down: tuple[str, ...], found: dict[str, list[Cell]], columns: Sequence[str]
 ) -> list[object]:
     return [*(down or ("",)), *(render_field(now, found.get(column, [])) for column in columns)]
-
-
-def _column_name(cell: Cell, across: Sequence[tuple[tuple[str, Any], ...]]) -> str:
-    return _point_text(tuple((name, cell.params[name]) for name, _ in across[0]))
 
 
 def _point_text(point: Sequence[tuple[str, Any]]) -> str:

@@ -365,7 +365,7 @@ def run_lab(options: LabOptions) -> int:
     child = Child("JupyterLab", command, env, {"cwd": folder})
     with terminating([child]):
         process = child.start()
-        wait_for_answer(lambda: probe("127.0.0.1", options.port, local, "api"), process, child.name)
+        wait_for_answer(lambda: probe("127.0.0.1", options.port, local, "api"), child)
         where = f"your copy of the notebooks: {folder.resolve()}"
         _announce(f"{local.url}{_LAB_START}&token={token}", where, options.browser)
         return process.wait()

@@ -144,7 +144,12 @@ class Controls(TableControls):
         self._build_answer()
         self._build_offer()
         self._gain, self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML(), w.HTML()
-        self._typed = ReplyBox(self, text="Your reply with its tokens", send="Send reply", check=self._costs)
+        self._typed = ReplyBox(
+            self,
+            text="Your reply with its tokens",
+            send="Send reply",
+            check=lambda text: losing_fault(self.game, self.seen, text, self.left),
+        )
         typed = Collapsible(self, "a box to type the reply yourself", column(self._warning, self._typed.widget))
         words = Collapsible(self, "all messages word for word", self.context.log)
         self._typing = typed.widget
@@ -278,9 +283,6 @@ class Controls(TableControls):
         if (read.accept, read.deny, read.offer, read.malformed) != meant:
             return "Your message holds a token in square brackets, which would count as a move: write it without them."
         return ""
-
-    def _costs(self, text: str) -> str:
-        return losing_fault(self.game, self.seen, text, self.left)
 
 
 def _error_rule_text(game: Trading) -> str:
