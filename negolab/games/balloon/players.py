@@ -50,7 +50,7 @@ class SeatAnalysis:
         latest: list[Names] = []
         for message in reversed(self.seen.public.messages):
             if message.seat == seat and message.accepted:
-                latest += reversed(self.game.reader.heard(message.text).propose)
+                latest += reversed(self.game.reader.read_delivered(message.text).propose)
             if len(latest) >= most:
                 break
         return latest[:most]

@@ -139,7 +139,7 @@ class Reader:
         """Write a message as text."""
         return say.text if say.reasoning is None else f"{self.tags.reasoning}: {{{say.reasoning}}}\n{say.text}"
 
-    def heard(self, text: str) -> Say:
+    def read_delivered(self, text: str) -> Say:
         """Parse a text that the other seat delivered: its moves, without reasoning."""
         raise NotImplementedError
 
@@ -178,7 +178,7 @@ class Stated(Reader):
     """Reader for the rules as the prompt states them: consecutive blocks; free text has no effect."""
 
     @override
-    def heard(self, text: str) -> Say:
+    def read_delivered(self, text: str) -> Say:
         said = self._message(text, text, None)
         return said if isinstance(said, Say) else Say(text)
 
@@ -216,7 +216,7 @@ class Reference(Reader):
         self._blocks = tuple(re.compile(rf"{head.pattern}[^}}]*+\}}") for head in self._heads)
 
     @override
-    def heard(self, text: str) -> Say:
+    def read_delivered(self, text: str) -> Say:
         moves = self._moves(text)
         return Say(text) if isinstance(moves, ReadError) else Say(text, None, moves[2], moves[1], moves[0])
 
