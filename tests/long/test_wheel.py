@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import serving
+from tests.conftest import free_port, running, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,3 +51,18 @@ def test_the_wheel_serves_the_page(installed: Path, tmp_path: Path, chromium: An
         page.get_by_role("button", name="Start the match").click(timeout=60_000)
         page.locator(".nl-bar").wait_for(timeout=60_000)
         page.close()
+
+
+def test_the_wheel_opens_the_tour_with_the_guide_beside_it(installed: Path, tmp_path: Path, chromium: Any) -> None:
+    assert "own-game" in run(installed, "guide", cwd=tmp_path)
+    run(installed, "guide", "own-game", "--save", cwd=tmp_path)
+    assert "ultimatum" in run(installed, "watch", "ultimatum.py", cwd=tmp_path)
+    command = [str(installed), "lab", "--no-browser", f"--port={free_port()}"]
+    with running(command, "negolab is at", cwd=tmp_path) as (line, _):
+        page = chromium.new_page()
+        page.goto(line.split()[3])
+        page.get_by_role("heading", name="A tour in ten minutes").wait_for(timeout=90_000)
+        page.get_by_role("listitem", name="own-game.md").wait_for(timeout=30_000)
+        assert page.get_by_text("official Jupyter news").count() == 0
+        page.close()
+    assert (tmp_path / "negolab-notebooks" / "games" / "split.ipynb").exists()
