@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import msgspec
 
 from negolab import catalog
@@ -19,8 +19,8 @@ from negolab.studies.page_state import Answer, NotDelivered, PageState, Playing,
 
 log = logging.getLogger("negolab.studies")
 
-_TIMEOUT = httpx.Timeout(10.0)
-_POLL_TIMEOUT = httpx.Timeout(10.0, read=60.0)
+_TIMEOUT = httpx2.Timeout(10.0)
+_POLL_TIMEOUT = httpx2.Timeout(10.0, read=60.0)
 _RETRY_AFTER = 0.5
 """Seconds between two attempts to reach the host."""
 
@@ -38,8 +38,8 @@ class HostClient:
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
-        self._client = httpx.Client(
-            transport=httpx.HTTPTransport(uds=socket, verify=False), base_url="http://host", timeout=_TIMEOUT
+        self._client = httpx2.Client(
+            transport=httpx2.HTTPTransport(uds=socket, verify=False), base_url="http://host", timeout=_TIMEOUT
         )
 
     def ask(self, path: str, **body: Any) -> Any:
@@ -59,7 +59,7 @@ class HostClient:
         """
         try:
             return decode_response(self._client.post(path, json=_encodable(body)))
-        except httpx.TransportError:
+        except httpx2.TransportError:
             raise HostUnreachable(texts.AWAY) from None
 
     async def arrival(self, kernel: str) -> tuple[str, str | None]:
@@ -75,16 +75,16 @@ class HostClient:
             while True:
                 try:
                     arrival = decode_response(await client.post("/arrive", json={"kernel": kernel}))
-                except (httpx.TransportError, NotDelivered):
+                except (httpx2.TransportError, NotDelivered):
                     await asyncio.sleep(_RETRY_AFTER)
                     continue
                 if arrival is not None:
                     return arrival["lease"], arrival["module"]
 
-    def open_async(self) -> httpx.AsyncClient:
+    def open_async(self) -> httpx2.AsyncClient:
         """Open an asynchronous client for long polls."""
-        return httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(uds=self.socket, verify=False),
+        return httpx2.AsyncClient(
+            transport=httpx2.AsyncHTTPTransport(uds=self.socket, verify=False),
             base_url="http://host",
             timeout=_POLL_TIMEOUT,
         )
@@ -150,7 +150,7 @@ class PageClient:
                 except PageReplaced as error:
                     self.replaced = True
                     self._set_error(str(error))
-                except (httpx.TransportError, NotDelivered) as error:
+                except (httpx2.TransportError, NotDelivered) as error:
                     self._set_error(str(error) if isinstance(error, NotDelivered) else texts.AWAY)
                     await asyncio.sleep(_RETRY_AFTER)
 
@@ -230,7 +230,7 @@ def rebuild_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
     return cls(**values)
 
 
-def decode_response(response: httpx.Response) -> Any:
+def decode_response(response: httpx2.Response) -> Any:
     """Decode a response of the host: its JSON, None for status 204.
 
     Raises:

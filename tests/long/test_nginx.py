@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.conftest import ROOT, free_port, needs
@@ -60,15 +60,15 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Gat
 
 def test_a_link_leads_under_the_path_to_a_page_with_a_kernel(proxied: tuple[str, Gate, Path]) -> None:
     url, own, _ = proxied
-    with httpx.Client(follow_redirects=True, timeout=30) as client:
+    with httpx2.Client(follow_redirects=True, timeout=30) as client:
         origin = url.removesuffix("/study/")
         page = client.post(url + "join/good-ann", headers={"Origin": origin})
         assert str(page.url) == url
         assert wait_until(lambda: KERNEL_ID.search(client.get(url).text), 30)
         (cookie,) = client.cookies.jar
         assert (cookie.path, cookie.value) == ("/study/", "good-ann")
-    assert httpx.get(url.removesuffix("study/")).status_code in (403, 404)
-    assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 403
+    assert httpx2.get(url.removesuffix("study/")).status_code in (403, 404)
+    assert httpx2.get(url, headers={"Host": "evil.example"}).status_code == 403
     assert own.get("").status_code == 403, "past the proxy it is another host"
 
 
@@ -78,7 +78,7 @@ def test_each_visitor_has_a_rate_of_its_own(proxied: tuple[str, Gate, Path]) -> 
 
     def code(forwarded: str) -> int:
         headers = {"Host": host, "X-Forwarded-For": forwarded}
-        return httpx.get(f"http://127.0.0.1:{own.port}/study/join/bad", headers=headers).status_code
+        return httpx2.get(f"http://127.0.0.1:{own.port}/study/join/bad", headers=headers).status_code
 
     assert {code("10.0.0.1") for _ in range(40)} == {403, 429}
     assert code("10.0.0.2") == 403
@@ -87,7 +87,7 @@ def test_each_visitor_has_a_rate_of_its_own(proxied: tuple[str, Gate, Path]) -> 
 
 def test_no_log_of_the_proxy_holds_a_link(proxied: tuple[str, Gate, Path]) -> None:
     url, _, folder = proxied
-    httpx.get(url + "join/good-SECRET")
+    httpx2.get(url + "join/good-SECRET")
     assert not any("SECRET" in path.read_text() for path in folder.glob("*.log"))
 
 

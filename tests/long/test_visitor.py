@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import ipywidgets as w
 import pytest
 import websockets
@@ -533,7 +533,7 @@ def test_a_token_that_is_not_good_starts_no_kernel_and_changes_nothing(prices: S
     }
     before, kernels = prices.rows(), len(prices.kernels())
     for what, token in bad.items():
-        answer = httpx.get(prices.url, headers={"Cookie": f"{prices.cookie}={token}"})
+        answer = httpx2.get(prices.url, headers={"Cookie": f"{prices.cookie}={token}"})
         assert answer.status_code in (403, 429) and not KERNEL_ID.search(answer.text), what
         assert token not in answer.text and "Traceback" not in answer.text
     assert prices.rows() == before and len(prices.kernels()) <= kernels
@@ -613,7 +613,7 @@ def test_without_the_guard_the_attack_works(unguarded: Site, attack: Attack) -> 
 
 
 def test_the_researchers_server_is_shut_to_visitors(prices: Site) -> None:
-    with httpx.Client(headers={"Cookie": f"{prices.cookie}=x; negolab-admin-{prices.desk_port}=x"}) as client:
+    with httpx2.Client(headers={"Cookie": f"{prices.cookie}=x; negolab-admin-{prices.desk_port}=x"}) as client:
         for path in ("", "monitor", "play", "?token=", "?token=wrong", "api/kernels", "voila/render/monitor.ipynb"):
             answer = client.get(prices.desk + path)
             assert answer.status_code in (403, 404) and prices.desk_token not in answer.text, path
@@ -625,15 +625,15 @@ def test_the_researchers_server_is_shut_to_visitors(prices: Site) -> None:
 def test_another_site_cannot_join_for_a_visitor(prices: Site) -> None:
     (link,), before = prices.links("--open"), prices.rows()
     for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        answer = httpx.post(link, headers=headers)
+        answer = httpx2.post(link, headers=headers)
         assert answer.status_code == 403 and "set-cookie" not in answer.headers
-    assert httpx.post(link, headers={"Host": "evil.example"}).status_code == 403
+    assert httpx2.post(link, headers={"Host": "evil.example"}).status_code == 403
     assert prices.rows() == before
 
 
 def test_five_hundred_bad_tokens_start_nothing_and_a_good_link_still_works(prices: Site) -> None:
     kernels, memory, before = len(prices.kernels()), prices.memory(), prices.rows()
-    with httpx.Client() as client:
+    with httpx2.Client() as client:
         for number in range(250):
             seen = client.get(prices.url, headers={"Cookie": f"{prices.cookie}=bad-{number}"})
             joined = client.post(f"{prices.url}join/bad-{number}")

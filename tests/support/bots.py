@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import websockets
 from jupyter_server.services.kernels.connection.base import deserialize_binary_message
 
@@ -27,7 +27,7 @@ class Bot:
         self.base = link.split("join/")[0]
         parts = urlsplit(self.base)
         self.origin = f"{parts.scheme}://{parts.netloc}"
-        self.client = httpx.AsyncClient(timeout=30, headers={"Origin": self.origin})
+        self.client = httpx2.AsyncClient(timeout=30, headers={"Origin": self.origin})
         self.models: dict[str, Model] = {}
         self.received: list[str] = []
         """All received answers and messages, as text."""
@@ -44,7 +44,7 @@ class Bot:
 
     # Joining
 
-    async def join(self) -> httpx.Response:
+    async def join(self) -> httpx2.Response:
         """Post the link's join form."""
         answer = await self.client.post(self.link, follow_redirects=False)
         assert answer.status_code == 303, answer.text[-500:]
@@ -56,7 +56,7 @@ class Bot:
             try:
                 await self.join()
                 return await self.enter()
-            except (httpx.TransportError, AssertionError, OSError, websockets.WebSocketException):
+            except (httpx2.TransportError, AssertionError, OSError, websockets.WebSocketException):
                 await asyncio.sleep(0.5)
 
     async def enter(self) -> None:
@@ -64,7 +64,7 @@ class Bot:
         began = time.monotonic()
         while not (page := await self.page()):
             await asyncio.sleep(1)
-            with suppress(httpx.TransportError):
+            with suppress(httpx2.TransportError):
                 await self.client.get(self.base + "waiting")
         self.admitted = time.monotonic()
         self.queued = self.admitted - began
@@ -75,7 +75,7 @@ class Bot:
         """Load the page and return its kernel's id; "" if it is the waiting page, or the server is down."""
         try:
             answer = await self.client.get(self.base)
-        except httpx.TransportError:
+        except httpx2.TransportError:
             return ""
         self.received.append(answer.text)
         if answer.status_code in (429, 502, 503):
@@ -139,7 +139,7 @@ class Bot:
     async def close(self) -> None:
         """Close the tab: shut down its kernel and the connections."""
         if self._socket is not None:
-            with suppress(httpx.HTTPError):
+            with suppress(httpx2.HTTPError):
                 await self.client.post(f"{self.base}voila/api/shutdown/{self.kernel}")
             await self._socket.close()
         if self._reader is not None:
@@ -258,7 +258,7 @@ class Bot:
         """The kernel's state by the heartbeat; "" without an answer."""
         try:
             answer = await self.client.get(f"{self.base}alive/{self.kernel}")
-        except httpx.TransportError:
+        except httpx2.TransportError:
             return ""
         return str(answer.json()["state"]) if answer.status_code == 200 else ""
 
@@ -273,7 +273,7 @@ class Bot:
         while True:
             try:
                 return await self.enter()
-            except (OSError, httpx.TransportError, websockets.WebSocketException):
+            except (OSError, httpx2.TransportError, websockets.WebSocketException):
                 await asyncio.sleep(0.5)  # the kernel is down again
 
 

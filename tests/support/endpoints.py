@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import httpx
+import httpx2
 import msgspec
 
 from negolab.llm.endpoint.call import Call, Message
@@ -29,7 +29,7 @@ class Server(NamedTuple):
 
     def set(self, **settings: Any) -> None:
         """Change settings while it runs."""
-        httpx.post(f"{self.root}/set", json=settings).raise_for_status()
+        httpx2.post(f"{self.root}/set", json=settings).raise_for_status()
 
     def reset(self, **settings: Any) -> None:
         """Restore the default settings, except for these, and clear the counts."""
@@ -37,7 +37,7 @@ class Server(NamedTuple):
 
     def counts(self) -> dict[str, Any]:
         """The server's counts of requests and answers."""
-        return dict(httpx.get(f"{self.root}/counts").json())
+        return dict(httpx2.get(f"{self.root}/counts").json())
 
 
 @contextmanager

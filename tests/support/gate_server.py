@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
+import httpx2
 
 from tests.conftest import ROOT, free_port
 
@@ -59,12 +59,12 @@ class Gate(NamedTuple):
     def cookie(self) -> str:
         return f"negolab-gate-{self.port}"
 
-    def get(self, path: str = "", token: str | None = None, method: str = "GET", **headers: str) -> httpx.Response:
+    def get(self, path: str = "", token: str | None = None, method: str = "GET", **headers: str) -> httpx2.Response:
         """Send one request with the token's cookie; redirects are not followed."""
         shown = {"Cookie": f"{self.cookie}={token}"} if token else {}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         # Without verification no certificates are loaded, which takes longer than the request.
-        return httpx.request(method, self.url + path, headers={**shown, **named}, timeout=60, verify=False)
+        return httpx2.request(method, self.url + path, headers={**shown, **named}, timeout=60, verify=False)
 
     def open_kernel(self, token: str, within: float = 60) -> str:
         """Load the page until the token has a kernel and return the kernel's id."""
@@ -78,7 +78,7 @@ class Gate(NamedTuple):
 
     def requests(self) -> list[tuple[str, dict[str, str]]]:
         """The requests that the fake host received: name and body."""
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(self.folder / "admin.sock"))) as client:
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(self.folder / "admin.sock"))) as client:
             return [(name, body) for name, body in client.get("http://host/requests").json()["requests"]]
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import websockets
 from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1, serialize_msg_to_ws_v1
 from typing_extensions import override
@@ -152,9 +152,9 @@ class Site:
         commands = map(processes.command_line, processes.descendants(self.process.pid))
         return Path(next(match[1] for c in commands if (match := re.search(r"--seats=(\S+)/seats\.sock", c))))
 
-    def host(self, socket: str) -> httpx.Client:
+    def host(self, socket: str) -> httpx2.Client:
         """Connect to one of the host's two sockets."""
-        return httpx.Client(transport=httpx.HTTPTransport(uds=str(self.sockets / socket)), base_url="http://host")
+        return httpx2.Client(transport=httpx2.HTTPTransport(uds=str(self.sockets / socket)), base_url="http://host")
 
     # Secrets
 
@@ -290,7 +290,7 @@ class Visitor(Bot):
         """The number of received texts that were searched already."""
         self.client.event_hooks["response"].append(self._kept)
 
-    async def _kept(self, answer: httpx.Response) -> None:
+    async def _kept(self, answer: httpx2.Response) -> None:
         body = await answer.aread()
         head = "\n".join(f"{name}: {value}" for name, value in answer.headers.multi_items())
         self.received.append(f"{answer.status_code}\n{head}\n\n{body.decode('utf-8', 'replace')}")
@@ -318,7 +318,7 @@ class Visitor(Bot):
     # The page
 
     @override
-    async def join(self) -> httpx.Response:
+    async def join(self) -> httpx2.Response:
         """Press the join button, waiting as long as Retry-After says."""
         while (answer := await self.client.post(self.link, follow_redirects=False)).status_code == 429:
             await asyncio.sleep(float(answer.headers["retry-after"]))
@@ -359,7 +359,7 @@ class Visitor(Bot):
         whole = "\n".join(self.received[since:])
         return [where for secret in secrets if secret in whole and (where := _excerpt(secret, whole))]
 
-    async def ask(self, path: str = "", method: str = "GET", **headers: str) -> httpx.Response:
+    async def ask(self, path: str = "", method: str = "GET", **headers: str) -> httpx2.Response:
         """Send one request with this visitor's cookie; redirects are not followed."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.client.request(method, self.base + path, headers=named, follow_redirects=False)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import msgspec
 import nbformat
 import pytest
@@ -144,7 +144,7 @@ def test_a_declared_rate_holds_for_all_cells_together(server: Server, tmp_path: 
 def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Server) -> None:
     broker = Broker(Models(keys={"NEGOLAB_BASE_URL": server.url, "OPENAI_API_KEY": CANARY}), None)
     body = {"model": "fake", "messages": [{"role": "user", "content": "x"}]}
-    with serve_broker(broker), httpx.Client(base_url=broker.url) as client:
+    with serve_broker(broker), httpx2.Client(base_url=broker.url) as client:
         own = {"Authorization": f"Bearer {broker.token}"}
         assert client.post("/chat/completions", json=body).status_code == 401
         assert client.get("/models", headers={"Authorization": f"Bearer {CANARY}"}).status_code == 401

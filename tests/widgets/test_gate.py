@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from negolab_widgets.server import addresses
 from negolab_widgets.server.admission import AdmissionQueue
@@ -272,7 +272,7 @@ def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
     assert door.get("join/open", token="good-back").text.count("<form") == 2
     again = door.get("join/open", token="good-back", method="POST")
     assert again.status_code == 303 and "set-cookie" not in again.headers
-    answer = httpx.post(door.url + "join/open", data={"new": "1"}, headers={"Cookie": f"{door.cookie}=good-back"})
+    answer = httpx2.post(door.url + "join/open", data={"new": "1"}, headers={"Cookie": f"{door.cookie}=good-back"})
     assert "good-new" in answer.headers["set-cookie"]
 
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from negolab_widgets.server import addresses
 from negolab_widgets.server.launcher import LaunchOptions
@@ -170,20 +170,20 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def test_the_researchers_pages_need_the_token(desk: Served) -> None:
     for path in ("", "replay", "?token=", "?token=wrong", "alive/00000000-0000-0000-0000-000000000000"):
-        answer = httpx.get(desk.base + path)
+        answer = httpx2.get(desk.base + path)
         assert answer.status_code == 403 and not KERNEL_ID.search(answer.text)
 
 
 def test_a_page_that_the_researcher_does_not_have_speaks_of_no_link(desk: Served) -> None:
-    said = httpx.get(desk.base + "nowhere").text
+    said = httpx2.get(desk.base + "nowhere").text
     assert "There is no such page" in said and "the address that negolab printed" in said
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(desk: Served) -> None:
-    answer = httpx.get(desk.url)
+    answer = httpx2.get(desk.url)
     assert answer.status_code == 303 and answer.headers["location"] == "/"
     assert "HttpOnly" in answer.headers["set-cookie"]
-    with httpx.Client(timeout=60, follow_redirects=True) as client:
+    with httpx2.Client(timeout=60, follow_redirects=True) as client:
         page = client.get(desk.url)
         kernel = KERNEL_ID.search(page.text)
         assert kernel and client.get(f"{desk.base}alive/{kernel[1]}").json() == {"state": "here"}
@@ -194,13 +194,13 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(desk: Served) -> None
 def test_the_researchers_server_answers_to_its_own_name_only(desk: Served) -> None:
     token = desk.url.partition("token=")[2]
     cookie = f"negolab-admin-{desk.base.rsplit(':', 1)[1].strip('/')}={token}"
-    assert httpx.get(desk.base, headers={"Host": "evil.example", "Cookie": cookie}).status_code == 403
-    assert httpx.get(desk.base, headers={"Origin": "https://evil.example", "Cookie": cookie}).status_code == 403
+    assert httpx2.get(desk.base, headers={"Host": "evil.example", "Cookie": cookie}).status_code == 403
+    assert httpx2.get(desk.base, headers={"Origin": "https://evil.example", "Cookie": cookie}).status_code == 403
 
 
 def test_the_token_stands_in_no_command_and_no_kernels_environment(desk: Served) -> None:
     token = desk.url.partition("token=")[2]
-    with httpx.Client(timeout=60, follow_redirects=True) as client:
+    with httpx2.Client(timeout=60, follow_redirects=True) as client:
         client.get(desk.url)
     everybody = family(desk.pid)
     kernels = [pid for pid, command in everybody.items() if "ipykernel" in command]
@@ -219,7 +219,7 @@ def test_a_study_is_served_with_a_certificate_of_its_own(tmp_path: Path) -> None
     options = {"certfile": tmp_path / "cert", "keyfile": tmp_path / "key", **study(tmp_path)}
     with closing(launching(tmp_path, port=port, public_url=f"https://127.0.0.1:{port}/", **options)) as started:
         next(started)
-        answer = httpx.post(f"https://127.0.0.1:{port}/join/good-ann", verify=False)
+        answer = httpx2.post(f"https://127.0.0.1:{port}/join/good-ann", verify=False)
         assert answer.status_code == 303 and "Secure" in answer.headers["set-cookie"]
 
 
@@ -261,7 +261,7 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
     options = [str(file), f"--desk-port={free_port()}"]
     with closing(serving([sys.executable, "-m", "negolab"], tmp_path, *options)) as started:
         served = next(started)
-        with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
             assert client.get("/health").json() == {"title": "A study", "study": "small"}
         file.write_text("title = ")
         old = child(served.pid, "studies.server")
@@ -271,10 +271,10 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
         )
 
         def title() -> str:
-            with httpx.Client(transport=httpx.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+            with httpx2.Client(transport=httpx2.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
                 try:
                     return str(client.get("/health").json()["title"])
-                except httpx.TransportError:
+                except httpx2.TransportError:
                     return ""
 
         assert wait_until(lambda: title() == "A study", 30)

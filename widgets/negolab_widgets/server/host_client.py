@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import httpx
+import httpx2
 
 from negolab_widgets.server.requests import RefusedRequest
 
@@ -47,8 +47,8 @@ class HostClient:
     """Ask the host over its Unix socket; each call opens a new connection, so that a host started again is found."""
 
     def __init__(self, socket: str, timeout: float = 10.0) -> None:
-        self._client = httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(uds=socket, limits=httpx.Limits(max_keepalive_connections=0)),
+        self._client = httpx2.AsyncClient(
+            transport=httpx2.AsyncHTTPTransport(uds=socket, limits=httpx2.Limits(max_keepalive_connections=0)),
             base_url="http://host",
             timeout=timeout,
         )
@@ -75,7 +75,7 @@ class HostClient:
         try:
             response = await self._client.post(path, json=body)
             answer: dict[str, Any] = response.json() if response.status_code != 204 else {}
-        except (httpx.HTTPError, ValueError):
+        except (httpx2.HTTPError, ValueError):
             raise Unreachable from None
         if response.status_code == 403:
             raise Denied(str(answer.get("why", "")))

@@ -75,7 +75,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
     @override
     def initialize(self, argv: list[str] | None = None) -> None:
         super().initialize(argv)
-        logs.configure_logging(self.log, *map(logging.getLogger, ("tornado", "asyncio", "traitlets", "httpx")))
+        logs.configure_logging(self.log, *map(logging.getLogger, ("tornado", "asyncio", "traitlets", "httpx2")))
         self.address = (
             addresses.parse_public_url(self.public_url) if self.public_url else addresses.local_address(self.port)
         )

@@ -110,7 +110,7 @@ def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
     who, kind = ("you", "own") if message.seat == seen.seat else (f"player {message.seat}", "other")
     if not message.accepted:
         return ConversationEntry(who, message.text, "against the rules: none of its moves counts", kind)
-    note = "; ".join(_describe_moves(seen, game.reader.heard(message.text)))
+    note = "; ".join(_describe_moves(seen, game.reader.read_delivered(message.text)))
     return ConversationEntry(who, extract_arguments(message.text, game.reader.tags.argument), note, kind)
 
 
