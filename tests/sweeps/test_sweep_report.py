@@ -41,7 +41,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep whose plan names a report."""
     folder = tmp_path_factory.mktemp("reported")
     reporting(folder / "found.ipynb")
-    return finished_sweep(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n').path
+    file = write_plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
+    ran = negolab("run", str(file), "--out", str(folder / "out"))
+    assert ran.returncode == 0, ran.stderr
+    return folder / "out"
 
 
 @pytest.fixture
