@@ -18,28 +18,48 @@ from threading import Thread
 from typing import Any, NamedTuple, NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from negolab.cli.serve import OPTIONS
 
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 """Set by `.ci/run` alone: what a test needs must be there."""
 ROOT = Path(__file__).parent.parent
-LONG = ("browser", "model", "soak", "visitor")
+LONG = {"model", "soak", "visitor"}
+EXAMPLES, LONG_EXAMPLES = 25, 200
+"""Examples of each property, in the README's test command and under `-m long`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Restore Ctrl-C; in `.ci/run`, repeat failed tests once and list those that passed the second time."""
+    """Restore Ctrl-C; set how many examples hypothesis draws; in `.ci/run`, list tests that passed when run again."""
     # A shell that starts the tests in the background ignores SIGINT, and so do the programs that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile(
+        "negolab",
+        max_examples=LONG_EXAMPLES if is_long_run(config) else EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    settings.load_profile("negolab")
     if NEGOLAB_CI:
-        config.option.reruns = 1
         config.option.reportchars = "R" + config.option.reportchars
 
 
+def is_long_run(config: pytest.Config) -> bool:
+    return "long" in config.option.markexpr and "not long" not in config.option.markexpr
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark everything in tests/browser and tests/long, and tests with a marker in `LONG`, as long."""
-    if item.path.parent.name in ("browser", "long") or any(map(item.get_closest_marker, LONG)):
+    """Mark what takes long; a property runs in both suites; in `.ci/run`, a failing browser test runs once more."""
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        item.add_marker("hypothesis")
+    marks = {mark.name for mark in item.iter_markers()}
+    if item.path.parent.name == "long" or marks & LONG or ("hypothesis" in marks and is_long_run(item.config)):
         item.add_marker("long")
+    if NEGOLAB_CI and "browser" in marks:
+        item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_collection_finish() -> None:
@@ -135,7 +155,7 @@ def running(
             process.wait()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """`negolab`: the lobby."""
     yield from serving([sys.executable, "-m", "negolab"], tmp_path_factory.mktemp("people"))

@@ -1,4 +1,4 @@
-"""A person plays each game to its end, by mouse and by keyboard, on the served page and in JupyterLab."""
+"""A person plays each game to its end in JupyterLab; the lobby and the tables on the served page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from negolab.catalog import game_names
-from negolab.record import Record
 from negolab.store import read
 from tests.conftest import Served
 from tests.support.browser import (
@@ -15,69 +14,23 @@ from tests.support.browser import (
     Keyboard,
     Mouse,
     accessibility_violations,
-    fits_width,
+    check_result,
     open_lobby,
+    open_page,
     play_to_end,
     run_notebook,
     screenshot,
     start_match,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-WIDE = {"width": 1280, "height": 900}
-NARROW = {"width": 360, "height": 800}
 SERIOUS = ("serious", "critical")
-
-
-def opened(chromium: Any) -> tuple[Any, list[str]]:
-    """Open a page; return it with the list of its script errors."""
-    page = chromium.new_page(viewport=WIDE)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    return page, errors
-
-
-def kept(out: Any, text: str) -> Record:
-    """The record that the page's result names."""
-    (record,) = [r for r in read(out) if r.id[:12] in text]
-    return record
-
-
-def check_result(table: Any, out: Any, game: str) -> None:
-    """Check that the page's result is the record's."""
-    text = table.locator(".nl-result").inner_text()
-    record = kept(out, text)
-    (seat,) = (s for s, name in record.header.players.items() if name == "person")
-    assert record.header.game == game
-    assert f"Your result: {record.game.format_payoff(record.payoffs[seat])}." in text
-
-
-@pytest.mark.parametrize("hand", [Mouse, Keyboard])
-@pytest.mark.parametrize("game", game_names())
-def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
-    page, errors = opened(chromium)
-    page.goto(served.url)
-    open_lobby(page)
-    assert accessibility_violations(page) == []
-    table = start_match(hand(page), game)
-    assert accessibility_violations(page) == []
-    screenshot(page, f"{game}-start")
-    moves = play_to_end(hand(page), table, game)
-    assert moves
-    screenshot(page, f"{game}-end")
-    check_result(table, served.out, game)
-    assert accessibility_violations(page) == []
-    page.set_viewport_size(NARROW)
-    page.wait_for_timeout(300)
-    assert fits_width(page)
-    assert not errors
-    page.close()
 
 
 @pytest.mark.parametrize("game", game_names())
 def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium: Any) -> None:
-    page, errors = opened(chromium)
+    page, errors = open_page(chromium)
     run_notebook(page, lab.url, f"games/{game}.ipynb")
     for hand in (Mouse(page), Keyboard(page)):
         start = page.get_by_role("button", name="Start the match")
@@ -94,7 +47,7 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
 
 
 def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
-    page, _ = opened(chromium)
+    page, _ = open_page(chromium)
     page.goto(served.url)
     hand = Keyboard(page)
     open_lobby(page)
@@ -112,7 +65,7 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
 
 
 def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) -> None:
-    page, _ = opened(chromium)
+    page, _ = open_page(chromium)
     page.goto(served.url)
     table = start_match(Mouse(page), "balloon")
     table.get_by_role("button", name="Show: a box to type the reply yourself").click()
@@ -127,7 +80,7 @@ def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) 
 
 
 def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> None:
-    page, _ = opened(chromium)
+    page, _ = open_page(chromium)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(served.url)
@@ -140,7 +93,7 @@ def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> No
 
 
 def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any) -> None:
-    page, _ = opened(chromium)
+    page, _ = open_page(chromium)
     page.goto(served.url)
     table = start_match(Mouse(page), "trading")
     words = "The quick brown fox jumps over the lazy dog and runs on."
@@ -154,7 +107,7 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
 
 
 def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chromium: Any) -> None:
-    page, _ = opened(chromium)
+    page, _ = open_page(chromium)
     page.goto(served.url)
     table = start_match(Mouse(page), "trading")
     MOVES["trading"](Mouse(page), table)
@@ -170,7 +123,7 @@ def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chro
 
 
 def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Served, chromium: Any) -> None:
-    page, _ = opened(chromium)
+    page, _ = open_page(chromium)
     page.goto(served.url)
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
     page.route("**/replay", lambda route: (page.wait_for_timeout(6000), route.continue_()))

@@ -104,7 +104,8 @@ def test_a_game_against_itself_is_one_game() -> None:
         match.submit(next(iter(match.pending())), "nonsense without a price" if seed == 0 else "")
         records.append(match.record())
     frame = models.seat_frame(records)
-    assert models.count_faulty(frame, "format") == (4, 4)
+    share = models.faulty_share(frame, "format")
+    assert (share.value, share.n) == (1, 4)
     lost = models.estimate_seats(frame.assign(lost_by=["format", None] * 2 + [None] * 4))
     assert measure(lost, "lost by format", "x", "x").value == pytest.approx(50)
     assert measure(lost, "lost by format", "x", "x").n == 4
@@ -229,17 +230,18 @@ def test_the_lead_compares_with_the_baseline_in_the_same_seat_of_the_same_deal()
     assert models.payoff_leads(frame, "linear", "linear") == [0, 0, 0]
 
 
-def test_games_that_were_stopped_count_nowhere_but_in_their_own_column() -> None:
+def test_games_that_were_stopped_are_no_agreement_and_have_no_payoff() -> None:
     match = nl.Match(nl.load("bargaining"), seed=1, players={"A": "linear", "B": "llm:x"})
     match.notes["stopped"] = "failed"
     match.abort("no answer")
     played = nl.batch("bargaining", "linear", "linear", n=1)[0]
     frame = models.seat_frame([match.record(), played])
-    assert models.count_agreements(frame) == (1, 1)
+    share = models.agreement_share(frame)
+    assert (share.value, share.n) == (0.5, 2)
     found = models.estimate_seats(frame, "cents")
     assert measure(found, "games stopped", "llm:x").value == 1
     assert measure(found, "own payoff", "llm:x").n == 0
-    assert "unknown" in models.overview_table(found).loc[("llm:x", "linear"), "agreement (%)"]
+    assert models.overview_table(found).loc[("llm:x", "linear"), "agreement (%)"].startswith("0 [")
 
 
 def test_short_names_keep_apart_what_differs() -> None:

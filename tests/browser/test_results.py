@@ -21,7 +21,7 @@ from tests.conftest import ROOT, Served, showing
 from tests.support.browser import Keyboard, Mouse, accessibility_violations, fits_width, run_notebook, screenshot
 from tests.support.sweeps import finish_cells, finished_sweep
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 LONG = 60_000
 """Milliseconds that a test waits."""

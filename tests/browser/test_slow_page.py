@@ -29,6 +29,7 @@ display(button, slow)
 """
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_widget_that_takes_long_to_load_still_works(chromium: Any, tmp_path: Path) -> None:
     with running_gate("pool_size=1", page=write_page(tmp_path, source=SLOW)) as own:

@@ -16,7 +16,7 @@ from tests.support.host_process import study_toml
 from tests.support.processes import ProcessKind
 from tests.support.study_server import PHONE, TIMEOUT_MS, WIDE, Person, StudyServer, serving_study
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 PAIRS = '[[treatments]]\nname = "pairs"\nparams = {{ {params} }}\n[pairing]\nwait = {wait}\nthen = "{then}"\n{more}'
 

@@ -6,27 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab import laws
 from negolab.catalog import list_games, load
-from tests.conftest import NEGOLAB_CI
 from tests.support.games import broken
 from tests.support.games.ultimatum import PRESETS, Ultimatum
 
-EXAMPLES = 200 if NEGOLAB_CI else 20
 OURS = [(game, preset) for game, presets in list_games().items() for preset in presets]
 ALL = [*OURS, *(("tests.support.games.ultimatum", preset) for preset in PRESETS)]
 SEEDS = st.integers(0, 2**32 - 1)
-
-lawful = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
 
 
 def bounded(game: str, preset: str) -> Any:
@@ -35,12 +25,12 @@ def bounded(game: str, preset: str) -> Any:
     return loaded if loaded.bound() is not None else load(game, preset=preset, turn_limit=30)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize(("game", "preset"), ALL)
 def test_every_preset_obeys(game: str, preset: str, law: laws.Law) -> None:
     loaded = bounded(game, preset)
 
-    @lawful
     @given(seed=SEEDS)
     def holds(seed: int) -> None:
         law(loaded, seed)
@@ -48,6 +38,7 @@ def test_every_preset_obeys(game: str, preset: str, law: laws.Law) -> None:
     holds()
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize(("game", "preset"), ALL)
 def test_every_text_is_read(game: str, preset: str) -> None:
     loaded = bounded(game, preset)
@@ -55,7 +46,6 @@ def test_every_text_is_read(game: str, preset: str) -> None:
     fragments = st.sampled_from([*laws._JUNK, *(loaded.say(option) for option in options[:20])])
     texts = st.one_of(st.text(max_size=300), st.lists(fragments, max_size=6).map("".join))
 
-    @lawful
     @given(seed=SEEDS, text=texts)
     def holds(seed: int, text: str) -> None:
         laws.any_text_is_read(loaded, seed, text)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab.catalog import game_names, load
@@ -119,7 +119,6 @@ def printed_hostile(tmp_path_factory: pytest.TempPathFactory) -> Printed:
 
 
 @given(LINE)
-@settings(deadline=None)
 def test_no_text_issues_a_command(line: str) -> None:
     text = escape_latex(line)
     assert text.isascii() and text.count("{") - text.count("\\{") == text.count("}") - text.count("\\}")
@@ -130,7 +129,6 @@ def test_no_text_issues_a_command(line: str) -> None:
 
 
 @given(LINE)
-@settings(deadline=None)
 def test_nothing_is_left_out_and_blanks_are_kept(line: str) -> None:
     text = (
         escape_latex(line).replace("%\n", "").replace("\\allowbreak{}", "").replace("\n", " ").replace("\\space{}", " ")
@@ -140,7 +138,6 @@ def test_nothing_is_left_out_and_blanks_are_kept(line: str) -> None:
 
 
 @given(LINE)
-@settings(deadline=None)
 def test_every_sign_is_spelled_in_its_own_way(line: str) -> None:
     seen = set(line) - set(" \xa0\t")
     assert len({escape_character(character)[0] for character in seen}) == len(seen)

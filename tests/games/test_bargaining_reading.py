@@ -6,7 +6,7 @@ import sys
 from unicodedata import combining, normalize
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab.game import Invalid, observe
@@ -24,7 +24,6 @@ from tests.games.test_bargaining import after, answer, bargaining
 
 
 @given(st.from_regex(r"[0-9]{1,7}(\.[0-9]{1,2})?", fullmatch=True), st.integers(0, 2))
-@settings(max_examples=300, deadline=None, derandomize=True)
 def test_a_plain_price_is_read_as_the_grammar_reads_it(text: str, made: int) -> None:
     game = bargaining(rounds=2)
     rules = game._grammar()
@@ -113,7 +112,6 @@ _SAID = ("no", "not", "won't", "never", "i", "pay", "offer", "is", "fair", "45",
 
 
 @given(st.lists(st.sampled_from((*_SAID, ".", ",", ";", ":", "!")), max_size=8), st.booleans())
-@settings(max_examples=300, deadline=None, derandomize=True)
 def test_the_guard_only_ever_takes_an_offer_away(words: list[str], last: bool) -> None:
     text = " ".join(words)
     guarded, literal = bargaining(rounds=1 + (not last)), bargaining(rounds=1 + (not last), refusal_guard=False)
@@ -180,7 +178,6 @@ def test_these_are_all_the_characters_that_begin_with_a_mark() -> None:
 
 
 @given(st.text(st.sampled_from("a\u0301\u0327\u0f81\u0344\uff9e가e\u05b0 α\u0345"), max_size=60))
-@settings(deadline=None, derandomize=True)
 def test_ordered_marks_make_the_same_text(text: str) -> None:
     assert normalize("NFKC", _order_marks(text)) == normalize("NFKC", text)
 
@@ -207,7 +204,6 @@ def test_who_may_not_talk_has_no_marker() -> None:
 
 
 @given(st.text(max_size=400))
-@settings(deadline=None, derandomize=True)
 def test_a_tidy_message_reads_back_as_itself(text: str) -> None:
     message = clean_message(text)
     assert len(message) <= 280 and is_clean_message(message)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import negolab as nl
@@ -19,11 +19,9 @@ from negolab.llm import option_form
 from negolab.llm.output_modes import form_for
 from negolab.match import Match
 from negolab.protocols import Schema
-from tests.conftest import NEGOLAB_CI
 from tests.engine.test_laws import ALL, bounded
 from tests.support.games.ultimatum import Ultimatum
 
-EXAMPLES = 60 if NEGOLAB_CI else 6
 SEEDS = st.integers(0, 2**32 - 1)
 TALK = 160
 KEYWORDS = {
@@ -32,9 +30,6 @@ KEYWORDS = {
 }
 ODD = "abc yz09:;.,{}[]()<>/'&!?*`→é🎈　 MESSAGE: [Accept] AGREE: {'A01'} </message> <think> accept 52.50"
 
-lawful = settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
 every_game = pytest.mark.parametrize(("game", "preset"), ALL)
 
 
@@ -66,11 +61,11 @@ def turns(game: str, preset: str, seed: int, talk: int = TALK) -> Iterator[tuple
         yield match, match.told(seat), match.seen(seat)
 
 
+@pytest.mark.hypothesis
 @every_game
 def test_what_a_form_can_express_is_an_action_whose_words_mean_it(game: str, preset: str) -> None:
     legal: list[bool] = []
 
-    @lawful
     @given(seed=SEEDS)
     def holds(seed: int) -> None:
         rng = random.Random(seed)
@@ -92,6 +87,7 @@ def test_what_a_form_can_express_is_an_action_whose_words_mean_it(game: str, pre
     assert share > (0.9 if game in ("bargaining", "split") else 0.3)
 
 
+@pytest.mark.hypothesis
 @every_game
 def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
     scalars = st.one_of(
@@ -117,7 +113,6 @@ def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
         max_leaves=12,
     )
 
-    @lawful
     @given(seed=SEEDS, value=values)
     def holds(seed: int, value: Any) -> None:
         rng = random.Random(seed)

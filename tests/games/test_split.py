@@ -75,7 +75,7 @@ def joint(match: Match) -> float:
 
 
 @pytest.mark.parametrize(("preset", "changes"), VARIANTS, ids=str)
-@settings(max_examples=8, deadline=None, derandomize=True, database=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
 def test_every_variant_obeys_the_laws(preset: str, changes: dict[str, Any], seed: int) -> None:
     game = split(preset, **{"rounds": 3, **changes})
@@ -600,7 +600,6 @@ def test_concede_asks_for_less_with_every_message() -> None:
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=3),
     st.fractions(0, 1),
 )
-@settings(deadline=None, derandomize=True, database=None)
 def test_the_fewest_units_are_found(types: list[tuple[int, int]], part: Fraction) -> None:
     stock, values = zip(*types, strict=True)
     least = int(part * sum(n * v for n, v in types))

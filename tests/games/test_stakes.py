@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab import laws
@@ -28,9 +28,6 @@ from tests.support.games.ultimatum import Ultimatum
 Pay = Mapping[Seat, float]
 PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
 SEEDS = st.integers(0, 2**32 - 1)
-lawful = settings(
-    max_examples=10, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
 
 
 # What the other seat's acceptance pays, by playing it; None where it cannot accept.
@@ -98,7 +95,6 @@ def moves(game: AnyGame, seed: int) -> Iterator[tuple[State[Any, Any], Seat, Any
 
 
 def over(name: str, preset: str, law: Callable[[AnyGame, int], None]) -> None:
-    @lawful
     @given(seed=SEEDS)
     def holds(seed: int) -> None:
         law(load(name, preset=preset), seed)
@@ -163,7 +159,6 @@ PAIRS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, 
 
 
 @given(pairs=PAIRS, a=st.integers(-3, 20), b=st.integers(-3, 20))
-@settings(deadline=None, derandomize=True, database=None)
 def test_the_reference_points_of_separate_pairs_are_the_best_of_all(
     pairs: list[tuple[int, int]], a: int, b: int
 ) -> None:
@@ -184,7 +179,6 @@ def test_the_reference_points_of_separate_pairs_are_the_best_of_all(
 
 
 @given(cost=st.integers(0, 80), gap=st.integers(1, 60), out_a=st.integers(0, 40), out_b=st.integers(0, 40))
-@settings(deadline=None, derandomize=True, database=None)
 def test_the_reference_points_of_a_line_of_prices_are_those_of_the_price(
     cost: int, gap: int, out_a: int, out_b: int
 ) -> None:
@@ -205,7 +199,6 @@ GOODS = st.lists(st.tuples(*[st.integers(1, 9)] * 2, *[st.integers(0, 3)] * 2), 
 
 
 @given(goods=GOODS)
-@settings(deadline=None, derandomize=True, database=None, max_examples=60)
 def test_no_exchange_of_whole_goods_lies_beyond_the_line_and_its_corners_are_exchanges(
     goods: list[tuple[int, int, int, int]],
 ) -> None:

@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import negolab as nl
@@ -22,19 +22,13 @@ from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.record import parse_record
 from negolab.runs.driver import submit_reply
-from tests.conftest import NEGOLAB_CI
 from tests.engine.test_laws import ALL, bounded
 from tests.games.test_forms import drawn
 from tests.support.games.ultimatum import Ultimatum
 from tests.support.scripted_model import ScriptedModel, answer
 
-EXAMPLES = 100 if NEGOLAB_CI else 15
 STEPS = 40
 FORMS = ["form=free", "form=schema", "form=schema,talk=false", "chat=false", "chat=false,form=schema"]
-
-lawful = settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
 
 
 def model(setting: str, game: AnyGame, answers: ScriptedModel) -> LLM:
@@ -93,11 +87,11 @@ def sat_through(setting: str, game: AnyGame, seed: int) -> None:
         submit_reply(match, seat, asyncio.run(sitting[seat].reply(told, ask)))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize(("game", "preset"), ALL)
 def test_who_recalls_a_record_has_the_chat_of_who_sat_there(game: str, preset: str) -> None:
     loaded = bounded(game, preset)
 
-    @lawful
     @given(
         seed=st.integers(0, 2**32 - 1),
         setting=st.sampled_from([*FORMS, "strategy=first-option", "strategy=random-legal"]),

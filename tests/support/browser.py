@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from negolab.catalog import title
+from negolab.record import Record
+from negolab.store import read
 
 SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
 MAX_TABS = 150
 DOUBLE_CLICK_MS = 450
 SEED = "5"
+WIDE = {"width": 1280, "height": 900}
 
 
 class Mouse:
@@ -74,6 +77,32 @@ class Keyboard:
 
 
 Input = Mouse | Keyboard
+
+
+# Pages and results
+
+
+def open_page(chromium: Any) -> tuple[Any, list[str]]:
+    """Open a page; return it with the list of its script errors."""
+    page = chromium.new_page(viewport=WIDE)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    return page, errors
+
+
+def _kept(out: Any, text: str) -> Record:
+    """The record that the page's result names."""
+    (record,) = [r for r in read(out) if r.id[:12] in text]
+    return record
+
+
+def check_result(table: Any, out: Any, game: str) -> None:
+    """Check that the page's result is the record's."""
+    text = table.locator(".nl-result").inner_text()
+    record = _kept(out, text)
+    (seat,) = (s for s, name in record.header.players.items() if name == "person")
+    assert record.header.game == game
+    assert f"Your result: {record.game.format_payoff(record.payoffs[seat])}." in text
 
 
 # Lobby

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +87,10 @@ def finish_cells(out: SweepFolder, cells: Iterable[Cell], **options: Any) -> Non
         attempt, number = out.new_attempt(cell.id)
         params = {"beta": 1.0, "rounds": 6, "how": "linear", **cell.params}
         game = nl.load("bargaining", buyer_values=(6000, 7500, 9000), rounds=params["rounds"])
-        nl.run(game, f"time:beta={params['beta']}", params["how"], n=3, seed=cell.seed, out=attempt, **options)
+        # In a thread of its own: while a browser test's page is open, this one has a running event loop.
+        play = partial(nl.run, game, f"time:beta={params['beta']}", params["how"], n=3, seed=cell.seed, out=attempt)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(play, **options).result()
         executed = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", id="a")])
         nbformat.write(executed, attempt / NOTEBOOK)
         status.write_status(attempt, cell.status("done", number, 10.0, 12.5, worker="here"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from negolab_widgets import charts
 from negolab_widgets.charts import Point
@@ -174,7 +174,6 @@ def test_only_the_templates_of_the_house_are_filled_in(figure: Any) -> None:
 
 
 @given(text=st.text(max_size=400))
-@settings(deadline=None, derandomize=True, database=None)
 def test_plain_text_is_short_isolated_and_encodable(text: str) -> None:
     plain = charts.plain(text)
     assert plain[0] == "\u2068" and plain[-1] == "\u2069"

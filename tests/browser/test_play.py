@@ -1,0 +1,48 @@
+"""A person plays each game to its end on the served page: by mouse every day, by keyboard in the long tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from negolab.catalog import game_names
+from tests.conftest import Served
+from tests.support.browser import (
+    Keyboard,
+    Mouse,
+    accessibility_violations,
+    check_result,
+    fits_width,
+    open_lobby,
+    open_page,
+    play_to_end,
+    screenshot,
+    start_match,
+)
+
+pytestmark = pytest.mark.browser
+
+NARROW = {"width": 360, "height": 800}
+
+
+@pytest.mark.parametrize("hand", [Mouse, pytest.param(Keyboard, marks=pytest.mark.long)])
+@pytest.mark.parametrize("game", game_names())
+def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
+    page, errors = open_page(chromium)
+    page.goto(served.url)
+    open_lobby(page)
+    assert accessibility_violations(page) == []
+    table = start_match(hand(page), game)
+    assert accessibility_violations(page) == []
+    screenshot(page, f"{game}-start")
+    moves = play_to_end(hand(page), table, game)
+    assert moves
+    screenshot(page, f"{game}-end")
+    check_result(table, served.out, game)
+    assert accessibility_violations(page) == []
+    page.set_viewport_size(NARROW)
+    page.wait_for_timeout(300)
+    assert fits_width(page)
+    assert not errors
+    page.close()
