@@ -10,7 +10,7 @@ import warnings
 import typer
 from typer.exceptions import TyperException
 
-from negolab._internal.validation import suggest
+from negolab._internal.validation import error_sentence, suggest
 from negolab._internal.version import __version__
 from negolab.cli import batch, cache, guide, model, play, records, serve, study, sweep
 
@@ -51,7 +51,9 @@ def main() -> None:
         if os.environ.get("NEGOLAB_DEBUG"):
             raise
         is_expected = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
-        _stop(str(error) if is_expected else f"{type(error).__name__}: {error} (NEGOLAB_DEBUG=1 shows where)")
+        _stop(
+            error_sentence(error) if is_expected else f"{type(error).__name__}: {error} (NEGOLAB_DEBUG=1 shows where)"
+        )
     sys.exit(code if isinstance(code, int) else 0)
 
 

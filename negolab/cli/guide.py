@@ -31,6 +31,8 @@ def guide(
 ) -> None:
     """Read the guide: list its pages, or print one."""
     pages = {path.stem: path.read_text("utf-8") for path in sorted((notebooks() / "guide").glob("*.md"))}
+    if page is None and save:
+        raise ValueError("--save needs a page: name the one whose examples you want")
     if page is None:
         typer.echo(pages["README"])
     elif page not in pages:

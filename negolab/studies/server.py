@@ -150,7 +150,7 @@ class Timers:
                 return
             except Exception:
                 # A full disk or an unreachable database must not stop the timer; the next tick tries again.
-                log.exception("a look at the clocks failed")
+                log.exception("a periodic task of the study failed; it is tried again")
 
     def _is_back(self) -> bool:
         if time.monotonic() - self._tried < AGAIN:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from negolab._internal.validation import error_sentence
 from negolab.cli.serve import OPTIONS
 from negolab_widgets.server.launcher import parse_options, run
 from negolab_widgets.server.logs import print_warning
@@ -21,7 +22,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(0)
     except (OSError, RuntimeError, ValueError) as error:
-        print_warning(str(error))
+        print_warning(error_sentence(error))
         sys.exit(2)
 
 
