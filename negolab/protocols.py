@@ -78,6 +78,9 @@ class Scripted:
 
     seats: ClassVar[tuple[Seat, ...]] = SEATS
     """The seats it can play."""
+    deterministic: ClassVar[bool] = False
+    """True if it draws nothing at random: the same observations, the same actions, whatever the seed. Games between two
+    such players on one deal are copies, and statistics count them once."""
 
     def check(self, game: Any) -> None:
         """Raise `ValueError` if it cannot play this game; the game must not be kept."""
@@ -93,6 +96,11 @@ class Scripted:
 
     def reply(self, told: AnyGame, ask: Ask) -> Any:
         return self.act(told, ask.seen)
+
+
+def deterministic_seats(players: Mapping[Seat, Player]) -> list[Seat]:
+    """Return the seats whose players say that they are deterministic."""
+    return sorted(seat for seat, who in players.items() if getattr(who, "deterministic", False))
 
 
 Schema = dict[str, Any]

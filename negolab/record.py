@@ -16,6 +16,8 @@ from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, St
 from negolab.game import SEATS, End, Invalid, Observation, Outcome, Reply, Seat, State, observe
 
 SCHEMA = 1
+DETERMINISTIC = "deterministic"
+"""The note of a header that lists the seats of players that draw nothing at random."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -107,13 +109,14 @@ def _stored_game(game: str, preset: str | None, params: str) -> AnyGame:
     return catalog.stored_game(game, preset, json.loads(params))
 
 
-def _encode_set(value: Any) -> Any:
+def encode_set(value: Any) -> Any:
+    """Encode a set as a sorted list (msgspec's `enc_hook`)."""
     if isinstance(value, frozenset | set):
         return sorted(value)
     raise TypeError(f"{type(value).__name__} cannot be written to a record")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_encode_set, order=None)
+_encoder = msgspec.json.Encoder(enc_hook=encode_set, order=None)
 
 
 def encode_event(event: Event) -> bytes:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from negolab.analysis import models, stats, tables
 from negolab.analysis.models import deal_means
+from negolab.analysis.observations import frame_sample, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.game import SEATS, other
 
@@ -26,9 +27,9 @@ class Measure(NamedTuple):
     Attributes:
         name: Its name with the unit, such as "efficiency (%)".
         column: Its column in the frame.
-        how: `mean` takes one value per deal, with Student's t interval; `bootstrap` the same with a bootstrap interval,
-            for skewed values such as those at an end of their scale; `share` is the percentage of games in which the
-            column is above 0, with Wilson's interval.
+        how: `mean` is the mean over games, with Student's t interval for games clustered by deal; `bootstrap` takes one
+            value per deal, with a bootstrap interval for skewed values such as those at an end of their scale; `share`
+            is the percentage of games in which the column is above 0, with Wilson's interval for clustered games.
     """
 
     name: str
@@ -59,10 +60,11 @@ def estimate_groups(frame: pd.DataFrame, groups: Mapping[str, str], measures: Se
 def estimate_measure(part: pd.DataFrame, measure: Measure) -> Estimate:
     """Estimate one measure of one group; missing values are left out, so n may differ between measures."""
     if measure.how == "share":
-        share = stats.wilson_interval(*models.count_faulty(part, measure.column))
-        return Estimate(100 * share.value, 100 * share.low, 100 * share.high, share.n)
+        return models.percent(models.faulty_share(part, measure.column))
+    if measure.how == "mean":
+        return frame_sample(part, measure.column).mean()
     values = models.deal_means(part, measure.column)
-    return stats.mean_interval(values) if measure.how == "mean" else stats.bootstrap_interval(values)
+    return stats.bootstrap_interval(values)._replace(deals=len(values))
 
 
 def estimate_table(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
@@ -127,7 +129,11 @@ def format_estimate(estimate: Estimate | stats.PairedDifference, *, n: bool = Tr
         return "unknown, n = 0" if n else "unknown"
     known = estimate.low == estimate.low
     interval = f" [{_number(estimate.low)}, {_number(estimate.high)}]" if known else ""
-    return f"{_number(estimate.value)}{interval}" + (f", n = {estimate.n}" if n else "")
+    return f"{_number(estimate.value)}{interval}" + (f", {_sample_text(estimate)}" if n else "")
+
+
+def _sample_text(estimate: Estimate | stats.PairedDifference) -> str:
+    return f"n = {estimate.n} deals" if isinstance(estimate, stats.PairedDifference) else sample_text(estimate)
 
 
 def _number(value: float) -> str:
@@ -279,24 +285,84 @@ def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     return table.loc[order, list(dict.fromkeys(found["measure"]))].fillna("")
 
 
-def contrasts(rows: pd.DataFrame, column: str, players: Sequence[str] | None = None) -> pd.DataFrame:
-    """Compare every pair of players on the deals that both played.
+def contrasts(
+    rows: pd.DataFrame,
+    column: str,
+    players: Sequence[str] | None = None,
+    *,
+    by: Sequence[str],
+    on: Pairing = "deal",
+) -> pd.DataFrame:
+    """Compare every pair of players on the deals that both played, within settings.
 
     Args:
         rows: A row per match and seat with `deal`, `seat` and `player`, such as those of `by_seat`.
         column: The column to compare.
         players: The players, in order; default: all of `rows`.
+        by: The columns that name a setting, such as the game's parameters; () where all rows are of one setting.
+        on: `draw` pairs deals that differ in parameters on the same chance.
 
     Returns:
         A row per pair `one`, `two`: `value` (mean of `one` less `two`) with its 95 % interval `low`, `high`; `n` deals,
         each the mean over the seats that both took; `p` of no difference (a permutation test of signs); `holm`, the
         same corrected for the number of pairs (Holm 1979).
+
+    Raises:
+        ValueError: A player did not play all settings, so that its mean would be one of other settings.
     """
     names = list(dict.fromkeys(rows["player"])) if players is None else list(players)
+    _check_settings(rows, names, by)
     pairs = list(combinations(names, 2))
-    return _test_differences(
-        ["one", "two"], pairs, [stats.paired_differences(rows, one, two, column) for one, two in pairs]
-    )
+    differences = [_differences(rows, *pair, column, by, on) for pair in pairs]
+    return _test_differences(["one", "two"], pairs, differences)
+
+
+Pairing = Literal["deal", "draw"]
+
+
+def behind_best(
+    rows: pd.DataFrame, column: str, *, by: Sequence[str], on: Pairing = "deal", players: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Compare the player with the highest mean with each other one, corrected for the choice of the best.
+
+    Which player is the best is read from the same data, so that p is corrected for all pairs (Holm 1979), not only for
+    those with the best: where all are alike, at most 5 % of studies find anyone behind.
+
+    Args:
+        rows: As of `contrasts`.
+        column: The column to compare; more is better.
+        by: The columns that name a setting.
+        on: What is paired.
+        players: The players; default: all of `rows`.
+
+    Returns:
+        The rows of `contrasts` with the best: `best`, `player`, and what the best has more.
+    """
+    chosen = rows if players is None else rows[rows["player"].isin(list(players))]
+    names = list(chosen.groupby("player")[column].mean().sort_values(ascending=False).index)
+    found = contrasts(chosen, column, names, by=by, on=on).rename(columns={"one": "best", "two": "player"})
+    return found[found["best"].isin(names[:1])]
+
+
+def _check_settings(rows: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> None:
+    """Raise `ValueError` unless all players played the same settings."""
+    if not by:
+        return
+    columns = rows[list(by)]
+    played = {name: set(columns[rows["player"] == name].itertuples(index=False, name=None)) for name in names}
+    for name, own in played.items():
+        if missing := sorted(set().union(*played.values()) - own, key=str):
+            setting = ", ".join(f"{column} {value}" for column, value in zip(by, missing[0], strict=True))
+            raise ValueError(
+                f"{name} did not play {setting}, which others did: leave out the player or the setting to compare"
+            )
+
+
+def _differences(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str], on: Pairing) -> list[float]:
+    """Return the paired differences within each setting; those that settings share a draw for are averaged."""
+    parts = [part for _, part in rows.groupby(list(by), sort=False)] if by else [rows]
+    found = pd.concat([stats.paired_differences(part, one, two, column, on) for part in parts])
+    return list(found.groupby(level=0, sort=False).mean())
 
 
 def matched_contrasts(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str]) -> pd.DataFrame:
@@ -337,8 +403,7 @@ def sweep_matches(path: str | os.PathLike[str]) -> pd.DataFrame:
         path: The folder of a sweep.
 
     Returns:
-        The columns of `tables.matches` and `tables.measures`, the parameters of the match's cell, and its seed as
-        `deal`.
+        The columns of `tables.matches` and `tables.measures`, and the parameters of the match's cell.
 
     Raises:
         FileNotFoundError: There is nothing at `path`.
@@ -348,7 +413,7 @@ def sweep_matches(path: str | os.PathLike[str]) -> pd.DataFrame:
     measured = tables.measures(path)
     if len(found):
         found = found.merge(measured, on=["match", "cell"], validate="one_to_one")
-    return tables.with_parameters(found.assign(deal=found["seed"]), path)
+    return tables.with_parameters(found, path)
 
 
 def per_round(matches: pd.DataFrame, shares: Iterable[str]) -> pd.DataFrame:

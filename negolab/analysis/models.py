@@ -13,6 +13,7 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import stats, tables
+from negolab.analysis.observations import deal_columns, drop_copies, frame_sample, sample_text
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
@@ -38,7 +39,8 @@ def seat_frame(source: Source) -> pd.DataFrame:
     Returns:
         Columns:
 
-        - `match`, in a sweep `cell`, `setting` (game and preset), `deal` (the seed), `seat`, `player`, `opponent`.
+        - `match`, in a sweep `cell`, `setting` (game and preset), `deal`, `draw` and `deterministic` (see
+          `analysis.observations`), `seat`, `player`, `opponent`.
         - `end`; `stopped`, "failed" or "timed out" where a run stopped the match, "unfinished" where it has no regular
           end, else None; `agreed`, None where the match was stopped.
         - `payoff`, the seat's own, in the game's unit; `joint` and `possible`, the reached and the largest joint
@@ -57,13 +59,13 @@ def seat_frame(source: Source) -> pd.DataFrame:
 
 def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
     header = record.header
-    whole = _whole(record)
+    whole, of_deal = _whole(record), deal_columns(record)
     for seat in SEATS:
         yield {
             "match": record.id,
             **({} if cell is None else {"cell": cell}),
             "setting": " ".join(filter(None, (header.game, header.preset))),
-            "deal": header.seed,
+            **of_deal,
             "seat": seat,
             "player": header.players.get(seat, "?"),
             "opponent": header.players.get(other(seat), "?"),
@@ -147,8 +149,8 @@ _ADDRESS = ("base_url=", "key=")
 
 def deal_means(frame: pd.DataFrame, column: str) -> list[float]:
     """Return one value per deal, the mean over the games on it, so that values are independent; NaN is left out."""
-    means = frame.dropna(subset=[column]).astype({column: float}).groupby("deal")[column].mean()
-    return [float(value) for value in means]
+    known = drop_copies(frame.dropna(subset=[column])).astype({column: float})
+    return [float(value) for value in known.groupby("deal", sort=False)[column].mean()]
 
 
 def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]:
@@ -164,34 +166,25 @@ def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]
     return [float(more) for more in stats.paired_differences(frame[frame.opponent == baseline], player, baseline)]
 
 
-def deal_efficiency(frame: pd.DataFrame) -> list[float]:
-    """Return, per deal, the percentage of the possible joint surplus that was reached.
-
-    Deals that allow none are left out.
-    """
-    known = frame.dropna(subset=["joint", "possible"]).astype({"joint": float, "possible": float})
-    known = known[known.possible > 0]
-    return deal_means(known.assign(share=100 * known.joint / known.possible), "share")
+def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN where none is possible."""
+    joint, possible = frame["joint"].astype(float), frame["possible"].astype(float)
+    return frame.assign(efficiency=100 * joint / possible.where(possible > 0))
 
 
-def count_faulty(frame: pd.DataFrame, kind: str) -> tuple[int, int]:
-    """Count the games in which a seat had a reply rejected for this kind of fault (or `forfeits`), and all games.
-
-    A game of a player against itself counts once.
-    """
-    return _games(frame[kind] > 0, frame.match)
+def share_of(frame: pd.DataFrame, hit: pd.Series[bool]) -> Estimate:
+    """Return the share, from 0 to 1, of games in which `hit` is true at a seat; a game against itself counts once."""
+    return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share()
 
 
-def _games(hit: pd.Series[bool], match: pd.Series[str]) -> tuple[int, int]:
-    """Count the games in which `hit` is true at a seat, and all games."""
-    by_game = hit.groupby(match).any()
-    return int(by_game.sum()), len(by_game)
+def faulty_share(frame: pd.DataFrame, kind: str) -> Estimate:
+    """Return the share of games in which a seat had a reply rejected for this kind of fault (or `forfeits`)."""
+    return share_of(frame, frame[kind] > 0)
 
 
-def count_agreements(frame: pd.DataFrame) -> tuple[int, int]:
-    """Count the games that ended in a deal, and all games that no run stopped."""
-    over = frame[frame.stopped.isna()].drop_duplicates("match")
-    return int(over.agreed.astype(bool).sum()), len(over)
+def agreement_share(frame: pd.DataFrame) -> Estimate:
+    """Return the share of games that ended in a deal; games that a run stopped count as none."""
+    return share_of(frame, frame["agreed"].eq(True))
 
 
 def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | None = None) -> pd.DataFrame:
@@ -203,8 +196,9 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
         joint_unit: Unit of the joint surplus; default: `unit`.
 
     Returns:
-        A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, and `n`.
-        Shares are over games (Wilson), means over deals (Student's t); an unknown value is NaN with n = 0.
+        A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, `n` games
+        and `deals`. Games of one deal are taken together; those that a run stopped are no agreement and have no payoff.
+        An unknown value is NaN with n = 0.
     """
     rows = []
     for group, part in frame.groupby(GROUP, sort=False):
@@ -221,43 +215,43 @@ def _outcomes(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
     games, stopped = part.match.nunique(), part[part.stopped.notna()].match.nunique()
     yield "games", "", _exact(games, games)
     yield "games stopped", "", _exact(stopped, games)
-    yield "agreement", "%", _percent(count_agreements(part))
-    yield "own payoff", *_mean_paid(deal_means(part, "payoff"), unit)
-    yield "joint surplus", *_mean_paid(deal_means(part, "joint"), joint_unit)
-    yield "efficiency", "%", stats.mean_interval(deal_efficiency(part))
+    yield "agreement", "%", percent(agreement_share(part))
+    yield "own payoff", *_mean_paid(part, "payoff", unit)
+    yield "joint surplus", *_mean_paid(part, "joint", joint_unit)
+    yield "efficiency", "%", frame_sample(with_efficiency(part), "efficiency").mean()
 
 
 def _conduct(part: pd.DataFrame) -> Found:
     for kind in KINDS:
-        yield f"{kind} faults", "% of games", _percent(count_faulty(part, kind))
-    yield "allowance used up", "% of games", _percent(count_faulty(part, "forfeits"))
+        yield f"{kind} faults", "% of games", percent(faulty_share(part, kind))
+    yield "allowance used up", "% of games", percent(faulty_share(part, "forfeits"))
     for kind in KINDS:
-        yield f"lost by {kind}", "% of games", _percent(_games(part.lost_by == kind, part.match))
+        yield f"lost by {kind}", "% of games", percent(share_of(part, part.lost_by == kind))
 
 
 def _effort(part: pd.DataFrame) -> Found:
     """Yield tokens, cost and time of a model's answers, per game and seat; nothing for players that are no models."""
     if not part.answers.any():
         return
-    yield "answers", "per game", stats.mean_interval(deal_means(part, "answers"))
+    yield "answers", "per game", frame_sample(part, "answers").mean()
     for name in COUNTED:
-        yield f"tokens {name}", "per game", stats.mean_interval(deal_means(part, f"tokens_{name}"))
-    yield "cost", "US dollars per 1,000 games", stats.mean_interval([1000 * usd for usd in deal_means(part, "cost")])
-    yield "seconds", "per game", stats.mean_interval(deal_means(part, "seconds"))
+        yield f"tokens {name}", "per game", frame_sample(part, f"tokens_{name}").mean()
+    yield "cost", "US dollars per 1,000 games", frame_sample(part, "cost", scale=1000).mean()
+    yield "seconds", "per game", frame_sample(part, "seconds").mean()
 
 
 def _exact(value: int, n: int) -> Estimate:
     return Estimate(value, value, value, n)
 
 
-def _percent(counted: tuple[int, int]) -> Estimate:
-    e = stats.wilson_interval(*counted)
-    return Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n)
+def percent(share: Estimate) -> Estimate:
+    """Return a share in percent."""
+    return share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)
 
 
-def _mean_paid(values: Sequence[float], unit: str) -> tuple[str, Estimate]:
-    by = 100 if unit == "cents" else 1
-    return "dollars" if unit == "cents" else unit, stats.mean_interval([value / by for value in values])
+def _mean_paid(part: pd.DataFrame, column: str, unit: str) -> tuple[str, Estimate]:
+    in_cents = unit == "cents"
+    return "dollars" if in_cents else unit, frame_sample(part, column, scale=1 / 100 if in_cents else 1).mean()
 
 
 OUTCOMES = ("games", "games stopped", "agreement", "own payoff", "joint surplus", "efficiency")
@@ -294,7 +288,7 @@ def _text(row: Any) -> str:
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
     interval = f" [{_number(row.low)}, {_number(row.high)}]" if row.low == row.low else ""
-    return f"{_number(row.value)}{interval}, n = {row.n}"
+    return f"{_number(row.value)}{interval}, {sample_text(row)}"
 
 
 def _number(value: float) -> str:

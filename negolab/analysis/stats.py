@@ -1,26 +1,39 @@
 """Intervals, paired comparisons and regressions, at the 95 % level unless another is given.
 
-Games on the same deal are correlated, so an observation is a deal, not a game.
+Games on the same deal are correlated, and so are those of one participant: `cluster_mean` and `cluster_share` take
+them together. Below `FEW_DEALS` deals, an interval is about these deals alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.95
+FEW_DEALS = 10
+"""With fewer deals, nothing is said about other deals than those played."""
+NAN = float("nan")
 
 
 class Estimate(NamedTuple):
-    """A value with its interval and the number of observations; bounds are NaN where n is too small."""
+    """A value with its interval and what it rests on; bounds are NaN where n is too small.
+
+    Attributes:
+        value: The estimate.
+        low: Lower bound of its interval.
+        high: Upper bound.
+        n: Number of observations.
+        deals: Number of deals that they were made on; None where observations are no games.
+    """
 
     value: float
     low: float
     high: float
     n: int
+    deals: int | None = None
 
 
 def bonferroni_level(count: int) -> float:
@@ -31,27 +44,136 @@ def bonferroni_level(count: int) -> float:
     return 1 - (1 - LEVEL) / max(count, 1)
 
 
-def wilson_interval(hits: int, n: int, level: float = LEVEL) -> Estimate:
-    """Return the proportion of `hits` in `n` independent trials with its Wilson score interval (Wilson 1927)."""
-    from scipy import stats  # half a second to import
+def wilson_interval(hits: float, n: float, level: float = LEVEL) -> Estimate:
+    """Return the proportion of `hits` in `n` independent trials with its Wilson score interval (Wilson 1927).
+
+    Args:
+        hits: Number of successes.
+        n: Number of trials; an effective number need not be whole.
+        level: Confidence level, from 0 to 1.
+    """
+    from scipy.special import ndtri
 
     if not n:
-        return Estimate(float("nan"), float("nan"), float("nan"), 0)
-    interval = stats.binomtest(hits, n).proportion_ci(level, method="wilson")
-    return Estimate(hits / n, float(interval.low), float(interval.high), n)
+        return Estimate(NAN, NAN, NAN, 0)
+    share, z2 = hits / n, float(ndtri((1 + level) / 2)) ** 2
+    centre, half = share + z2 / (2 * n), (z2 * (share * (1 - share) / n + z2 / (4 * n * n))) ** 0.5
+    low, high = ((centre + side * half) / (1 + z2 / n) for side in (-1, 1))
+    # At 0 and 1 the bounds are these, but for rounding.
+    return Estimate(share, 0.0 if hits == 0 else low, 1.0 if hits == n else high, round(n))
 
 
 def mean_interval(values: Sequence[float], level: float = LEVEL) -> Estimate:
     """Return the mean with Student's t interval; assumes independent observations, NaN bounds for fewer than two."""
     import numpy as np
-    from scipy import stats
+    from scipy.special import stdtrit
 
     n = len(values)
     if n < 2:
-        return Estimate(float(values[0]) if n else float("nan"), float("nan"), float("nan"), n)
+        return Estimate(float(values[0]) if n else NAN, NAN, NAN, n)
     middle = float(np.mean(values))
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * float(np.std(values, ddof=1)) / n**0.5
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) / n**0.5
     return Estimate(middle, middle - half, middle + half, n)
+
+
+# Clusters.
+
+Labels = Sequence[Hashable]
+"""The cluster of each observation."""
+
+
+def cluster_mean(values: Sequence[float], deals: Labels, *others: Labels, level: float = LEVEL) -> Estimate:
+    """Return the mean of games with an interval that takes games of one deal together.
+
+    Student's t with clusters - 1 degrees of freedom and the cluster-robust variance with its small-sample factor
+    G / (G - 1) (Liang and Zeger 1986), by two clusters as in Cameron, Gelbach and Miller (2011), with the smaller
+    number of clusters. With fewer than `FEW_DEALS` deals the games count as independent: the interval is then about
+    these deals alone.
+
+    Args:
+        values: One value per game.
+        deals: The deal of each game.
+        others: A second clustering, such as the participant of each game.
+        level: Confidence level, from 0 to 1.
+
+    Returns:
+        The estimate; `n` counts games, `deals` their deals.
+    """
+    from scipy.special import stdtrit
+
+    count = len(set(deals))
+    if not (labels := _clusterings(deals, others)) or len(values) < 2:
+        return mean_interval(values, level)._replace(deals=count)
+    variance, groups = _cluster_variance(values, labels)
+    middle = sum(values) / len(values)
+    half = float(stdtrit(groups - 1, (1 + level) / 2)) * variance**0.5 if groups > 1 else NAN
+    return Estimate(middle, middle - half, middle + half, len(values), count)
+
+
+def cluster_share(hits: Sequence[bool], deals: Labels, *others: Labels, level: float = LEVEL) -> Estimate:
+    """Return the share of games that are hits, with an interval that takes games of one deal together.
+
+    Wilson's interval with the effective number of games n* = p (1 - p) / v, where v is the variance of `cluster_mean`,
+    at most the number of games, times (z / t)**2 for the number of clusters (Korn and Graubard 1998). Where all games
+    are alike, v says nothing, and n* is the number of clusters. Fewer than `FEW_DEALS` deals are treated as there.
+
+    Args:
+        hits: One flag per game.
+        deals: The deal of each game.
+        others: A second clustering, such as the participant of each game.
+        level: Confidence level, from 0 to 1.
+
+    Returns:
+        The estimate, from 0 to 1; `n` counts games, `deals` their deals.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    n, count, found = len(hits), len(set(deals)), sum(map(bool, hits))
+    labels = _clusterings(deals, others)
+    if not labels or not n:
+        return wilson_interval(found, n, level)._replace(deals=count)
+    variance, groups = _cluster_variance([float(hit) for hit in hits], labels)
+    if groups < 2:
+        return Estimate(found / n, NAN, NAN, n, count)
+    if groups == n and not others:
+        return wilson_interval(found, n, level)._replace(deals=count)
+    share, tail = found / n, (1 + level) / 2
+    effective = min(n, share * (1 - share) / variance) if variance else groups
+    effective *= float(ndtri(tail) / stdtrit(groups - 1, tail)) ** 2
+    return wilson_interval(share * effective, effective, level)._replace(value=share, n=n, deals=count)
+
+
+def _clusterings(deals: Labels, others: Sequence[Labels]) -> list[Labels]:
+    """Return the clusterings that count: few deals are no sample of deals."""
+    return [*([deals] if len(set(deals)) >= FEW_DEALS else []), *others]
+
+
+def _cluster_variance(values: Sequence[float], labels: Sequence[Labels]) -> tuple[float, int]:
+    """Return the cluster-robust variance of a mean by one or two clusterings, and the smaller number of clusters."""
+    import numpy as np
+
+    numbers = np.asarray(values, float)
+    rest = numbers - numbers.mean()
+
+    def one_way(codes: Any) -> tuple[float, int]:
+        sums = np.bincount(codes, rest)
+        groups = len(sums)
+        return float(sums @ sums) * groups / max(groups - 1, 1) / len(rest) ** 2, groups
+
+    codes = [_codes(each) for each in labels]
+    ways = [one_way(each) for each in codes]
+    variance = max(each for each, _ in ways)
+    if len(ways) == 2:
+        both, _ = one_way(_codes(list(zip(*codes, strict=True))))
+        # The sum can fall below either part by chance.
+        variance = max(variance, sum(each for each, _ in ways) - both)
+    return variance, min(groups for _, groups in ways)
+
+
+def _codes(labels: Labels) -> list[int]:
+    """Number the labels by first appearance."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(label, len(numbers)) for label in labels]
 
 
 Statistic = Callable[..., Any]
@@ -87,11 +209,11 @@ def bootstrap_interval(
     of = np.mean if statistic is None else statistic
     n = len(values)
     if not n:
-        return Estimate(float("nan"), float("nan"), float("nan"), 0)
+        return Estimate(NAN, NAN, NAN, 0)
     data = np.asarray(values, float)
     value = float(of(data, axis=0))
     if n < 2:
-        return Estimate(value, float("nan"), float("nan"), n)
+        return Estimate(value, NAN, NAN, n)
     if (data == data[0]).all():
         return Estimate(value, value, value, n)
     options: dict[str, Any] = {"n_resamples": resamples, "confidence_level": LEVEL, "method": method}
@@ -112,7 +234,9 @@ class PairedDifference(NamedTuple):
     p: float
 
 
-def paired_differences(frame: pd.DataFrame, one: str, two: str, column: str = "payoff") -> pd.Series[float]:
+def paired_differences(
+    frame: pd.DataFrame, one: str, two: str, column: str = "payoff", on: Literal["deal", "draw"] = "deal"
+) -> pd.Series[float]:
     """Return, per deal, by how much `one` exceeds `two` in `column` in the same seat of the same deal.
 
     Comparing within seat and deal cancels what these are worth. The two players may have met each other with seats
@@ -123,14 +247,15 @@ def paired_differences(frame: pd.DataFrame, one: str, two: str, column: str = "p
         one: The first player.
         two: The player whose values are subtracted.
         column: The column to compare.
+        on: `draw` pairs treatments, whose deals differ in parameters, on the same chance.
 
     Returns:
-        A difference per deal that both played, the mean over the seats that both took; indexed by deal.
+        A difference per deal (or draw) that both played, the mean over the seats that both took; indexed by it.
     """
     known = frame.dropna(subset=[column]).astype({column: float})
-    own, base = (known[known.player == name].groupby(["deal", "seat"])[column].mean() for name in (one, two))
+    own, base = (known[known.player == name].groupby([on, "seat"])[column].mean() for name in (one, two))
     more = (own - base).dropna()
-    return more.groupby("deal").mean()
+    return more.groupby(on).mean()
 
 
 def paired_test(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> PairedDifference:
@@ -151,9 +276,9 @@ def paired_test(differences: Sequence[float], *, resamples: int = 9999, seed: in
     import numpy as np
     from scipy import stats
 
-    estimate = mean_interval(differences)
-    if estimate.n < 2:
-        return PairedDifference(*estimate, float("nan"))
+    value, low, high, n, _ = mean_interval(differences)
+    if n < 2:
+        return PairedDifference(value, low, high, n, NAN)
     test = stats.permutation_test(
         (np.asarray(differences, float),),
         np.mean,
@@ -161,7 +286,7 @@ def paired_test(differences: Sequence[float], *, resamples: int = 9999, seed: in
         n_resamples=resamples,
         rng=np.random.default_rng(seed),
     )
-    return PairedDifference(*estimate, float(test.pvalue))
+    return PairedDifference(value, low, high, n, float(test.pvalue))
 
 
 def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") -> list[float]:
@@ -182,7 +307,7 @@ def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") 
     if method not in names:
         raise ValueError(f"method must be holm or bh, not {method!r}")
     tested = [i for i, value in enumerate(p) if value == value]
-    found = [float("nan")] * len(p)
+    found = [NAN] * len(p)
     if tested:
         for i, value in zip(tested, multipletests([p[i] for i in tested], method=names[method])[1], strict=True):
             found[i] = float(value)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from negolab.analysis import stats
+from negolab.analysis.observations import Sample, deal_id, is_deterministic, sample_text
 from negolab.events import Rejected, Replied
 from negolab.game import SEATS, InvalidKind, Reply
 from negolab.record import Record
@@ -52,38 +53,63 @@ class Tally:
 
     Attributes:
         ends: Matches by end; those that a run stopped count as "failed" or "timed out".
-        reasons: Stopped matches by the reason of the stop.
-        payoffs: Payoffs by player and seat, without those of stopped matches.
+        missing: Matches without a regular result, by who played and why.
+        deals: Deals of all matches.
+        copies: Matches that repeat one of deterministic players on the same deal and in the same seating.
+        fixed: True while all matches are between deterministic players.
+        observed: End and deal of each observation: matches without copies.
+        payoffs: Payoff and deal of each observation, by player and seat.
         faults: Rejected replies by kind and first code.
-        forfeits: Matches that ended by forfeit, by kind of the last fault.
+        forfeits: Matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
         rejected: Rejected replies in all.
         taken: Usage of language models, stopped matches included.
     """
 
     def __init__(self) -> None:
         self.ends: Counter[str] = Counter()
-        self.reasons: Counter[str] = Counter()
-        self.payoffs: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self.missing: Counter[tuple[str, str]] = Counter()
+        self.deals: set[str] = set()
+        self.copies = 0
+        self.fixed = True
+        self.observed: list[tuple[str, str]] = []
+        self.payoffs: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
         self.faults: Counter[tuple[InvalidKind, str]] = Counter()
-        self.forfeits: Counter[InvalidKind] = Counter()
+        self.forfeits: Counter[tuple[str, InvalidKind]] = Counter()
         self.rejected = 0
         self.taken = ModelUsage()
+        self._played: set[tuple[str, ...]] = set()
 
     def add(self, record: Record) -> None:
-        """Count one record; payoffs only if no run stopped the match."""
+        """Count one record; its payoffs only if no run stopped the match and it is no copy."""
         stopped = record.header.notes.get(STOPPED)
-        self.ends[stopped or record.end or "unfinished"] += 1
+        end, deal = stopped or record.end or "unfinished", deal_id(record)
+        self.ends[end] += 1
+        self.deals.add(deal)
         self._count(record)
-        if stopped:
-            self.reasons[getattr(record.events[-1], "reason", None) or stopped] += 1
+        if stopped or record.end in (None, "ABORTED"):
+            players = " against ".join(record.header.players.get(seat, "?") for seat in SEATS)
+            self.missing[players, getattr(record.events[-1], "reason", None) or end] += 1
+        elif self._is_copy(record, deal):
+            self.copies += 1
             return
+        self.observed.append((end, deal))
         for seat in SEATS:
             payoff = record.payoffs[seat]
-            if payoff is not None:
-                self.payoffs[record.header.players.get(seat, "?"), seat].append(payoff)
+            if payoff is not None and not stopped:
+                self.payoffs[record.header.players.get(seat, "?"), seat].append((payoff, deal))
+
+    def _is_copy(self, record: Record, deal: str) -> bool:
+        if not is_deterministic(record):
+            self.fixed = False
+            return False
+        key = (deal, *(record.header.players.get(seat, "?") for seat in SEATS))
+        if key in self._played:
+            return True
+        self._played.add(key)
+        return False
 
     def _count(self, record: Record) -> None:
-        last: InvalidKind | None = None
+        last: Rejected | None = None
         for event in record.events:
             if isinstance(event, Replied):
                 self.taken.add(event.reply)
@@ -91,10 +117,14 @@ class Tally:
                 if event.said is not None:
                     self.taken.add(event.said)
                 self.rejected += 1
-                last = event.invalid.kind
-                self.faults[last, event.invalid.codes[0]] += 1
+                last = event
+                self.faults[event.invalid.kind, event.invalid.codes[0]] += 1
         if record.end == "FORFEIT" and last is not None:
-            self.forfeits[last] += 1
+            self.forfeits[record.header.players.get(last.seat, "?"), last.invalid.kind] += 1
+
+    def sample(self, observed: Sequence[tuple[float, str]]) -> Sample:
+        """Return values with their deals as a sample."""
+        return Sample([value for value, _ in observed], [deal for _, deal in observed], fixed=self.fixed)
 
     @property
     def n(self) -> int:
@@ -116,32 +146,53 @@ def tally_records(records: Iterable[Record]) -> Tally:
 
 
 def tally_lines(result: Tally, unit: str) -> list[str]:
-    """Format a tally as lines of text: n, shares with Wilson intervals, mean payoffs with t intervals.
+    """Format a tally as lines of text: shares of ends and mean payoffs, with intervals, n and deals.
 
     Args:
         result: The tally.
         unit: Unit of the payoffs.
     """
-    over = result.n - result.stopped
-    out = [f"{result.n} games, {result.rejected} rejected replies; 95 % intervals in brackets", *_stopped(result), ""]
-    for end, count in result.ends.most_common():
-        if end not in ("failed", "timed out"):
-            out.append(f"{end:12} {_percent(stats.wilson_interval(count, over))}   n = {count}")
+    out = [f"{result.n} games, {result.rejected} rejected replies", *_sample(result), ""]
+    for end, _ in result.ends.most_common():
+        share = result.sample([(of == end, deal) for of, deal in result.observed]).share()
+        out.append(f"{end:12} {_percent(share)}   {sample_text(share)}")
+    out += _missing(result)
     out += ["", f"mean payoff ({unit})"] if result.payoffs else []
-    for (player, seat), values in sorted(result.payoffs.items()):
-        e = stats.mean_interval(values)
-        interval = f"[{e.low:.3f}, {e.high:.3f}]" if e.n > 1 else "(no interval)"
-        out.append(f"{player:28} at {seat}   {e.value:10.3f}  {interval}   n = {e.n}")
+    for (player, seat), paid in sorted(result.payoffs.items()):
+        e = result.sample(paid).mean()
+        interval = f"  [{e.low:.3f}, {e.high:.3f}]" if e.low == e.low else ""
+        out.append(f"{player:28} at {seat}   {e.value:10.3f}{interval}   {sample_text(e)}")
     return [*out, *_faults(result), *_taken(result.taken)]
 
 
-def _stopped(result: Tally) -> Iterator[str]:
-    """Yield the number of stopped matches, which shares and means leave out, and their most frequent reasons."""
-    if result.stopped:
-        counts = (f"{result.ends[kind]} {kind}" for kind in ("failed", "timed out") if result.ends[kind])
-        yield f"{result.n - result.stopped} finished, {', '.join(counts)} (not in the numbers below)"
-        for reason, count in result.reasons.most_common(3):
-            yield f"  {count} x {reason}"
+def _sample(result: Tally) -> Iterator[str]:
+    """Yield what one observation is, and what the intervals are about."""
+    if not result.observed:
+        return
+    n, deals = len(result.observed), len(result.deals)
+    few = deals < stats.FEW_DEALS
+    if result.fixed:
+        games = "1 distinct game" if n == 1 else f"{n} distinct games"
+        yield f"the players are deterministic: {games}, one for each deal and seating, and {result.copies} copies"
+        if few:
+            yield f"no intervals, because no chance is in them; about {_deals(deals)} alone"
+            return
+    about = f"about {_deals(deals)} alone" if few else f"games on one of {deals} deals taken together"
+    yield f"95 % intervals in brackets, {about}"
+
+
+def _deals(count: int) -> str:
+    return "this deal" if count == 1 else f"these {count} deals"
+
+
+def _missing(result: Tally) -> Iterator[str]:
+    """Yield the games without a regular result by players and reason; shares of ends count them, means cannot."""
+    if result.missing:
+        yield from ("", f"without a result: {result.missing.total()} of {result.n} games; the means below lack them")
+    for (players, reason), count in result.missing.most_common(6):
+        yield f"{players:28} {count:6}   {reason}"
+    if len(result.missing) > 6:
+        yield f"and {len(result.missing) - 6} more reasons"
 
 
 def _faults(result: Tally) -> Iterator[str]:
@@ -152,7 +203,8 @@ def _faults(result: Tally) -> Iterator[str]:
         codes = Counter({code: n for (of, code), n in result.faults.items() if of == kind})
         if codes:
             most = ", ".join(f"{code} {n}" for code, n in codes.most_common(6))
-            ended = f"; {result.forfeits[kind]} games ended by forfeit" if result.forfeits[kind] else ""
+            lost = [f"{n} by {player}" for (player, of), n in result.forfeits.most_common() if of == kind]
+            ended = f"; games forfeited: {', '.join(lost)}" if lost else ""
             yield f"{kind:12} {codes.total():6}   ({most}{', ...' if len(codes) > 6 else ''}){ended}"
 
 
@@ -171,4 +223,5 @@ def _taken(taken: ModelUsage) -> Iterator[str]:
 
 
 def _percent(e: stats.Estimate) -> str:
-    return f"{100 * e.value:6.1f} %  [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+    interval = f"  [{100 * e.low:.1f}, {100 * e.high:.1f}]" if e.low == e.low else ""
+    return f"{100 * e.value:6.1f} %{interval}"

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from negolab import store
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
+from negolab.analysis.observations import deal_columns
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
@@ -103,10 +104,10 @@ def matches(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        Columns `match` (its id), in a sweep `cell`, `game`, `preset`, `seed`, `player_*`, `end`, `stopped`, `reason`,
-        `payoff_*`, `replies_*` (all), `rejected_*` and `forfeits_*`, where `*` is `a` and `b`. Payoffs are in the
-        game's unit (cents in bargaining). `stopped` is "failed" or "timed out" where a run stopped the match, for
-        `reason`.
+        Columns `match` (its id), in a sweep `cell`, `game`, `preset`, `seed`, `deal`, `draw` and `deterministic` (see
+        `analysis.observations`), `player_*`, `end`, `stopped`, `reason`, `payoff_*`, `replies_*` (all), `rejected_*`
+        and `forfeits_*`, where `*` is `a` and `b`. Payoffs are in the game's unit (cents in bargaining). `stopped` is
+        "failed" or "timed out" where a run stopped the match, for `reason`.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -261,6 +262,7 @@ def _match(record: Record) -> Iterator[dict[str, Any]]:
         "game": header.game,
         "preset": header.preset,
         "seed": header.seed,
+        **deal_columns(record),
         **{f"player_{seat.lower()}": header.players.get(seat) for seat in SEATS},
         "end": record.end,
         "stopped": header.notes.get(store.STOPPED),
@@ -345,6 +347,9 @@ _TABLES: dict[str, _Table] = {
             "game": TEXT,
             "preset": TEXT,
             "seed": WHOLE,
+            "deal": TEXT,
+            "draw": TEXT,
+            "deterministic": FLAG,
             **_by_seat("player", kind=TEXT),
             **dict.fromkeys(("end", "stopped", "reason"), TEXT),
             **_by_seat("payoff", kind=NUMBER),

@@ -30,6 +30,8 @@ class RandomLegal(Scripted):
 class FirstOption(Scripted):
     """Always take the first of the game's `options`: a fixed point to compare with."""
 
+    deterministic = True
+
     @override
     def act(self, game: AnyGame, seen: Observation[Any, Any]) -> Any:
         return game.options(seen)[0]

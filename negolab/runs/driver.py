@@ -18,7 +18,8 @@ from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.match import Match
 from negolab.players.lookup import player
-from negolab.protocols import Player, player_notes
+from negolab.protocols import Player, deterministic_seats, player_notes
+from negolab.record import DETERMINISTIC
 from negolab.runs.plan import derive_seed
 
 Watch = Callable[[Match, list[Event]], None]
@@ -173,9 +174,16 @@ def seat_players(
         for seat, name in match.players.items()
         if seat not in people
     }
+    _note_players(match, players)
+    return players
+
+
+def _note_players(match: Match, players: Mapping[Seat, Player]) -> None:
+    """Note in the match what models its players are, and which seats are played without chance."""
     if notes := player_notes(players):
         match.notes["models"] = notes
-    return players
+    if seats := deterministic_seats(players):
+        match.notes[DETERMINISTIC] = seats
 
 
 def _check_players(match: Match, players: Mapping[Seat, Player], time_limit: float | None) -> None:
@@ -186,8 +194,8 @@ def _check_players(match: Match, players: Mapping[Seat, Player], time_limit: flo
         match.players.setdefault(seat, getattr(players[seat], "name", None) or type(players[seat]).__name__)
     if set(players) != set(SEATS):
         raise ValueError(f"players sit at A and B, not {sorted(players)}")
-    if "models" not in match.notes and (notes := player_notes(players)):
-        match.notes["models"] = notes
+    if not {"models", DETERMINISTIC} & match.notes.keys():
+        _note_players(match, players)
     if time_limit is not None and not 0 < time_limit < inf:
         raise ValueError(f"time_limit must be seconds above 0 or None, not {time_limit!r}")
 

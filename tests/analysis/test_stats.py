@@ -36,7 +36,6 @@ def test_the_interval_of_the_other_share_is_the_mirror_image(counted: tuple[int,
     assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((e.low, e.high), abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
 @given(VALUES)
 def test_a_bootstrap_moves_with_its_values_and_is_the_same_for_a_seed(values: list[float]) -> None:
     one, again = (stats.bootstrap_interval(values, method="percentile", resamples=200) for _ in range(2))
@@ -46,7 +45,6 @@ def test_a_bootstrap_moves_with_its_values_and_is_the_same_for_a_seed(values: li
     assert moved[:3] == pytest.approx([bound + 1000 for bound in one[:3]])
 
 
-@settings(max_examples=25, deadline=None)
 @given(VALUES)
 def test_a_comparison_turned_round_has_the_opposite_difference_and_the_same_p(values: list[float]) -> None:
     one, turned = stats.paired_test(values), stats.paired_test([-v for v in values])
@@ -55,7 +53,7 @@ def test_a_comparison_turned_round_has_the_opposite_difference_and_the_same_p(va
     assert 0 < one.p <= 1
 
 
-@settings(max_examples=8, deadline=None)  # statsmodels collects garbage in each call
+@settings(max_examples=8)  # statsmodels collects garbage in each call
 @given(CHANCES)
 def test_a_correction_never_lowers_a_p_and_holm_is_the_stricter(p: list[float]) -> None:
     holm, bh = stats.adjust_p_values(p), stats.adjust_p_values(p, "bh")
@@ -64,7 +62,7 @@ def test_a_correction_never_lowers_a_p_and_holm_is_the_stricter(p: list[float]) 
     assert bh == pytest.approx(list(false_discovery_control(p)))
 
 
-@settings(max_examples=8, deadline=None)  # statsmodels collects garbage in each call
+@settings(max_examples=8)  # statsmodels collects garbage in each call
 @given(CHANCES, st.randoms(use_true_random=False))
 def test_a_correction_does_not_depend_on_the_order_of_the_tests(p: list[float], rng: Any) -> None:
     order = list(range(len(p)))
@@ -124,7 +122,7 @@ def test_too_few_values_have_no_interval() -> None:
         stats.paired_test([1.5]),
     ):
         assert isnan(e.low) and isnan(e.high)
-    assert stats.bootstrap_interval([2, 2, 2]) == (2, 2, 2, 3)
+    assert stats.bootstrap_interval([2, 2, 2])[:4] == (2, 2, 2, 3)
     assert isnan(stats.paired_test([1.5]).p)
 
 

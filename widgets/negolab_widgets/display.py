@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from negolab import catalog
-from negolab.analysis import stats
+from negolab.analysis.observations import sample_text
 from negolab.analysis.summary import tally_records
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Observation, observe
@@ -103,17 +103,13 @@ def _summarise_payoffs(found: list[Record]) -> Markup:
     if len({one.header.game for one in found}) > 1:
         return ends
     game = found[0].game
-    means = [(player, seat, stats.mean_interval(values)) for (player, seat), values in sorted(counted.payoffs.items())]
-    rows = [
-        (
-            f"{player} at {seat}",
-            _format_amount(game, e.value),
-            f"{_format_amount(game, e.low)} to {_format_amount(game, e.high)}",
-            e.n,
-        )
-        for player, seat, e in means
-    ]
-    return join([ends, table(("player", "mean payoff", "95 % interval", "n"), rows, "Mean payoffs")])
+    rows = []
+    for (player, seat), paid in sorted(counted.payoffs.items()):
+        e = counted.sample(paid).mean()
+        bounds = [_format_amount(game, bound) for bound in (e.low, e.high) if bound == bound]
+        interval = " to ".join(bounds) or "\N{EN DASH}"
+        rows.append((f"{player} at {seat}", _format_amount(game, e.value), interval, sample_text(e)))
+    return join([ends, table(("player", "mean payoff", "95 % interval", "observations"), rows, "Mean payoffs")])
 
 
 def _format_amount(game: AnyGame, amount: float) -> str:

@@ -100,6 +100,8 @@ class SeatAnalysis:
 class Negotiator(Scripted):
     """Base class: agrees to the best set that the other seat has open if it is good enough, else proposes one."""
 
+    deterministic = True
+
     @override
     def check(self, game: AnyGame) -> None:
         if not isinstance(game, Balloon):

@@ -24,6 +24,8 @@ class Bargainer(Scripted):
     """Names a price per round; accepts what is at least as good as its own next price, and at the last response
     whatever does not pay less than no deal."""
 
+    deterministic = True
+
     def price(self, game: Bargaining, seen: Seen, number: int) -> int:
         """Return the offer of round `number` in cents."""
         raise NotImplementedError
@@ -226,6 +228,8 @@ class Fair(Fixed):
 class RandomPrice(Bargainer):
     """Accepts with probability 1/4, else names a price uniform over the price range; at the last response it rejects
     instead. Draws from its own generator."""
+
+    deterministic = False
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)

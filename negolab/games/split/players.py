@@ -93,6 +93,8 @@ def share_left_by_other(game: Split, seen: Seen) -> Units | None:
 class Allocator(Scripted):
     """Base class: says something, then asks for something."""
 
+    deterministic = True
+
     @override
     def act(self, game: Split, seen: Seen) -> Action:
         if seen.public.phase == "split":

@@ -47,6 +47,8 @@ def is_last_turn(game: Trading, seen: Seen) -> bool:
 class _Trader(Scripted):
     """Base class: replies to the waiting offer, then may make one."""
 
+    deterministic = True
+
     @override
     def act(self, game: Trading, seen: Seen) -> Move:
         offer = incoming_offer(seen)
@@ -68,6 +70,8 @@ class Chat(Scripted):
     """Talks and never trades: refuses whatever is offered and offers nothing. The always-deny baseline, against
     which every strategy must come out at zero gain."""
 
+    deterministic = True
+
     @override
     def act(self, game: Trading, seen: Seen) -> Move:
         deny = incoming_offer(seen) is not None
@@ -78,6 +82,8 @@ class RandomLegal(_Trader):
     """Accepts a covered offer with probability 1/2, then offers with probability 1/2 (3/4 if nothing was waiting):
     one or two goods a side, up to five of each. The lower baseline; it draws from its own generator and never lists
     the options."""
+
+    deterministic = False
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from negolab import store
 from negolab.analysis import stats, tables
-from negolab.analysis.estimates import Measure, contrasts, estimate_measure, sweep_matches
+from negolab.analysis.estimates import Measure, behind_best, contrasts, estimate_measure, sweep_matches
 from negolab.games.balloon import measures
 from negolab.record import Record
 
@@ -22,6 +22,7 @@ MEASURES = (DEALS, SCORE, TURNS, DISTANCE)
 """Measures of the report. A match without a deal scores 0; messages and distance are means over deals only."""
 
 MODES = {"equal": "equal preferences", "independent": "independent preferences", "inverse": "inverse preferences"}
+SETTING = ["mode", "items"]
 PACE = ("boulware", "linear", "conceder")
 """Time-dependent players, slowest to concede first."""
 SHARES = [float(share) for share in range(101)]
@@ -113,7 +114,7 @@ def possible(frame: pd.DataFrame) -> dict[str, float]:
 
 
 def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
-    """Test, per player, whether it scores higher with inverse than with equal preferences on the same deals.
+    """Test, per player, whether it scores higher with inverse than with equal preferences on the same draws.
 
     Args:
         frame: The rows of `played`.
@@ -122,9 +123,10 @@ def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
         A row per `player` with the columns of `contrasts`; `holm` is corrected for the number of players.
     """
     rows = frame.assign(seat="both").drop(columns="player").rename(columns={"mode": "player"})
+    own = {name: rows[frame["player"] == name] for name in dict.fromkeys(frame["player"])}
     found = [
-        contrasts(rows[frame["player"] == name], "main", ["inverse", "equal"]).assign(player=name)
-        for name in dict.fromkeys(frame["player"])
+        contrasts(part, "main", ["inverse", "equal"], by=["items"], on="draw").assign(player=name)
+        for name, part in own.items()
     ]
     whole = pd.concat(found, ignore_index=True)
     return whole.assign(holm=stats.adjust_p_values(list(whole["p"])))
@@ -143,11 +145,11 @@ def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
     rows = frame.assign(seat="both", turns=frame["turns_to_deal"].astype(float))
     there = [name for name in PACE if (frame["player"] == name).any()]
     found = [
-        contrasts(rows, "main", pair).assign(messages=contrasts(rows, "turns", pair)["value"])
+        contrasts(rows, "main", pair, by=SETTING).assign(messages=contrasts(rows, "turns", pair, by=SETTING)["value"])
         for pair in pairwise(there)
     ]
     if not found:
-        return contrasts(rows, "main", []).assign(messages=[])
+        return contrasts(rows, "main", [], by=()).assign(messages=[])
     whole = pd.concat(found, ignore_index=True)
     return whole.assign(holm=stats.adjust_p_values(list(whole["p"])))
 
@@ -155,10 +157,8 @@ def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
 def best_scores(frame: pd.DataFrame) -> list[str]:
     """Return the player with the highest mean score, then those that do not score significantly less (5 %, Holm).
 
-    Scores are compared on the same deals.
+    Scores are compared on the same deals, and p is corrected for all pairs.
     """
-    names = list(frame.groupby("player")["main"].mean().sort_values(ascending=False).index)
-    found = contrasts(frame.assign(seat="both"), "main", names)
-    found = found[found["one"] == names[0]]
-    alike = [p >= 0.05 for p in stats.adjust_p_values(list(found["p"]))]
-    return [names[0], *found["two"][alike]]
+    found = behind_best(frame.assign(seat="both"), "main", by=SETTING)
+    best = frame.groupby("player")["main"].mean().idxmax()
+    return [str(best), *found["player"][found["holm"] >= 0.05]]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from negolab.analysis import measures, stats
-from negolab.analysis.estimates import Measure
+from negolab.analysis import measures
+from negolab.analysis.estimates import Measure, behind_best
 from negolab.events import Stepped
 from negolab.formats import clembench
 from negolab.game import SEATS, Seat, other
@@ -34,8 +34,8 @@ def episodes(records: Iterable[Record]) -> pd.DataFrame:
 
 
 _COLUMNS = [
-    *("match", "deal", "experiment", "seat", "player", "opponent", "end", "score", "quality", "deals", "aborted"),
-    *("turns", "concession", "format", "rule", "lost"),
+    *("match", "deal", "deterministic", "experiment", "seat", "player", "opponent", "end", "score", "quality", "deals"),
+    *("aborted", "turns", "concession", "format", "rule", "lost"),
 ]
 
 
@@ -49,6 +49,7 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
     whole = {
         "match": record.id,
         "deal": f"{game.language}/{experiment}/{notes.get('game_id', record.id)}",
+        "deterministic": False,
         "experiment": experiment,
         "end": record.end,
         "score": found["main"] or 0.0,
@@ -109,32 +110,13 @@ def _said(value: Any) -> str:
 
 
 def behind(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare the score of each model with that of the model with the highest mean score.
-
-    Least squares on model and experiment over all episodes, with errors clustered by instance, since models need not
-    have played the same instances.
+    """Compare the score of each model with that of the model with the highest mean score on the same instances.
 
     Args:
-        frame: The rows of `episodes`.
+        frame: The rows of `episodes`; models need not have played the same instances.
 
     Returns:
-        A row per other model: `best`, `model`, `value` (percentage points) with `low` and `high`, `p`, `holm`
-        (corrected for the number of models), `n` episodes and `instances`. Empty with fewer than two models or
-        instances.
+        The rows of `estimates.behind_best` (percentage points, `n` instances), those without an instance left out.
     """
-    means = frame.groupby("player")["score"].mean().sort_values(ascending=False)
-    columns = ["best", "model", "value", "low", "high", "p", "holm", "n", "instances"]
-    if len(means) < 2 or frame["deal"].nunique() < 2:
-        return pd.DataFrame(columns=columns)
-    rows = frame.drop_duplicates(["match", "player"])
-    # The first category is the baseline of the regression.
-    rows = rows.assign(model=pd.Categorical(rows["player"], list(means.index)))
-    formula = "score ~ C(model)" + (" + C(experiment)" if rows["experiment"].nunique() > 1 else "")
-    fit = stats.clustered_regression(rows, formula)
-    fit = fit[fit["term"].str.startswith("C(model)")]
-    names = fit["term"].str.extract(r"^C\(model\)\[(?:T\.)?(.*)\]$", expand=False)
-    fit = fit.assign(best=means.index[0], model=names, value=fit["estimate"], instances=fit["clusters"])
-    fit = fit.assign(
-        n=fit["model"].map(rows.groupby("player")["match"].nunique()), holm=stats.adjust_p_values(list(fit["p"]))
-    )
-    return fit[columns].reset_index(drop=True)
+    found = behind_best(frame, "score", by=())
+    return found[found["n"] > 0].reset_index(drop=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from negolab.analysis import stats
+from negolab.analysis.observations import Sample, Values, as_sample, sample_text
 from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, new_figure, plain
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ _TREND_DASHES = ("dot", "dash", "dashdot", "longdash")
 
 
 def trend(
-    groups: Mapping[str, Mapping[float, Sequence[float]]],
+    groups: Mapping[str, Mapping[float, Values]],
     *,
     x: str,
     y: str,
@@ -173,7 +173,7 @@ def trend(
     if log:
         figure.update_xaxes(type="log", tickvals=sorted({at for cells in groups.values() for at in cells}))
     for at, (name, cells) in enumerate(groups.items()):
-        _add_means(figure, name, at, {place: [v / scale for v in values] for place, values in cells.items() if values})
+        _add_means(figure, name, at, {place: as_sample(values, scale) for place, values in cells.items()})
     for at, (name, curve) in enumerate((curves or {}).items()):
         hue = TONE if groups else HUES[at % len(HUES)]
         look = {"color": hue, "width": 2, "dash": _TREND_DASHES[at % len(_TREND_DASHES)]}
@@ -189,8 +189,9 @@ def trend(
     return figure
 
 
-def _add_means(figure: Figure, name: str, at: int, cells: Mapping[float, Sequence[float]]) -> None:
-    estimates = [stats.mean_interval(values) for values in cells.values()]
+def _add_means(figure: Figure, name: str, at: int, samples: Mapping[float, Sample]) -> None:
+    cells = {place: sample.mean() for place, sample in samples.items() if sample.values}
+    estimates = list(cells.values())
     counts = sorted({e.n for e in estimates}) or [0]
     each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     hue = HUES[at % len(HUES)]
@@ -204,9 +205,9 @@ def _add_means(figure: Figure, name: str, at: int, cells: Mapping[float, Sequenc
         name=f"{plain(name)}, n = {each} each",
         hovertext=[
             f"{plain(name)} at {place:.5g}: {e.value:.5g}"
-            + (f", 95 % interval {e.low:.5g} to {e.high:.5g}" if e.n > 1 else "")
-            + f", n = {e.n}"
-            for place, e in zip(cells, estimates, strict=True)
+            + (f", 95 % interval {e.low:.5g} to {e.high:.5g}" if e.low == e.low else "")
+            + f", {sample_text(e)}"
+            for place, e in cells.items()
         ],
         hoverinfo="text",
     )

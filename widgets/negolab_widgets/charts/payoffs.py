@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
+from negolab.analysis.observations import Sample, Values, as_sample, frame_sample, sample_text
 from negolab.game import SEATS
 from negolab_widgets.charts.chart import COLOURS, TONE, error_bars, new_figure, plain
 
@@ -19,19 +20,19 @@ MAX_DOTS = 400
 _DASHES = ("dot", "dash", "dashdot", "longdash")
 
 
-def by_player(frame: pd.DataFrame) -> dict[str, list[float]]:
+def by_player(frame: pd.DataFrame) -> dict[str, Sample]:
     """Group payoffs by player and seat from a frame of `analysis.tables.matches`, without unpaid matches."""
-    groups: dict[str, list[float]] = {}
+    groups: dict[str, Sample] = {}
     for seat in SEATS:
-        for player, payoffs in frame.groupby(f"player_{seat.lower()}", dropna=False)[f"payoff_{seat.lower()}"]:
-            paid = [float(payoff) for payoff in payoffs.dropna()]
-            if paid:
+        for player, part in frame.groupby(f"player_{seat.lower()}", dropna=False):
+            paid = frame_sample(part, f"payoff_{seat.lower()}")
+            if paid.values:
                 groups[f"{player if isinstance(player, str) else '?'} at {seat}"] = paid
     return dict(sorted(groups.items()))
 
 
 def payoffs(
-    groups: Mapping[str, Sequence[float]],
+    groups: Mapping[str, Values],
     *,
     unit: str = "points",
     what: str = "payoff",
@@ -48,9 +49,10 @@ def payoffs(
         marks: Reference points by name.
     """
     figure = new_figure(f"{what} ({unit})", "")
-    estimates = [stats.mean_interval(values) for values in groups.values()]
-    for at, values in enumerate(groups.values()):
-        drawn = thin(sorted(values))
+    samples = [as_sample(values) for values in groups.values()]
+    estimates = [sample.mean() for sample in samples]
+    for at, sample in enumerate(samples):
+        drawn = thin(sorted(sample.values))
         dots = {"color": TONE, "size": 5, "opacity": 0.35}
         # Spread by the golden ratio: even, and the same every time.
         heights = [at + 0.14 + 0.22 * (k * 0.6180339887 % 1) for k in range(len(drawn))]
@@ -65,18 +67,23 @@ def payoffs(
     return figure
 
 
-def shares(counts: Mapping[str, tuple[int, int]], *, what: str = "share of matches") -> Figure:
-    """Draw bars of `hits` of `n` per group, with Wilson's 95 % interval; n stands beside the name."""
+def shares(groups: Mapping[str, stats.Estimate | tuple[int, int]], *, what: str = "share of matches") -> Figure:
+    """Draw a bar per group with its 95 % interval; n stands beside the name.
+
+    Args:
+        groups: By name an estimate from 0 to 1, or hits and n of independent trials.
+        what: Word for the share.
+    """
     figure = new_figure(f"{what} (%)", "")
-    estimates = [stats.wilson_interval(hits, n) for hits, n in counts.values()]
-    percent = [stats.Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n) for e in estimates]
+    estimates = [e if isinstance(e, stats.Estimate) else stats.wilson_interval(*e) for e in groups.values()]
+    percent = [e._replace(value=100 * e.value, low=100 * e.low, high=100 * e.high) for e in estimates]
     bars = {"color": COLOURS["A"], "opacity": 0.45, "line": {"width": 0}}
     places = list(range(len(percent)))
     figure.add_bar(
         x=[e.value for e in percent], y=places, width=0.5, orientation="h", marker=bars, hoverinfo="skip", name=what
     )
     _add_means(figure, percent, "95 % interval", what)
-    _add_row_names(figure, counts, estimates)
+    _add_row_names(figure, groups, estimates)
     figure.update_xaxes(range=[0, 100])
     figure.update_layout(showlegend=False)
     return figure
@@ -105,7 +112,12 @@ def _add_means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, w
         marker={"color": TONE, "size": 9, "symbol": "diamond"},
         error_x=error_bars(estimates, TONE),
         name=name,
-        hovertext=[f"{what} {e.value:.5g}, 95 % interval {e.low:.5g} to {e.high:.5g}, n = {e.n}" for e in estimates],
+        hovertext=[
+            f"{what} {e.value:.5g}, "
+            + (f"95 % interval {e.low:.5g} to {e.high:.5g}, " if e.low == e.low else "")
+            + sample_text(e)
+            for e in estimates
+        ],
         hoverinfo="text",
     )
 
@@ -115,6 +127,8 @@ def _add_row_names(figure: Figure, names: Iterable[str], estimates: Sequence[sta
     count = max(len(estimates), 1)
     for at, (name, e) in enumerate(zip(names, estimates, strict=True)):
         place = {"xref": "paper", "x": 0, "xanchor": "left", "y": at - 0.3, "yanchor": "bottom"}
-        figure.add_annotation(text=f"{plain(name, 32)}, n = {e.n}", showarrow=False, font={"color": TONE}, **place)
+        figure.add_annotation(
+            text=f"{plain(name, 32)}, {sample_text(e)}", showarrow=False, font={"color": TONE}, **place
+        )
     figure.update_yaxes(range=[count - 0.5, -0.65], showticklabels=False, showgrid=False)
     figure.update_layout(height=90 + 64 * count)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
+from negolab.analysis.observations import Values, as_sample, sample_text
 from negolab_widgets.charts.chart import TONE, apply_style, new_figure, plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Rows = Mapping[str, Mapping[str, Sequence[float]]]
+Rows = Mapping[str, Mapping[str, Values]]
 
 _SCALE = [[0, "#eef5f2"], [1, "#0a6b52"]]
 _DIVERGING = [[0, "#a8431c"], [0.5, "#f6f6f3"], [1, "#0a6b52"]]
@@ -97,10 +98,10 @@ def _columns(rows: Rows) -> list[str]:
 
 def _cell_means(rows: Rows, scale: float) -> Met:
     return {
-        (r, c): stats.mean_interval([value / scale for value in cells[c]])
+        (r, c): estimate
         for r, cells in rows.items()
         for c in _columns(rows)
-        if cells.get(c)
+        if (estimate := as_sample(cells.get(c, ()), scale).mean()).n
     }
 
 
@@ -139,21 +140,22 @@ def _add_matrix(figure: Figure, rows: Rows, met: Met, place: tuple[int, int] | N
 
 def _cell(e: stats.Estimate) -> str:
     digits = 0 if abs(e.value) >= 100 else 1 if abs(e.value) >= 10 else 2
-    half = f"<br>± {(e.high - e.low) / 2:.{digits}f}" if e.n > 1 else ""
+    half = f"<br>± {(e.high - e.low) / 2:.{digits}f}" if e.low == e.low else ""
     return f"{e.value:.{digits}f}{half}"
 
 
 def _words(e: stats.Estimate | None, row: str, column: str) -> str:
     if e is None:
         return ""
-    interval = f", 95 % interval {e.low:.5g} to {e.high:.5g}" if e.n > 1 else ""
-    return f"{plain(row)} against {plain(column)}<br>mean {e.value:.5g}{interval}, n = {e.n}"
+    interval = f", 95 % interval {e.low:.5g} to {e.high:.5g}" if e.low == e.low else ""
+    return f"{plain(row)} against {plain(column)}<br>mean {e.value:.5g}{interval}, {sample_text(e)}"
 
 
-def _counts(estimates: Iterable[stats.Estimate]) -> str:
+def _counts(estimates: Collection[stats.Estimate]) -> str:
     """Say how many matches are behind each cell."""
     counts = sorted({e.n for e in estimates})
     if not counts:
         return "n = 0"
     each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"n = {each} per cell{'; ± 95 % interval' if counts[-1] > 1 else ''}"
+    known = any(e.low == e.low for e in estimates)
+    return f"n = {each} per cell{'; ± 95 % interval' if known else ''}"

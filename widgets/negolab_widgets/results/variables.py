@@ -9,6 +9,7 @@ import pandas as pd
 
 from negolab import catalog
 from negolab.analysis import stats
+from negolab.analysis.observations import Sample
 from negolab.game import SEATS
 from negolab.money import display_unit
 from negolab_widgets.html import label
@@ -236,26 +237,33 @@ def _unit(base: str, game: str) -> str:
 
 
 NUMBERS = ("mean", "low", "high", "n", "deals", "median", "lower", "upper")
-"""Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of rows and deals, and the
-three quartiles."""
+"""Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of rows (copies left out)
+and of deals, and the three quartiles."""
 
 
 def values(frame: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
-    """Return the rows that have the outcome: its `value` in its unit, its `deal`, and per factor the number of its
+    """Return the rows that have the outcome: its `value` in its unit, its `deal`, whether it is `deterministic`, the
+    `game` that it is of (a deal and seating where the players are deterministic), and per factor the number of its
     value."""
-    column = frame[outcome.column]
-    known = frame[column.notna()]
-    found = {"value": column[column.notna()].astype(float) / outcome.scale, "deal": _deal_ids(known)}
+    known = frame[frame[outcome.column].notna()]
+    found = {
+        "value": known[outcome.column].astype(float) / outcome.scale,
+        "deal": known["deal"],
+        "deterministic": known["deterministic"].astype(bool),
+        "game": _games(known),
+    }
     return pd.DataFrame({**found, **{factor.key: factor.codes(known) for factor in by}})
 
 
-def _deal_ids(frame: pd.DataFrame) -> pd.Series[Any]:
-    """Identify deals: matches of one game with one seed; a match that was dealt by hand stands for itself."""
+def _games(frame: pd.DataFrame) -> pd.Series[str]:
+    """Name the game of each row: the match, or of deterministic players the deal and its players."""
     if frame.empty:
         return pd.Series(dtype=str)
-    own = frame["cell"].astype(str) + "/" + frame["match"].astype(str)
-    seed = frame["seed"].astype("Int64").astype("string")
-    return (frame["game"].astype(str) + ":" + seed).fillna(own)
+    alike, own = (
+        frame[names].astype(str).agg("/".join, axis=1)
+        for names in (["deal", "player_a", "player_b"], ["cell", "match"])
+    )
+    return alike.where(frame["deterministic"].astype(bool), own)
 
 
 def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
@@ -269,34 +277,27 @@ def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.Da
 
 
 def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
-    estimate = _estimate(rows, outcome)
-    lower, median, upper = rows["value"].quantile([0.25, 0.5, 0.75])
+    copies = rows["deterministic"] & rows.duplicated(["game", "value"])
+    seen = rows[~copies]
+    sample = Sample(list(seen["value"]), list(seen["deal"]), list(seen["game"]), bool(seen["deterministic"].all()))
+    estimate = _share(sample, outcome) if outcome.yes_no else sample.mean()
+    lower, median, upper = seen["value"].quantile([0.25, 0.5, 0.75])
     return {
         "mean": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
-        "n": len(rows),
-        "deals": estimate.n,
+        "n": estimate.n,
+        "deals": estimate.deals or 0,
         "median": median,
         "lower": lower,
         "upper": upper,
     }
 
 
-def _estimate(rows: pd.DataFrame, outcome: Outcome) -> stats.Estimate:
-    """Estimate a mean where a deal counts once, with the mean of its matches: those are alike.
-
-    Wilson's interval where each deal says yes or no, else Student's t.
-    """
-    means = rows.groupby("deal")["value"].mean()
-    if not outcome.yes_no:
-        return stats.mean_interval(list(means))
+def _share(sample: Sample, outcome: Outcome) -> stats.Estimate:
     whole = 1 / outcome.scale
-    if means.isin([0, whole]).all():
-        share = stats.wilson_interval(int((means == whole).sum()), len(means))
-        return stats.Estimate(whole * share.value, whole * share.low, whole * share.high, share.n)
-    found = stats.mean_interval(list(means))
-    return found._replace(low=max(found.low, 0.0), high=min(found.high, whole))
+    share = sample.share()
+    return share._replace(value=whole * share.value, low=whole * share.low, high=whole * share.high)
 
 
 def summary_table(found: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:

@@ -1,0 +1,135 @@
+"""What counts as one observation: deals, draws, and games that were played twice without chance.
+
+A *deal* is a game with its parameters and its start; a *draw* is the chance in it alone, so that treatments, which
+differ in parameters, can be paired. Two deterministic players play one deal in one seating always alike: a second game
+of theirs is a copy and no observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from negolab.analysis import stats
+from negolab.analysis.stats import FEW_DEALS, Estimate, Labels
+from negolab.game import SEATS
+from negolab.record import DETERMINISTIC, Record, encode_set
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_encoder = msgspec.json.Encoder(enc_hook=encode_set, order="deterministic")
+
+
+def deal_id(record: Record) -> str:
+    """Return the deal of a match: a hash of its game's id, all parameters and its start."""
+    header = record.header
+    return _hash([header.game, header.params, record.events[0].state])
+
+
+def draw_id(record: Record) -> str:
+    """Return the draw of a match: the seed of its deal, or a hash of the start where that was given."""
+    return _hash(record.events[0].state) if record.header.seed is None else str(record.header.seed)
+
+
+def is_deterministic(record: Record) -> bool:
+    """Return True if both players always play alike on one deal; unknown players, models and people do not."""
+    return set(record.header.notes.get(DETERMINISTIC, ())) == set(SEATS)
+
+
+def deal_columns(record: Record) -> dict[str, Any]:
+    """Return the columns `deal`, `draw` and `deterministic` of a match."""
+    return {"deal": deal_id(record), "draw": draw_id(record), "deterministic": is_deterministic(record)}
+
+
+def _hash(value: Any) -> str:
+    return blake2b(_encoder.encode(value), digest_size=6).hexdigest()
+
+
+def drop_copies(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep one game of each deal and seating between deterministic players, and all other games.
+
+    Args:
+        frame: A row per match, or per match and seat, with `deal`, `deterministic` and the players.
+    """
+    who = [name for name in ("seat", "player", "opponent", "player_a", "player_b") if name in frame]
+    copies = frame["deterministic"].astype(bool) & frame.duplicated(["deal", *who])
+    return frame[~copies]
+
+
+class Sample(NamedTuple):
+    """Observations of one kind.
+
+    Attributes:
+        values: One number per observation; of a share 1 or 0.
+        deals: The deal of each; None for numbers that are independent of each other.
+        clusters: A second clustering: the participant of each, where people played.
+        fixed: True if all players are deterministic: of few deals, everything is then known, without an interval.
+    """
+
+    values: Sequence[float]
+    deals: Labels | None = None
+    clusters: Labels | None = None
+    fixed: bool = False
+
+    def mean(self, level: float = stats.LEVEL) -> Estimate:
+        """Return the mean with an interval that takes a deal's and a participant's observations together."""
+        if self.deals is None:
+            return stats.mean_interval(self.values, level)
+        return self._known(stats.cluster_mean(self.values, self.deals, *self._others, level=level))
+
+    def share(self, level: float = stats.LEVEL) -> Estimate:
+        """Return the share of values above 0, from 0 to 1, with such an interval."""
+        hits = [value > 0 for value in self.values]
+        if self.deals is None:
+            return stats.wilson_interval(sum(hits), len(hits), level)
+        return self._known(stats.cluster_share(hits, self.deals, *self._others, level=level))
+
+    @property
+    def _others(self) -> list[Labels]:
+        return [] if self.clusters is None else [self.clusters]
+
+    def _known(self, estimate: Estimate) -> Estimate:
+        if self.fixed and (estimate.deals or 0) < FEW_DEALS:
+            return estimate._replace(low=stats.NAN, high=stats.NAN)
+        return estimate
+
+
+Values = Sequence[float] | Sample
+"""A sample, or numbers that are independent of each other."""
+
+
+def as_sample(values: Values, scale: float = 1) -> Sample:
+    """Return values as a sample, divided by `scale`."""
+    sample = values if isinstance(values, Sample) else Sample(values)
+    return sample if scale == 1 else sample._replace(values=[value / scale for value in sample.values])
+
+
+def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sample:
+    """Return the observations in a column: one per match, rows without a value and copies left out.
+
+    Args:
+        frame: A row per match, or per match and seat (their mean then counts), with `match`, `deal`, `deterministic`,
+            and of people's matches `participant`.
+        column: The column with the values.
+        scale: Factor for the values, such as 1 / 100 for dollars.
+    """
+    rows = drop_copies(frame.dropna(subset=[column]))
+    key = [name for name in ("cell", "match") if name in rows]  # an id is unique within a cell only
+    values = (rows[column].astype(float) * scale).groupby([rows[name] for name in key], sort=False).mean()
+    first = rows.drop_duplicates(key)
+    participants = list(first["participant"]) if "participant" in first else None
+    return Sample(list(values), list(first["deal"]), participants, bool(rows["deterministic"].all()))
+
+
+def sample_text(estimate: Estimate) -> str:
+    """Say what an estimate rests on, such as "n = 200 on 100 deals" or "n = 40 for these 2 deals"."""
+    n, deals = estimate.n, estimate.deals
+    if deals is None:
+        return f"n = {n}"
+    if deals < FEW_DEALS:
+        return f"n = {n} for {'this deal' if deals == 1 else f'these {deals} deals'}"
+    return f"n = {n} deals" if n == deals else f"n = {n} on {deals} deals"
