@@ -304,6 +304,13 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """
         return ()
 
+    def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
+        """Return the terms of each proposal in `action`, in the order of `stakes`, as plain data for tables.
+
+        `price_cents` is a price in cents, `package` anything else that is proposed: who gets how much of what.
+        """
+        return ()
+
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
         """Return the Pareto frontier of the payoffs (A, B) of agreements, by rising A; () where it is not known.
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from negolab._internal import manifest
+from negolab.analysis.columns import Column, Columns
 from negolab.sweeps import status
 from negolab.sweeps.status import CellStatus
 
-FIXED = ("id", "state", "seed", "repeat", "seconds", "attempts", "error", "usd")
+CELL = Column("cell", "text", "id of the cell of the sweep")
+COLUMNS: Columns = [
+    CELL,
+    Column("state", "text", "done, failed, timeout, died or refused"),
+    Column("seed", "integer", "seed of the cell"),
+    Column("repeat", "integer", "number of the repeat, from 0"),
+    Column("seconds", "number", "duration of the newest attempt", "s"),
+    Column("attempts", "integer", "number of attempts"),
+    Column("error", "text", "kind and text of the error that ended it"),
+    Column("usd", "number", "cost of its models at list price", "US dollars"),
+]
 """Columns of `cell_frame` that are not parameters."""
+FIXED = tuple(column.name for column in COLUMNS)
 Params = Mapping[str, Mapping[str, Any]]
 """Parameters of each cell: cell id -> name -> value."""
 
@@ -56,7 +68,8 @@ def cell_frame(path: Path) -> pd.DataFrame:
     names = _parameters({cell: ended.params for cell, ended in found.items()}, FIXED)
     rows = [
         {
-            **{column: getattr(ended, column) for column in FIXED},
+            "cell": ended.id,
+            **{column: getattr(ended, column) for column in FIXED[1:]},
             "error": None if ended.error is None else str(ended.error),
             **{column: _column_value(ended.params.get(name)) for name, column in names.items()},
         }
@@ -68,6 +81,16 @@ def cell_frame(path: Path) -> pd.DataFrame:
 def with_parameters(data: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Implement `tables.with_parameters`."""
     return join_parameters(data, {cell: ended.params for cell, ended in newest_statuses(path).items()})[0]
+
+
+def parameters_by_cell(path: Path, taken: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the values of a sweep's parameters by cell and column, and the columns, beside those that are `taken`."""
+    params = {cell: ended.params for cell, ended in newest_statuses(path).items()}
+    names = _parameters(params, tuple(taken))
+    values = {
+        cell: {column: _column_value(own.get(name)) for name, column in names.items()} for cell, own in params.items()
+    }
+    return values, list(names.values())
 
 
 def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:

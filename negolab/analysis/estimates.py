@@ -120,7 +120,9 @@ def format_p_values(found: pd.DataFrame, column: str = "holm") -> list[str]:
 
 def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
     """Format the estimate of each row with its interval, and with its n if `n` is set."""
-    return [format_estimate(Estimate(*values), n=n) for values in found[[*Estimate._fields]].itertuples(index=False)]
+    fields = [name for name in Estimate._fields if name in found]
+    rows = found[fields].itertuples(index=False, name=None)
+    return [format_estimate(Estimate(**dict(zip(fields, values, strict=True))), n=n) for values in rows]
 
 
 def format_estimate(estimate: Estimate | stats.PairedDifference, *, n: bool = True) -> str:

@@ -15,24 +15,31 @@ import msgspec
 
 from negolab.analysis import stats
 from negolab.analysis.stats import FEW_DEALS, Estimate, Labels
+from negolab.events import Dealt
 from negolab.game import SEATS
 from negolab.record import DETERMINISTIC, Record, encode_set
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_encoder = msgspec.json.Encoder(enc_hook=encode_set, order="deterministic")
+_encoder = msgspec.json.Encoder(enc_hook=encode_set, order="sorted")
 
 
 def deal_id(record: Record) -> str:
     """Return the deal of a match: a hash of its game's id, all parameters and its start."""
     header = record.header
-    return _hash([header.game, header.params, record.events[0].state])
+    return _hash([header.game, header.params, _start(record)])
 
 
 def draw_id(record: Record) -> str:
     """Return the draw of a match: the seed of its deal, or a hash of the start where that was given."""
-    return _hash(record.events[0].state) if record.header.seed is None else str(record.header.seed)
+    return _hash(_start(record)) if record.header.seed is None else str(record.header.seed)
+
+
+def _start(record: Record) -> Any:
+    dealt = record.events[0]
+    assert isinstance(dealt, Dealt)
+    return dealt.state
 
 
 def is_deterministic(record: Record) -> bool:
@@ -53,8 +60,11 @@ def drop_copies(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep one game of each deal and seating between deterministic players, and all other games.
 
     Args:
-        frame: A row per match, or per match and seat, with `deal`, `deterministic` and the players.
+        frame: A row per match, or per match and seat, with `deal` and the players; without `deterministic`, none is a
+            copy.
     """
+    if "deterministic" not in frame:
+        return frame
     who = [name for name in ("seat", "player", "opponent", "player_a", "player_b") if name in frame]
     copies = frame["deterministic"].astype(bool) & frame.duplicated(["deal", *who])
     return frame[~copies]
@@ -112,8 +122,8 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
     """Return the observations in a column: one per match, rows without a value and copies left out.
 
     Args:
-        frame: A row per match, or per match and seat (their mean then counts), with `match`, `deal`, `deterministic`,
-            and of people's matches `participant`.
+        frame: A row per match, or per match and seat (their mean then counts), with `match` and `deal`, and where they
+            are known `deterministic` and of people's matches `participant`.
         column: The column with the values.
         scale: Factor for the values, such as 1 / 100 for dollars.
     """
@@ -122,7 +132,8 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
     values = (rows[column].astype(float) * scale).groupby([rows[name] for name in key], sort=False).mean()
     first = rows.drop_duplicates(key)
     participants = list(first["participant"]) if "participant" in first else None
-    return Sample(list(values), list(first["deal"]), participants, bool(rows["deterministic"].all()))
+    fixed = "deterministic" in rows and bool(rows["deterministic"].all())
+    return Sample(list(values), list(first["deal"]), participants, fixed)
 
 
 def sample_text(estimate: Estimate) -> str:

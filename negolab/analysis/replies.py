@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from negolab.events import Rejected, Replied
@@ -56,17 +56,19 @@ def _refusal(record: Record, at: int) -> Invalid | None:
 
 
 class Proposal(NamedTuple):
-    """A proposal in the reply that is event `at` of its record, and the payoffs of A and B if it were accepted."""
+    """A proposal in the reply that is event `at` of its record, the payoffs of A and B if it were accepted, and its
+    terms as plain data."""
 
     at: int
     seat: Seat
     text: str
     a: float
     b: float
+    terms: Mapping[str, Any]
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
-    """Return every proposal of the accepted replies, in order, with payoffs by `Game.stakes`.
+    """Return every proposal of the accepted replies, in order, with payoffs by `Game.stakes` and `Game.terms`.
 
     Empty for games without proposals.
 
@@ -76,7 +78,9 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
     game = record.game
     found: list[Proposal] = []
     for at, seat, text, action, before in iter_accepted(record):
-        found += (Proposal(at, seat, text, pay["A"], pay["B"]) for pay in game.stakes(before, seat, action))
+        stakes = game.stakes(before, seat, action)
+        terms = game.terms(action) or ({},) * len(stakes)
+        found += (Proposal(at, seat, text, pay["A"], pay["B"], of) for pay, of in zip(stakes, terms, strict=False))
     return tuple(found)
 
 

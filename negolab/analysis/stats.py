@@ -135,7 +135,7 @@ def cluster_share(hits: Sequence[bool], deals: Labels, *others: Labels, level: f
     variance, groups = _cluster_variance([float(hit) for hit in hits], labels)
     if groups < 2:
         return Estimate(found / n, NAN, NAN, n, count)
-    if groups == n and not others:
+    if groups == n and len(labels) == 1:
         return wilson_interval(found, n, level)._replace(deals=count)
     share, tail = found / n, (1 + level) / 2
     effective = min(n, share * (1 - share) / variance) if variance else groups

@@ -1,4 +1,4 @@
-"""Records as tidy frames: one row per match, per reply, or per cell of a sweep.
+"""Records as tidy frames: one row per match, per reply, per proposal, or per cell of a sweep.
 
 Paths are read one match at a time: a frame needs the memory of its columns, a Parquet file that of one row group.
 """
@@ -7,94 +7,42 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from negolab import store
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
+from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
 from negolab.analysis.observations import deal_columns
 from negolab.analysis.replies import iter_replies
+from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.game import SEATS, Invalid, Reply, Seat
-from negolab.record import Record
+from negolab.record import Record, encode_set
 
-CHUNK = 50_000
-"""Rows that are converted to columns at once; also the rows of a Parquet row group."""
-
-TEXT, WHOLE, REAL, FLAG = pa.large_string(), pa.int64(), pa.float64(), pa.bool_()
-NUMBER = pa.null()
-"""Column type that is inferred: integers or floats; always floats in Parquet."""
-
-Columns = Mapping[str, pa.DataType]
-Row = dict[str, Any]
-
-
-def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
-    """Build a frame that has all `columns` with their types, even without rows.
-
-    As usual in pandas, integers become floats in a column with gaps; so do integers beyond 64 bits.
-
-    Raises:
-        ValueError: A value does not fit its column's type.
-    """
-    chunks = [pa.table({name: pa.array([], kind) for name, kind in columns.items()}), *_chunks(rows, columns)]
-    table = pa.concat_tables(chunks, promote_options="permissive")
-    del chunks
-    found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
-    return found
-
-
-def write_parquet(rows: Iterable[Row], columns: Columns, out: Path) -> int:
-    """Write the rows to the Parquet file `out`, one row group at a time, and return their number.
-
-    The file is written beside `out` and renamed when it is complete.
-
-    Raises:
-        ValueError: A value does not fit its column's type.
-    """
-    schema = pa.schema([(name, REAL if kind == NUMBER else kind) for name, kind in columns.items()])
-    draft = out.with_name(f"{out.name}.tmp")
-    count = 0
-    try:
-        with pq.ParquetWriter(draft, schema) as writer:
-            for chunk in _chunks(rows, columns):
-                writer.write_table(chunk.cast(schema))
-                count += len(chunk)
-        draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
-    return count
-
-
-def _chunks(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
-    rows = iter(rows)
-    while chunk := list(islice(rows, CHUNK)):
-        yield pa.table({name: _column(name, [row.get(name) for row in chunk], kind) for name, kind in columns.items()})
-
-
-def _column(name: str, values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Build one column; integers that do not fit become floats."""
-    try:
-        return pa.array(values, None if kind == NUMBER else kind)
-    except (pa.ArrowInvalid, OverflowError) as error:
-        if kind not in (NUMBER, WHOLE):
-            raise ValueError(f"column {name}: {error}") from None
-        return pa.array([None if value is None else float(value) for value in values], REAL)
-    except pa.ArrowTypeError as error:
-        raise ValueError(f"column {name}: {error}") from None
-
+__all__ = [
+    "cells",
+    "matches",
+    "measures",
+    "proposals",
+    "replies",
+    "to_parquet",
+    "turns",
+    "with_parameters",
+    "write_table",
+]
 
 Place = str | os.PathLike[str]
 Source = Iterable[Record] | Place
 """Records, a file of records, the folder of a batch, or the folder of a sweep, whose finished cells are read."""
+Row = dict[str, Any]
 
 
 def matches(source: Source) -> pd.DataFrame:
@@ -104,10 +52,8 @@ def matches(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        Columns `match` (its id), in a sweep `cell`, `game`, `preset`, `seed`, `deal`, `draw` and `deterministic` (see
-        `analysis.observations`), `player_*`, `end`, `stopped`, `reason`, `payoff_*`, `replies_*` (all), `rejected_*`
-        and `forfeits_*`, where `*` is `a` and `b`. Payoffs are in the game's unit (cents in bargaining). `stopped` is
-        "failed" or "timed out" where a run stopped the match, for `reason`.
+        The columns `MATCHES`, in a sweep with `cell` behind `match`; `*_a` and `*_b` are of the seats. Payoffs are in
+        the game's unit (cents in bargaining).
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -123,9 +69,7 @@ def turns(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        Columns `match`, in a sweep `cell`, `turn` (from 0), `seat`, `player`, `text` (missing where there was no
-        answer), `accepted`, and if it was not, `codes`, `kind` and `reason`; `via`, `model`, `latency` (seconds),
-        `cost` (US dollars) and `tokens_*`.
+        The columns `TURNS`, in a sweep with `cell` behind `match`.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -141,15 +85,29 @@ def replies(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        The columns of `turns`, and `finish` (why the model stopped), `queued` (seconds of waiting for admission),
-        `attempts`, `fingerprint`, `replayed` (from another run's cache, so that `cost` was not paid again) and
-        `request_id`. `latency` is in seconds, at the endpoint only.
+        The columns `REPLIES`, in a sweep with `cell` behind `match`; `latency` is of the endpoint only.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
         ValueError: A line is not a record; names file and line.
     """
     return _frame(source, "replies")
+
+
+def proposals(source: Source) -> pd.DataFrame:
+    """Return one row per proposal of an accepted reply, with what it would have paid both; each match is replayed.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        The columns `PROPOSALS`, in a sweep with `cell` behind `match`; empty for games without proposals.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record, or a record cannot be replayed.
+    """
+    return _frame(source, "proposals")
 
 
 def cells(path: Place) -> pd.DataFrame:
@@ -159,8 +117,8 @@ def cells(path: Place) -> pd.DataFrame:
         path: The folder of a sweep.
 
     Returns:
-        Columns `id`, `state` (done, failed, timeout, died, refused), `seed`, `repeat`, `seconds`, `attempts` (their
-        number), `error` (kind and text), `usd` (cost in US dollars), and one column per parameter: its own name,
+        Columns `cell` (its id), `state` (done, failed, timeout, died, refused), `seed`, `repeat`, `seconds`, `attempts`
+        (their number), `error` (kind and text), `usd` (cost in US dollars), and one column per parameter: its own name,
         prefixed with `param_` where that is taken. Lists and tables are JSON text.
 
     Raises:
@@ -185,22 +143,36 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
     return sweep.with_parameters(frame, Path(path))
 
 
-Name = Literal["matches", "turns", "replies"]
+Name = Literal["matches", "turns", "replies", "proposals"]
 
 
 def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
     """Write a table straight to a Parquet file, for runs that are too large for a frame, and return its number of rows.
 
+    The file is written beside `out` and renamed when it is complete.
+
     Args:
         source: Records, or a path to them.
         out: The file to write; payoffs are floats there.
-        table: "matches", "turns" or "replies".
+        table: "matches", "turns", "replies" or "proposals".
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
         ValueError: There is no such table, or a line is not a record.
     """
-    return write_parquet(*_table(source, table), Path(out))
+    rows, columns = _table(source, table)
+    schema, out = file_schema(columns), Path(out)
+    draft = out.with_name(f"{out.name}.tmp")
+    count = 0
+    try:
+        with pq.ParquetWriter(draft, schema) as writer:
+            for chunk in chunked(rows, columns):
+                writer.write_table(chunk.cast(schema))
+                count += len(chunk)
+        draft.replace(out)
+    finally:
+        draft.unlink(missing_ok=True)
+    return count
 
 
 def measures(source: Source) -> pd.DataFrame:
@@ -227,15 +199,15 @@ def _frame(source: Source, table: Name) -> pd.DataFrame:
     return typed_frame(*_table(source, table))
 
 
-def _table(source: Source, name: Name) -> tuple[Iterator[dict[str, Any]], Columns]:
-    """Return the rows of a table and the types of its columns."""
-    if name not in _TABLES:
-        raise ValueError(f"no table {name!r}: there are {', '.join(_TABLES)}")
-    of, rows = _TABLES[name]
+def _table(source: Source, name: Name) -> tuple[Iterator[Row], Columns]:
+    """Return the rows of a table and its columns."""
+    if name not in TABLES:
+        raise ValueError(f"no table {name!r}: there are {', '.join(TABLES)}")
+    columns, rows = TABLES[name]
     if not _is_sweep(source):
-        return (row for _, record in records(source) for row in rows(record)), of
+        return (row for _, record in records(source) for row in rows(record)), columns
     found = ({**row, "cell": cell} for cell, record in records(source) for row in rows(record))
-    return found, {"match": TEXT, "cell": TEXT, **of}
+    return found, [columns[0], sweep.CELL, *columns[1:]]
 
 
 def _is_sweep(source: Source) -> bool:
@@ -253,7 +225,10 @@ def records(source: Source) -> Iterator[tuple[str | None, Record]]:
         yield from ((None, record) for record in store.iter_records(os.fspath(source)))
 
 
-def _match(record: Record) -> Iterator[dict[str, Any]]:
+# Rows.
+
+
+def _match(record: Record) -> Iterator[Row]:
     header, events = record.header, record.events
     counts = Counter((type(e), e.seat) for e in events if isinstance(e, Replied | Rejected | Forfeited))
     last = events[-1]
@@ -276,12 +251,12 @@ def _match(record: Record) -> Iterator[dict[str, Any]]:
     }
 
 
-def _turns(record: Record) -> Iterator[dict[str, Any]]:
+def _turns(record: Record) -> Iterator[Row]:
     for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
         yield _turn(record, turn, event.seat, reply, invalid)
 
 
-def _replies(record: Record) -> Iterator[dict[str, Any]]:
+def _replies(record: Record) -> Iterator[Row]:
     for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
         if reply is not None and reply.via == "model":
             usage = reply.usage or {}
@@ -294,7 +269,7 @@ def _replies(record: Record) -> Iterator[dict[str, Any]]:
             }
 
 
-def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: Invalid | None) -> dict[str, Any]:
+def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: Invalid | None) -> Row:
     timed = reply is not None and reply.asked_at is not None and reply.answered_at is not None
     usage = (reply.usage or {}) if reply else {}
     return {
@@ -315,81 +290,111 @@ def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: I
     }
 
 
-Rows = Callable[[Record], Iterator[dict[str, Any]]]
+def _proposals(record: Record) -> Iterator[Row]:
+    turn_of = {id(event): turn for turn, (event, _, _) in enumerate(iter_replies(record))}
+    numbers: Counter[Seat] = Counter()
+    before: dict[Seat, float] = {}
+    for made in proposals_of(record):
+        own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
+        numbers[made.seat] += 1
+        package = made.terms.get("package")
+        yield {
+            "match": record.id,
+            "turn": turn_of[id(record.events[made.at])],
+            "seat": made.seat,
+            "player": record.header.players.get(made.seat),
+            "number": numbers[made.seat],
+            "first": numbers.total() == 1,
+            "own_payoff": own,
+            "other_payoff": others,
+            "concession": before[made.seat] - own if made.seat in before else None,
+            "price_cents": made.terms.get("price_cents"),
+            "package": None if package is None else msgspec.json.encode(package, enc_hook=encode_set).decode(),
+        }
+        before[made.seat] = own
+
+
+# Columns.
+
+
+def _by_seat(name: str, type: Any, meaning: str, unit: str = "") -> list[Column]:
+    return [Column(f"{name}_{seat.lower()}", type, meaning.format(seat), unit) for seat in SEATS]
+
+
+UNIT = "unit of the game"
+"""Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
+
+MATCH = Column("match", "text", "id of the match; in a sweep unique within its cell")
+
+MATCHES: Columns = [
+    MATCH,
+    Column("game", "text", "the game"),
+    Column("preset", "text", "preset of the game; empty: its parameters are of no preset"),
+    Column("seed", "integer", "seed of the deal; empty: the start was given"),
+    Column("deal", "text", "the deal: a hash of game, parameters and start"),
+    Column("draw", "text", "the chance in the deal alone, to pair treatments on"),
+    Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a deal are alike"),
+    *_by_seat("player", "text", "who sat at seat {}"),
+    Column("end", "text", "AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED; empty: it is not over"),
+    Column("stopped", "text", "failed or timed out: the run stopped the match"),
+    Column("reason", "text", "why it was stopped, if the rules did not end it"),
+    *_by_seat("payoff", "amount", "what seat {} is paid; empty: nothing is paid", UNIT),
+    *_by_seat("replies", "integer", "replies of seat {}, rejected ones included"),
+    *_by_seat("rejected", "integer", "rejections of seat {}: replies that were no legal action"),
+    *_by_seat("forfeits", "integer", "how often seat {} used up its retries"),
+]
+
+TURNS: Columns = [
+    MATCH,
+    Column("turn", "integer", "number of the reply in its match, from 0"),
+    Column("seat", "text", "whose reply it is: A or B"),
+    Column("player", "text", "who sits at that seat"),
+    Column("text", "text", "the words as they came; empty: there was no answer"),
+    Column("accepted", "boolean", "true: it was a legal action"),
+    Column("codes", "text", "why it was rejected, as codes of the game, by spaces"),
+    Column("kind", "text", "kind of the rejection: format, rule or time"),
+    Column("reason", "text", "why it was rejected, as its author was told"),
+    Column("via", "text", "how the words came in"),
+    Column("model", "text", "the model that answered, as its endpoint names it"),
+    Column("latency", "number", "time from the question to the answer", "s"),
+    Column("cost", "number", "cost of the answer at list price", "US dollars"),
+    *(Column(f"tokens_{name}", "integer", f"tokens of the answer: {name}", "tokens") for name in TOKENS),
+]
+
+REPLIES: Columns = [
+    *TURNS,
+    Column("finish", "text", "why the model stopped"),
+    Column("queued", "number", "time of waiting for admission", "s"),
+    Column("attempts", "integer", "how often it was sent"),
+    Column("fingerprint", "text", "the endpoint's name for its build of the model"),
+    Column("replayed", "boolean", "true: from the cache of another run, and not paid again"),
+    Column("request_id", "text", "the endpoint's id of the request"),
+]
+
+PROPOSALS: Columns = [
+    MATCH,
+    Column("turn", "integer", "the reply that made it, as in turns"),
+    Column("seat", "text", "who made it: A or B"),
+    Column("player", "text", "who sits at that seat"),
+    Column("number", "integer", "number of the proposal among those of its seat, from 1"),
+    Column("first", "boolean", "true: the first proposal of the match"),
+    Column("own_payoff", "amount", "what it would have paid its author, if accepted", UNIT),
+    Column("other_payoff", "amount", "what it would have paid the other seat", UNIT),
+    Column("concession", "amount", "by how much it lowers its author's claim since its last proposal", UNIT),
+    Column("price_cents", "integer", "the price that it names", "cents"),
+    Column("package", "json", "what it would give to whom, in games without a price"),
+]
 
 
 class _Table(NamedTuple):
     columns: Columns
-    rows: Rows
+    rows: Callable[[Record], Iterator[Row]]
 
 
-def _by_seat(*names: str, kind: Any) -> dict[str, Any]:
-    return {f"{name}_{seat.lower()}": kind for name in names for seat in SEATS}
-
-
-_TOKENS = {f"tokens_{name}": WHOLE for name in TOKENS}
-_TURN: Columns = {
-    "match": TEXT,
-    "turn": WHOLE,
-    "seat": TEXT,
-    "player": TEXT,
-    "text": TEXT,
-    "accepted": FLAG,
-    **dict.fromkeys(("codes", "kind", "reason", "via", "model"), TEXT),
-    "latency": REAL,
-    "cost": REAL,
-    **_TOKENS,
+TABLES: dict[str, _Table] = {
+    "matches": _Table(MATCHES, _match),
+    "turns": _Table(TURNS, _turns),
+    "replies": _Table(REPLIES, _replies),
+    "proposals": _Table(PROPOSALS, _proposals),
 }
-_TABLES: dict[str, _Table] = {
-    "matches": _Table(
-        {
-            "match": TEXT,
-            "game": TEXT,
-            "preset": TEXT,
-            "seed": WHOLE,
-            "deal": TEXT,
-            "draw": TEXT,
-            "deterministic": FLAG,
-            **_by_seat("player", kind=TEXT),
-            **dict.fromkeys(("end", "stopped", "reason"), TEXT),
-            **_by_seat("payoff", kind=NUMBER),
-            **_by_seat("replies", "rejected", "forfeits", kind=WHOLE),
-        },
-        _match,
-    ),
-    "turns": _Table(_TURN, _turns),
-    "replies": _Table(
-        {
-            **_TURN,
-            "finish": TEXT,
-            "queued": REAL,
-            "attempts": WHOLE,
-            "fingerprint": TEXT,
-            "replayed": FLAG,
-            "request_id": TEXT,
-        },
-        _replies,
-    ),
-}
-
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that begin a formula in some spreadsheet programs."""
-
-
-def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame as Parquet if `path` ends in `.parquet`, else as CSV.
-
-    In CSV, a leading apostrophe keeps text that begins like a formula from being evaluated; numbers are unchanged.
-    """
-    if path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
-        return
-    safe = frame.copy()
-    for name in safe.select_dtypes(["string", "object"]):
-        safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
-    # RFC 4180 line ends: with these, pandas also quotes a lone carriage return in a text, which would end the row.
-    safe.to_csv(path, index=False, lineterminator="\r\n")
-
-
-def _escape_formulas(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTIVE) else cell
+"""Columns and rows of each table of records."""

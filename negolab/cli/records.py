@@ -11,8 +11,8 @@ import typer
 from tqdm import tqdm
 
 from negolab._internal.validation import suggest
-from negolab.cli import play, serve
-from negolab.cli.options import Module, import_game_module, parse_seat
+from negolab.cli import play, serve, study
+from negolab.cli.options import Db, Module, import_game_module, parse_seat
 from negolab.cli.play import RUNS
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import SEATS, Observation, Seat
@@ -121,24 +121,32 @@ def check(run: FileOrFolder, module: Module = None) -> None:
 
 
 def export(
-    file: FileOrFolder,
-    to: Annotated[str, typer.Option(help="md, html or tex (a transcript per record), csv or parquet (tables).")],
+    source: Annotated[Path, typer.Argument(help="A file of records, the folder of a run or a sweep, or a study file.")],
+    to: Annotated[str, typer.Option(help="csv or parquet (tables), md, html or tex (a transcript per record).")],
     out: Annotated[Path | None, typer.Option(help="Folder to write to; default: where the records are.")] = None,
     id: Id = None,
     seat: Annotated[str | None, typer.Option(help="Transcripts of only what A or B saw and said.")] = None,
+    db: Db = None,
     module: Module = None,
 ) -> None:
-    """Write transcripts to read or print, or tables for analysis."""
+    """Write tables for analysis, with a dictionary of their columns, or transcripts to read or print."""
     import_game_module(module)
     if to not in (*_STYLES, *_TABLES):
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
     view = None if seat is None else parse_seat(seat)
     if view is not None and to in _TABLES:
         raise ValueError(f"--seat {view}: a table holds both seats; choose --to {', '.join(_STYLES)}")
-    records = select_records(read(file), id)
-    folder = out or (file if file.is_dir() else file.parent)
+    if source.suffix == ".toml":
+        if to in _STYLES or id is not None:
+            raise ValueError(f"{source}: of a study there are tables of all matches: choose --to csv or --to parquet")
+        study.export(source, db, out, to)
+        return
+    folder = out or (source if source.is_dir() else source.parent)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = _tables(records, to, folder) if to in _TABLES else _transcripts(records, to, folder, view)
+    if to in _TABLES:
+        _tables(source, id, to, folder)
+        return
+    paths = _transcripts(select_records(read(source), id), to, folder, view)
     for path in paths[:10]:
         print(path)
     if len(paths) > 10:
@@ -150,17 +158,20 @@ _STYLES = {"md": "markdown", "html": "html", "tex": "latex"}
 _TABLES = ("csv", "parquet")
 
 
-def _tables(records: list[Record], to: str, folder: Path) -> list[Path]:
-    from negolab.analysis import tables
+def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
+    """Write the tables of a run or a sweep with a progress bar, and print how many rows each has."""
+    from negolab.analysis import export
 
-    paths = []
-    frames = {"matches": tables.matches(records), "turns": tables.turns(records)}
-    if len(replies := tables.replies(records)):
-        frames["replies"] = replies
-    for name, frame in frames.items():
-        paths.append(folder / f"{name}.{to}")
-        tables.write_table(frame, paths[-1])
-    return paths
+    tables = export.open_tables(source)
+    found = (one for one in tables.records if id is None or one.record.id.startswith(id))
+    shown = tqdm(found, unit="match", file=sys.stderr, mininterval=0.5, disable=None)
+    rows = export.export(tables._replace(records=shown), folder, [to])
+    if "matches" not in rows:
+        raise ValueError(
+            f"there are no records in {source}" if id is None else f"no record whose id starts with {id!r}"
+        )
+    print(", ".join(f"{count:,} {name}" for name, count in rows.items()))
+    print(folder)
 
 
 def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None) -> list[Path]:

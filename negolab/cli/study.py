@@ -230,7 +230,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Folder to write to; default: FILE-export beside it.")] = None,
     to: Annotated[str, typer.Option(help="csv, parquet or both.")] = "both",
 ) -> None:
-    """Write the data of a study as tables: events, matches, participants and answers, with a dictionary of columns."""
+    """Write the data of a study as tables, as `negolab export` does, with its participants, answers and events."""
     from negolab.studies.export import KINDS
     from negolab.studies.export import export as write
 

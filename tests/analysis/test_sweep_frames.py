@@ -94,10 +94,18 @@ def test_a_matrix_has_a_value_per_deal_and_counts_both_seats(barter: Path) -> No
 def test_a_contrast_is_the_mean_difference_on_the_deals_of_both() -> None:
     values = [("a", 1, 5.0), ("b", 1, 2.0), ("a", 2, 6.0), ("b", 2, 5.0), ("a", 3, 90.0), ("c", 3, 1.0)]
     rows = pd.DataFrame(values, columns=["player", "deal", "gain"]).assign(seat="A")
-    found = contrasts(rows, "gain", ["a", "b", "c"]).set_index(["one", "two"])
+    found = contrasts(rows, "gain", ["a", "b", "c"], by=()).set_index(["one", "two"])
     assert (found.loc[("a", "b"), "value"], found.loc[("a", "b"), "n"]) == (2, 2)
     assert found.loc[("a", "c"), "n"] == 1 and isnan(found.loc[("b", "c"), "value"])
     assert found.loc[("a", "b"), "holm"] == found.loc[("a", "b"), "p"], "the others were no tests"
+
+
+def test_a_player_that_misses_a_setting_is_not_compared_over_all() -> None:
+    values = [("a", "easy", 1, 90.0), ("b", "easy", 2, 90.0), ("b", "hard", 3, 40.0)]
+    rows = pd.DataFrame(values, columns=["player", "setting", "deal", "gain"]).assign(seat="A")
+    with pytest.raises(ValueError, match="a did not play setting hard"):
+        contrasts(rows, "gain", by=["setting"])
+    assert len(contrasts(rows[rows.setting == "easy"], "gain", by=["setting"])) == 1
 
 
 def test_comparisons_are_read_with_their_interval_and_two_digits_of_p() -> None:
@@ -121,7 +129,7 @@ def test_a_p_at_the_floor_of_random_signs_is_told_as_a_bound_and_a_fixed_differe
 def test_the_best_score_is_named_with_those_that_differ_from_it_by_chance_alone() -> None:
     scores = {"x": [90.0, 80.0] * 10, "y": [80.0, 89.0] * 10, "z": [10.0, 20.0] * 10}
     rows = [
-        {"player": name, "deal": deal, "main": value}
+        {"player": name, "deal": deal, "main": value, "mode": "equal", "items": 6}
         for name, values in scores.items()
         for deal, value in enumerate(values)
     ]
@@ -131,15 +139,15 @@ def test_the_best_score_is_named_with_those_that_differ_from_it_by_chance_alone(
 # Estimates.
 
 
-def test_a_mean_is_over_deals_and_a_share_over_games() -> None:
-    frame = pd.DataFrame({"match": list("wxyz"), "deal": [1, 1, 2, 2], "g": "g", "x": [0.0, 2.0, 0.0, 6.0]})
+def test_means_and_shares_take_games_of_one_deal_together() -> None:
+    deals = [deal for deal in range(12) for _ in "AB"]
+    values = [float(deal + game) for deal in range(12) for game in (-2, 2)]
+    frame = pd.DataFrame({"match": range(24), "deal": deals, "g": "g", "x": values})
     found = estimate_groups(frame, {"name": "g"}, [Measure("mean", "x"), Measure("share (%)", "x", "share")])
-    assert list(found["value"]) == [2, 50] and list(found["n"]) == [2, 4]
-    assert (
-        found["low"][0] == stats.mean_interval([1, 3]).low and found["low"][1] == 100 * stats.wilson_interval(2, 4).low
-    )
+    assert list(found["n"]) == [24, 24] and list(found["deals"]) == [12, 12]
+    assert found["low"][0] == pytest.approx(stats.mean_interval([float(deal) for deal in range(12)]).low)
     table = estimate_table(found, ["name"])
-    assert list(table.columns) == ["mean", "share (%)"] and table.loc["g", "share (%)"].startswith("50 [15")
+    assert list(table.columns) == ["mean", "share (%)"] and table.loc["g", "mean"].endswith("n = 24 on 12 deals")
 
 
 def test_a_bootstrap_interval_stays_within_what_there_is() -> None:

@@ -13,7 +13,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import negolab as nl
-from negolab.analysis import models, tables
+from negolab.analysis import columns, models, tables
 from negolab.catalog import load
 from negolab.events import Replied
 from negolab.game import Reply
@@ -62,7 +62,7 @@ def test_a_path_gives_the_frame_of_its_records(read: Any, tmp_path: Path) -> Non
 def test_rows_are_put_together_from_chunks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [*bargains(), modelled(), *nl.read(REPLAYS / "split.jsonl")]
     whole = [read(records) for read in READERS[:3]]
-    monkeypatch.setattr(tables, "CHUNK", 2)
+    monkeypatch.setattr(columns, "CHUNK", 2)
     for read, expected in zip(READERS[:3], whole, strict=True):
         assert_frame_equal(read(iter(records)), expected)
 
@@ -134,7 +134,7 @@ def test_a_bad_line_is_named_and_a_torn_one_dropped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["matches", "turns", "replies"])
 def test_a_parquet_file_holds_what_the_frame_holds(name: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "CHUNK", 4)
+    monkeypatch.setattr(columns, "CHUNK", 4)
     file = written(tmp_path / "records.jsonl", [*bargains(), modelled()])
     out = tmp_path / "out.parquet"
     expected = getattr(tables, name)(file)
@@ -206,7 +206,7 @@ def test_one_cell_is_a_folder_like_any_other(sweep: Path) -> None:
 
 
 def test_a_cell_is_shown_by_its_newest_attempt(sweep: Path) -> None:
-    frame = tables.cells(sweep).set_index("id")
+    frame = tables.cells(sweep).set_index("cell")
     assert list(frame.index) == ["a1", "b2", "c.3"]
     assert list(frame.state) == ["done", "done", "timeout"]
     assert list(frame.attempts) == [1, 2, 10]
@@ -215,7 +215,7 @@ def test_a_cell_is_shown_by_its_newest_attempt(sweep: Path) -> None:
 
 
 def test_parameters_are_columns_of_their_own_names(sweep: Path) -> None:
-    frame = tables.cells(sweep).set_index("id")
+    frame = tables.cells(sweep).set_index("cell")
     assert list(frame.beta.dropna()) == [1, 5]
     assert frame.param_seed["b2"] == 9 and frame.grid["b2"] == "[1, 2]"
     joined = tables.with_parameters(tables.matches(sweep), sweep)

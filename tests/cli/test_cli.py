@@ -70,7 +70,7 @@ def test_games_lists_every_game_with_its_presets() -> None:
         (["watch", "trading", "--out", __file__], "is a file"),
         (["lab", "--dir", __file__, "--no-browser"], "is a file, where a folder is needed"),
         (["guide", "--save"], "--save needs a page"),
-        (["guide", "sweps"], "the guide has no page 'sweps': did you mean sweeps?"),
+        (["guide", "sweps"], "the guide has no page 'sweps': did you mean sweeps"),
         (["serve", "--port", "99999"], "less than or equal to 65535"),
         (["watch", "trading", "--sed", "3"], "No such option"),
         (["batch", "trading"], "Missing option"),
@@ -128,7 +128,9 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
     ran = negolab("export", str(tmp_path), "--to", to, "--out", str(tmp_path / "out"))
     assert ran.returncode == 0, ran.stderr
     written = list((tmp_path / "out").iterdir())
-    assert len(written) == (2 if to in ("csv", "parquet") else 3)
+    assert len(written) == (6 if to in ("csv", "parquet") else 3), (
+        "tables with dictionary and README, or a transcript each"
+    )
     assert all(path.stat().st_size for path in written)
 
 

@@ -32,7 +32,7 @@ pytest_plugins = ("tests.support.databases",)
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 GAMES = ("balloon", "bargaining", "split", "trading")
 FORMULA = '=HYPERLINK("http://evil.example","x")'
-TABLES = ("events", "matches", "participants")
+TABLES = ("events", "matches", "turns", "proposals", "measures", "participants")
 
 
 def begin(
@@ -161,7 +161,7 @@ def _tells(
         if isinstance(event, Ended):
             assert row["end"] == event.end
             for seat, paid in event.payoffs.items():
-                assert _cell(row[f"{seat.lower()}_payoff"]) == paid
+                assert _cell(row[f"payoff_{seat.lower()}"]) == paid
 
 
 def _cell(value: Any) -> Any:
@@ -183,13 +183,11 @@ def test_the_matches_table_tells_each_match(tmp_path: Path, database: Database, 
         assert (row["end"] is pd.NA) == (record.end is None)
         for seat in SEATS:
             mine, who = seat.lower(), sat.people[seat]
-            assert _cell(row[f"{mine}_participant"]) == (None if who is None else numbers[who])
-            assert row[f"{mine}_player"] == record.header.players[seat]
+            assert _cell(row[f"participant_{mine}"]) == (None if who is None else numbers[who])
+            assert row[f"player_{mine}"] == record.header.players[seat]
             replies = sum(isinstance(event, Replied) and event.seat == seat for event in record.events)
-            assert row[f"{mine}_replies"] == replies
-            assert _cell(row[f"{mine}_payoff"]) == record.payoffs[seat]
-        if record.end and not row["withdrawn"]:
-            assert json.loads(row["details"]) is not None
+            assert row[f"replies_{mine}"] == replies
+            assert _cell(row[f"payoff_{mine}"]) == record.payoffs[seat]
     assert list(table["withdrawn"]).count(True) == 1 + (1 if study.practice.matches else 0)
 
 
@@ -208,8 +206,8 @@ def test_the_participants_table_marks_who_is_no_data(tmp_path: Path, database: D
     real = parquet(tmp_path / "out", "matches").query("practice == 0").set_index("match")
     for row in table[:5].to_dict("records"):
         seat = row["seat"].lower()
-        assert real.loc[row["match"], f"{seat}_participant"] == row["participant"]
-        assert real.loc[row["match"], f"{seat}_replies"] == row["replies"]
+        assert real.loc[row["match"], f"participant_{seat}"] == row["participant"]
+        assert real.loc[row["match"], f"replies_{seat}"] == row["replies"]
 
 
 def test_who_only_practised_is_no_data(tmp_path: Path, database: Database) -> None:
@@ -233,20 +231,15 @@ def test_the_dictionary_names_exactly_the_columns(tmp_path: Path, database: Data
     export(database, study, out, to)
     dictionary = csv(out, "dictionary")
     named = {name: list(rows["column"]) for name, rows in dictionary.groupby("table")}
-    details = set(named.pop("details"))
-    ended = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
-    assert bool(details) == bool(ended)
-    if "csv" in KINDS[to]:
-        assert details == {name for cell in csv(out, "matches")["details"] if cell for name in json.loads(cell)}
-    assert list(named) == sorted((*TABLES, *(["answers"] if study.questions else [])))
+    assert sorted({*named, "proposals"}) == sorted((*TABLES, *(["answers"] if study.questions else [])))
     for name, columns in named.items():
         for ending in KINDS[to]:
             table = csv(out, name) if ending == "csv" else parquet(out, name)
             assert list(table.columns) == columns
     assert (dictionary[["type", "meaning"]] != "").all(axis=None)
     expected = study.loaded(study.treatments[0]).unit
-    assert set(dictionary[dictionary["column"].str.endswith("payoff")]["unit"]) == {expected}
-    kinds = {"csv", "parquet", "json", "jsonl", "toml"} - ({"csv", "parquet"} - {"csv", *KINDS[to]})
+    assert set(dictionary[dictionary["column"].str.startswith("payoff")]["unit"]) == {expected}
+    kinds = {"csv", "parquet", "json", "jsonl", "toml", "txt"} - ({"csv", "parquet"} - {"csv", *KINDS[to]})
     assert {path.suffix[1:] for path in out.iterdir()} == kinds
 
 
@@ -303,8 +296,8 @@ def test_negative_payoffs_stay_numbers(tmp_path: Path, database: Database) -> No
         moves(database, match)
         assert seed or match.ended
     export(database, study, tmp_path / "out")
-    typed = parquet(tmp_path / "out", "matches")["a_payoff"].dropna()
-    plain = [cell for cell in csv(tmp_path / "out", "matches")["a_payoff"] if cell]
+    typed = parquet(tmp_path / "out", "matches")["payoff_a"].dropna()
+    plain = [cell for cell in csv(tmp_path / "out", "matches")["payoff_a"] if cell]
     assert [float(cell) for cell in plain] == list(typed)
 
 
@@ -491,7 +484,7 @@ def test_two_participants_of_a_match_have_their_own_seats(tmp_path: Path, databa
     assert list(table["seat"]) == [first, other(first)]
     assert list(table["treatment"]) == [treatment] * 2
     row = parquet(tmp_path / "out", "matches").iloc[0]
-    assert row[f"{first.lower()}_participant"] == 1 and row[f"{other(first).lower()}_participant"] == 2
+    assert row[f"participant_{first.lower()}"] == 1 and row[f"participant_{other(first).lower()}"] == 2
     said = parquet(tmp_path / "out", "events").query("kind == 'replied'")
     assert set(said["participant"]) == {1, 2}
 

@@ -52,7 +52,15 @@ VIEWS = (LINES, HEAT, BOXES, VIOLINS)
 def played(**columns: Any) -> pd.DataFrame:
     """A frame of matches with these columns, each on a deal of its own by default."""
     n = len(next(iter(columns.values())))
-    about = {"match": [f"m{i}" for i in range(n)], "cell": "c", "game": "bargaining", "seed": range(n)}
+    about = {
+        "match": [f"m{i}" for i in range(n)],
+        "cell": "c",
+        "game": "bargaining",
+        "deal": [f"d{i}" for i in range(n)],
+        "deterministic": False,
+        "player_a": "x",
+        "player_b": "y",
+    }
     return pd.DataFrame({**about, **columns})
 
 
@@ -89,18 +97,18 @@ def test_a_group_has_the_mean_of_its_matches_with_the_interval_of_stats() -> Non
     assert (row["n"], row["deals"], row["median"]) == (3, 3, 2.0)
 
 
-def test_a_deal_counts_once_however_often_it_was_played() -> None:
-    (row,) = summed(played(score=[0.0, 10.0, 4.0, 6.0, 5.0], seed=[1, 1, 2, 2, 3])).to_dict("records")
-    assert (row["mean"], row["low"], row["high"], row["n"], row["deals"]) == (5, 5, 5, 5, 3)
+def test_matches_of_one_deal_are_taken_together() -> None:
+    scores, deals = [float(at // 2) for at in range(24)], [f"d{at // 2}" for at in range(24)]
+    (row,) = summed(played(score=scores, deal=deals)).to_dict("records")
+    expected = stats.mean_interval([float(at) for at in range(12)])
+    assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
+    assert (row["n"], row["deals"]) == (24, 12)
 
 
-def test_a_match_that_was_dealt_by_hand_is_a_deal_of_its_own() -> None:
-    assert summed(played(score=[1.0, 2.0], seed=[None, None]))["deals"].item() == 2
-
-
-def test_a_single_deal_has_no_interval() -> None:
-    (row,) = summed(played(score=[1.0, 3.0], seed=[1, 1])).to_dict("records")
-    assert row["mean"] == 2 and pd.isna(row["low"]) and pd.isna(row["high"])
+def test_copies_of_a_game_without_chance_count_once_and_few_have_no_interval() -> None:
+    (row,) = summed(played(score=[1.0, 1.0, 3.0], deal=["d", "d", "e"], deterministic=True)).to_dict("records")
+    assert (row["mean"], row["n"], row["deals"]) == (2, 2, 2)
+    assert pd.isna(row["low"]) and pd.isna(row["high"])
 
 
 def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
@@ -114,9 +122,9 @@ def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
 
 def test_a_share_over_deals_that_were_played_twice_stays_between_nothing_and_all() -> None:
     agreed = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
-    frame = played(agreed=[True, True, True, False], seed=[1, 1, 2, 2])
+    frame = played(agreed=[True, True, True, False] * 6, deal=[f"d{at // 2}" for at in range(24)])
     (row,) = summed(frame, outcome=agreed).to_dict("records")
-    assert (row["mean"], row["low"], row["high"], row["deals"]) == (75, 0, 100, 2)
+    assert row["mean"] == 75 and 0 < row["low"] < 75 < row["high"] < 100 and row["deals"] == 12
 
 
 def test_groups_come_in_the_order_of_their_values_and_only_those_that_are_there() -> None:

@@ -283,6 +283,10 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         return tuple(moves.deal_payoffs(state, names) for names in action.propose)
 
     @override
+    def terms(self, action: Say) -> tuple[dict[str, Any], ...]:
+        return tuple({"package": sorted(names)} for names in action.propose)
+
+    @override
     def frontier(self, state: State) -> tuple[tuple[float, float], ...]:
         from negolab.games.balloon.measures import frontier
 

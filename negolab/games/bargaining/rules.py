@@ -273,6 +273,10 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         return (deal_payoffs(self, state, action.cents, len(state.public.offers)),)
 
     @override
+    def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
+        return ({"price_cents": action.cents},) if isinstance(action, Offer) else ()
+
+    @override
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
         # The line of all prices in round 1, by its two ends; a later deal lies below it where both gain.
         ends = (deal_payoffs(self, state, price, 0) for price in (self.price_lo, self.price_hi))

@@ -316,6 +316,12 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         return stakes(state, seat, action)
 
     @override
+    def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
+        if not isinstance(action, Proposal) or action.keep is None:
+            return ()
+        return ({"package": dict(zip(self.items, action.keep, strict=True))},)
+
+    @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
         from negolab.games.split.measures import frontier
 

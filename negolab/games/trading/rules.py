@@ -260,6 +260,13 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return stakes(self, state, seat, action)
 
     @override
+    def terms(self, action: Move) -> tuple[dict[str, Any], ...]:
+        if action.offer is None:
+            return ()
+        give, want = ({name: n for name, n in zip(GOODS, goods, strict=True) if n} for goods in action.offer)
+        return ({"package": {"give": give, "want": want}},)
+
+    @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
         # Gains over all reallocations of the goods, taken as divisible.
         a, b = state.private["A"], state.private["B"]

@@ -1,4 +1,4 @@
-"""Export of a study as tidy tables with a data dictionary: events, matches, participants, answers and consents.
+"""Export of a study: the tables of any export, and its events, participants, answers and consents.
 
 The folder is written under a temporary name and then moved into place; only an earlier export of the same study is
 replaced.
@@ -7,23 +7,21 @@ replaced.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import msgspec
-import pandas as pd
 
 from negolab._internal.version import __version__
-from negolab.analysis.tables import write_table
+from negolab.analysis import export as exporting
 from negolab.studies.database import Database
 from negolab.studies.export import matches, participants
-from negolab.studies.export.source import Column, Source, source, typed_frame
+from negolab.studies.export.source import Source, source
 from negolab.studies.study_config import Study
 
-_FILES = {"export.json", "study.toml", "records.jsonl", "dictionary.csv"}
-_TABLE_NAMES = ("events", "matches", "participants", "answers", "consents")
+_FILES = {"export.json", "study.toml", "records.jsonl", exporting.DICTIONARY, exporting.README}
+_TABLE_NAMES = (*exporting.MATCH_TABLES, "events", "participants", "answers", "consents")
 
 
 @contextmanager
@@ -85,20 +83,6 @@ KINDS: dict[str, tuple[str, ...]] = {"csv": ("csv",), "parquet": ("parquet",), "
 """Endings of the files by value of `--to`."""
 
 
-class _Table(NamedTuple):
-    columns: Callable[[Source], list[Column]]
-    rows: Callable[[Source], Iterable[Mapping[str, Any]]]
-
-
-_TABLES = {
-    "events": _Table(matches.event_columns, matches.event_rows),
-    "matches": _Table(matches.columns, matches.rows),
-    "participants": _Table(participants.columns, participants.rows),
-}
-_CONSENTS = _Table(participants.consent_columns, participants.consent_rows)
-_ANSWERS = _Table(participants.answer_columns, participants.answer_rows)
-
-
 def export(database: Database, study: Study, folder: Path, to: str = "both") -> dict[str, int]:
     """Write a study's tables, data dictionary, study file and records to a folder, all or nothing.
 
@@ -115,33 +99,30 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
         ValueError: `folder` holds anything but an earlier export of this study, or cannot be written.
     """
     data = source(database, study)
-    tables = {**_TABLES, **({"answers": _ANSWERS} if study.questions else {})}
-    tables |= {"consents": _CONSENTS} if data.consents else {}
-    frames = {name: typed_frame(table.columns(data), table.rows(data)) for name, table in tables.items()}
     with replace_folder(folder, study.name) as new:
-        for name, table in frames.items():
-            for ending in KINDS[to]:
-                write_table(table, new / f"{name}.{ending}")
-        columns = {name: table.columns(data) for name, table in tables.items()}
-        columns["details"] = matches.measures(data)
-        write_table(_dictionary(columns), new / "dictionary.csv")
+        rows = exporting.export(_tables(data), new, KINDS[to])
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
         (new / "study.toml").write_text(study.text, "utf-8")
-        rows = {name: len(table) for name, table in frames.items()}
         about = {"study": study.name, "exported": database.clock(), "negolab": __version__, "rows": rows}
         (new / "export.json").write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
     return rows
 
 
-def _dictionary(columns: dict[str, list[Column]]) -> pd.DataFrame:
-    """Build the data dictionary, with a row for each column of each table."""
-    return pd.DataFrame(
-        [
-            {"table": table, "column": c.name, "type": c.type, "unit": c.unit, "meaning": c.meaning}
-            for table, listed in columns.items()
-            for c in listed
-        ]
+def _tables(data: Source) -> exporting.Tables:
+    """Return what a study holds, for the export."""
+    found = (
+        exporting.Exported(matches.match_keys(played), played.record, replays=not played.purged)
+        for played in data.matches
     )
+    others = {
+        "events": (matches.event_columns(data), matches.event_rows(data)),
+        "participants": (participants.columns(data), participants.rows(data)),
+    }
+    if data.study.questions:
+        others["answers"] = (participants.answer_columns(data), participants.answer_rows(data))
+    if data.consents:
+        others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
+    return exporting.Tables((), matches.KEYS, found, others)
 
 
 def _records(data: Source) -> Iterator[bytes]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
+from negolab.analysis.columns import Column
 from negolab.events import Rejected, Replied
 from negolab.studies.database import Participant
-from negolab.studies.export.source import Column, Played, Source
+from negolab.studies.export.source import Played, Source
 from negolab.studies.study_config import version_hash
 
 

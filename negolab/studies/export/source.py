@@ -1,15 +1,11 @@
-"""The data of an export, read once from the database, and the column types of its tables."""
+"""The data of an export, read once from the database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
 
 import msgspec
-import pandas as pd
-from pandas.api.types import pandas_dtype
 
 from negolab.events import Ended, Replied
 from negolab.game import Seat
@@ -59,8 +55,6 @@ class Source:
     answers: dict[int, dict[str, str]]
     """Answers by the participant's number and the question's name; empty if the study has no questions."""
     matches: list[Played]
-    measures: dict[str, str]
-    """Units of the game's measures by name."""
     consents: list[Note]
     """All versions of the consent text, oldest first."""
 
@@ -73,11 +67,9 @@ def source(database: Database, study: Study) -> Source:
 
 def _source(database: Database, study: Study) -> Source:
     participants = database.participants(study.name)
-    game = study.loaded(study.treatments[0])
     return Source(
         study=study,
-        unit=game.unit,
-        measures=dict(game.measure_units),
+        unit=study.loaded(study.treatments[0]).unit,
         participants=participants,
         answers={p.number: database.answers(p.id) for p in participants} if study.questions else {},
         matches=[_played(database, stored, participants) for stored in database.matches(study.name)],
@@ -92,43 +84,3 @@ def _played(database: Database, stored: StoredMatch, participants: list[Particip
     header = msgspec.structs.replace(record.header, notes=notes)
     people = {seat: p for p in participants for seat, id in stored.people.items() if id == p.id}
     return Played(stored, Record(header, record.events), database.times(stored.id), people)
-
-
-Type = Literal["text", "integer", "number", "boolean", "time", "json"]
-
-_DTYPES: dict[Type, str] = {
-    "text": "string",
-    "json": "string",
-    "integer": "Int64",
-    "number": "Float64",
-    "boolean": "boolean",
-    "time": "datetime64[us, UTC]",
-}
-
-
-class Column(NamedTuple):
-    """Column of a table: its name, type, and texts for the data dictionary (`unit`: "" for none)."""
-
-    name: str
-    type: Type
-    meaning: str
-    unit: str = ""
-
-
-def typed_frame(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Build a frame with exactly the given columns and their types.
-
-    Args:
-        columns: The columns, in order.
-        rows: Values by column name; missing ones are empty, times are in seconds since 1970 and become UTC.
-    """
-    columns = list(columns)
-    made = pd.DataFrame(list(rows), columns=[column.name for column in columns], dtype="object")
-    for column in columns:
-        cells = made[column.name]
-        if column.type == "time":
-            cells = pd.to_datetime(
-                cells.map(lambda seconds: round(seconds * 1e6), na_action="ignore"), unit="us", utc=True
-            )
-        made[column.name] = cells.astype(pandas_dtype(_DTYPES[column.type]))
-    return made

@@ -88,7 +88,7 @@ def frontiers(run: Path | str) -> pd.DataFrame:
     own = done[done["player"] == done["player"].iloc[0]]
     parts = []
     for (items, mode), part in own.groupby(["items", "mode"], sort=False):
-        records = (record for id in part["id"] for record in store.iter_records(Path(run) / "cells" / id))
+        records = (record for id in part["cell"] for record in store.iter_records(Path(run) / "cells" / id))
         parts.append(_mean_frontier(records).assign(row=f"{items} items", column=MODES[str(mode)]))
     found = pd.concat(parts, ignore_index=True)
     return found.assign(rank=found["column"].map(list(MODES.values()).index)).sort_values(

@@ -116,7 +116,7 @@ def draws(path: Place) -> pd.DataFrame:
     """
     cells = tables.cells(path)
     done = cells[cells["state"] == "done"].drop_duplicates(["variant", "repeat"])
-    variants = dict(zip(done["id"], done["variant"], strict=True))
+    variants = dict(zip(done["cell"], done["variant"], strict=True))
     return pd.DataFrame(_draws(path, variants), columns=["variant", "value_a", "value_b", "hand_a", "hand_b"])
 
 

@@ -106,7 +106,7 @@ def wrap_hover(text: str, most: int = MAX_HOVER) -> str:
     return "<br>".join(plain(line, most) for line in wrap(clean, 44))
 
 
-def error_bars(estimates: Iterable[Sequence[float]], hue: str, *, width: float = 4) -> dict[str, Any]:
+def error_bars(estimates: Iterable[Sequence[Any]], hue: str, *, width: float = 4) -> dict[str, Any]:
     """Convert estimates (value, low, high) to plotly's error bars; an unknown one (NaN) has none."""
     ends = [(value - low, high - value) for value, low, high, *_ in estimates]
     return {

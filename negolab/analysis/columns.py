@@ -1,0 +1,177 @@
+"""Columns of tables: name, type, unit and meaning, for typed frames, files and the data dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+CHUNK = 50_000
+"""Rows that are converted to columns at once; also the rows of a Parquet row group."""
+
+Type = Literal["text", "integer", "number", "amount", "boolean", "time", "json"]
+"""`amount` is a number that frames keep whole where all are; `time` is in seconds since 1970 and becomes UTC."""
+
+_ARROW: dict[Type, pa.DataType] = {
+    "text": pa.large_string(),
+    "json": pa.large_string(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "amount": pa.null(),  # inferred: integers or floats
+    "boolean": pa.bool_(),
+    "time": pa.timestamp("us", "UTC"),
+}
+
+Row = Mapping[str, Any]
+
+
+class Column(NamedTuple):
+    """Column of a table: its name, type, and texts for the data dictionary (`unit`: "" for none)."""
+
+    name: str
+    type: Type
+    meaning: str
+    unit: str = ""
+
+
+Columns = Sequence[Column]
+
+
+def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
+    """Build a frame that has all `columns` with their types, even without rows.
+
+    As usual in pandas, integers become floats in a column with gaps; so do integers beyond 64 bits.
+
+    Raises:
+        ValueError: A value does not fit its column's type.
+    """
+    chunks = [inferred_schema(columns).empty_table(), *chunked(rows, columns)]
+    table = pa.concat_tables(chunks, promote_options="permissive")
+    del chunks
+    frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    return frame
+
+
+def inferred_schema(columns: Columns) -> pa.Schema:
+    """Return the types of the columns as far as they are declared; those of amounts are null."""
+    return pa.schema([(c.name, _ARROW[c.type]) for c in columns])
+
+
+def file_schema(columns: Columns) -> pa.Schema:
+    """Return the types of the columns in a file, where amounts are floats."""
+    return pa.schema([(c.name, _ARROW["number" if c.type == "amount" else c.type]) for c in columns])
+
+
+def chunked(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
+    """Convert rows to tables of at most `CHUNK` rows."""
+    rows = iter(rows)
+    while chunk := list(islice(rows, CHUNK)):
+        yield pa.table({c.name: _column(c, [row.get(c.name) for row in chunk]) for c in columns})
+
+
+def _column(column: Column, values: list[Any]) -> pa.Array:
+    """Build one column; integers that do not fit become floats, and inferred values of several types text."""
+    if column.type == "amount":
+        return _inferred(values)
+    try:
+        if column.type == "time":
+            values = [None if value is None else round(value * 1e6) for value in values]
+        return pa.array(values, _ARROW[column.type])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        if column.type == "integer" and not isinstance(error, pa.ArrowTypeError):
+            return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        raise ValueError(f"column {column.name}: {error}") from None
+
+
+def _inferred(values: list[Any]) -> pa.Array:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float}:
+        try:
+            return pa.array(values)
+        except (pa.ArrowInvalid, OverflowError):
+            return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if len(kinds) == 1:
+        return pa.array(values)
+    # Such as a parameter that is a number or a word.
+    return pa.array([None if value is None else str(value) for value in values], pa.large_string())
+
+
+def type_name(kind: pa.DataType) -> Type:
+    """Return the type of a column whose values were inferred."""
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    return "integer" if pa.types.is_integer(kind) else "number" if pa.types.is_floating(kind) else "text"
+
+
+def nullable_frame(table: pa.Table) -> pd.DataFrame:
+    """Convert a table to a frame whose whole numbers and flags stay so in columns with gaps."""
+    kinds = {
+        pa.int64(): pd.Int64Dtype(),
+        pa.float64(): pd.Float64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+        pa.large_string(): pd.StringDtype(),
+    }
+    frame: pd.DataFrame = table.to_pandas(types_mapper=kinds.get)
+    return frame
+
+
+def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
+    """Write tables of one schema to a file, one row group each, which pandas reads as `nullable_frame`."""
+    writer: pq.ParquetWriter | None = None
+    try:
+        for table in tables:
+            if writer is None:
+                about = pa.Table.from_pandas(nullable_frame(table.slice(0, 0)), preserve_index=False).schema.metadata
+                schema = table.schema.with_metadata(about)
+                writer = pq.ParquetWriter(path, schema)
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
+"""Characters that begin a formula in some spreadsheet programs."""
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame as Parquet if `path` ends in `.parquet`, else as CSV by `write_csv`."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        write_csv([frame], path)
+
+
+def write_csv(frames: Iterable[pd.DataFrame], path: Path) -> None:
+    """Write frames with the same columns to one CSV file.
+
+    A leading apostrophe keeps text that begins like a formula from being evaluated; numbers are unchanged.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for at, frame in enumerate(frames):
+            safe = frame.copy()
+            for name in safe.select_dtypes(["string", "object"]):
+                safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
+            # RFC 4180 line ends: with these, pandas also quotes a lone carriage return, which would end the row.
+            safe.to_csv(file, index=False, header=at == 0, lineterminator="\r\n")
+
+
+def _escape_formulas(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTIVE) else cell
+
+
+def dictionary(tables: Mapping[str, Columns]) -> pd.DataFrame:
+    """Build the data dictionary, with a row for each column of each table."""
+    return pd.DataFrame(
+        [
+            {"table": table, "column": c.name, "type": "number" if c.type == "amount" else c.type, "unit": c.unit,
+             "meaning": c.meaning}
+            for table, columns in tables.items()
+            for c in columns
+        ]
+    )  # fmt: skip

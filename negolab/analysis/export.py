@@ -1,0 +1,275 @@
+"""Export of records as tables that join: matches, turns, replies, proposals and measures, with a data dictionary.
+
+Records are read once, one match at a time. A table's rows are spooled in parts, so that a column which only later
+matches have (a measure or a parameter of another game) needs no second pass.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from negolab.analysis import cells, measures
+from negolab.analysis.columns import (
+    Column,
+    Columns,
+    Row,
+    chunked,
+    dictionary,
+    inferred_schema,
+    nullable_frame,
+    type_name,
+    write_csv,
+    write_parquet,
+    write_table,
+)
+from negolab.analysis.tables import MATCH, TABLES, UNIT, records
+from negolab.catalog import AnyGame
+from negolab.record import Record
+
+CHUNK = 10_000
+"""Rows of a table that are kept in memory."""
+ENDINGS = ("csv", "parquet")
+DICTIONARY, README = "dictionary.csv", "README.txt"
+MATCH_TABLES = (*TABLES, "measures")
+"""Tables that any source has."""
+
+
+class Exported(NamedTuple):
+    """A record to export.
+
+    Attributes:
+        keys: What its source knows of the match, by the names of `Tables.keys`.
+        record: The record.
+        replays: False if words were deleted: then it has no proposals and no measures.
+    """
+
+    keys: Row
+    record: Record
+    replays: bool = True
+
+
+class Tables(NamedTuple):
+    """What a run, a sweep or a study holds.
+
+    Attributes:
+        join: Columns that a match's id needs to be unique; they stand in every table.
+        keys: Further columns of a match.
+        records: The records.
+        others: Further tables: their columns and rows.
+    """
+
+    join: Columns
+    keys: Columns
+    records: Iterable[Exported]
+    others: Mapping[str, tuple[Columns, Iterable[Row]]]
+
+
+def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, int]:
+    """Write all tables of a source, `dictionary.csv` and `README.txt` to a folder.
+
+    Args:
+        source: What to export.
+        folder: An existing folder.
+        endings: Of the files: "csv", "parquet" or both.
+
+    Returns:
+        Number of rows by table. A table of matches without rows is not written.
+
+    Raises:
+        ValueError: A record cannot be replayed.
+    """
+    units: set[str] = set()
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
+        spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
+        for exported in source.records:
+            units.add(exported.record.game.unit)
+            _add_match(spools, source, exported)
+        for name, (columns, rows) in source.others.items():
+            spools[name].add(rows, columns)
+        files = {name: [folder / f"{name}.{ending}" for ending in endings] for name in spools}
+        counts = {
+            name: spool.write(*files[name]) for name, spool in spools.items() if spool.count or name in source.others
+        }
+        listed = {name: _in_unit(spools[name].typed_columns(), units) for name in counts}
+    write_table(dictionary(listed), folder / DICTIONARY)
+    key = [column.name for column in (*source.join, MATCH)]
+    (folder / README).write_text(readme(list(counts), key, endings[0]), "utf-8")
+    return counts
+
+
+def open_tables(place: Path) -> Tables:
+    """Return what a file of records, the folder of a run, or the folder of a sweep holds.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `place`.
+        ValueError: A status file of the sweep cannot be read.
+    """
+    if not cells.is_sweep(place):
+        return Tables((), (), (Exported({}, record) for _, record in records(place)), {})
+    frame = cells.cell_frame(place)
+    names = [str(name) for name in frame if name not in cells.FIXED]
+    columns = [*cells.COLUMNS, *(Column(name, "amount", "parameter of the sweep") for name in names)]
+    plain = frame.astype(object).where(frame.notna(), None)
+    rows = [dict(zip(frame, values, strict=True)) for values in plain.itertuples(index=False, name=None)]
+    params, taken = cells.parameters_by_cell(place, (column.name for column in TABLES["matches"].columns))
+    keys = [Column(name, "amount", "parameter of the sweep") for name in taken]
+    found = (Exported({"cell": cell, **params.get(cell or "", {})}, record) for cell, record in records(place))
+    return Tables([cells.CELL], keys, found, {"cells": (columns, rows)})
+
+
+def _add_match(spools: Mapping[str, _Spool], source: Tables, exported: Exported) -> None:
+    """Add the rows of one match to all tables."""
+    keys, record, replays = exported
+    join = {column.name: keys[column.name] for column in source.join}
+    for name, (columns, rows) in TABLES.items():
+        if name == "matches":
+            parameters = _parameters(record)
+            own = [{**row, **keys, **parameters} for row in rows(record)]
+            spools[name].add(own, [*source.join, *columns, *source.keys, *map(_parameter_column, parameters)])
+        elif replays or name != "proposals":
+            spools[name].add(({**join, **row} for row in rows(record)), [*source.join, *columns])
+    if replays:
+        found = measures.measure_match(record)
+        own = [{**join, "match": record.id, **found}]
+        spools["measures"].add(own, [*source.join, MATCH, *_measure_columns(found, record.game)])
+
+
+def _parameters(record: Record) -> Row:
+    """Return the parameters of the match's game, each a value of one column; lists and tables are JSON text."""
+    return {
+        f"game_{name}": json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+        for name, value in record.header.params.items()
+    }
+
+
+def _parameter_column(name: str) -> Column:
+    return Column(name, "amount", f"parameter {name.removeprefix('game_')} of the game")
+
+
+def _measure_columns(found: Mapping[str, Any], game: AnyGame) -> Columns:
+    """Return the columns of a match's measures, with the units that the game tells."""
+    units = game.measure_units
+    meaning = "measure of the match: see the guide's page on data, and the game's own"
+    bases = {name: name.removesuffix("_a").removesuffix("_b") for name in found}
+    return [Column(name, "amount", meaning, units.get(name, units.get(base, ""))) for name, base in bases.items()]
+
+
+def _in_unit(columns: Columns, units: set[str]) -> Columns:
+    """Name the unit of payoffs where all matches have the same."""
+    unit = next(iter(units)) if len(units) == 1 else UNIT
+    return [column._replace(unit=unit) if column.unit == UNIT else column for column in columns]
+
+
+class _Spool:
+    """Rows of one table, kept in Parquet parts until all columns are known."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._columns: dict[str, Column] = {}
+        self._rows: list[Row] = []
+        self._parts: list[Path] = []
+        self.count = 0
+
+    def add(self, rows: Iterable[Row], columns: Columns) -> None:
+        """Add rows with these columns, which may be more than before."""
+        for column in columns:
+            self._columns.setdefault(column.name, column)
+        for row in rows:
+            self._rows.append(row)
+            self.count += 1
+            if len(self._rows) >= CHUNK:
+                self._flush()
+
+    def _flush(self) -> None:
+        for table in chunked(self._rows, list(self._columns.values())):
+            self._parts.append(self._folder / f"{len(self._parts)}.parquet")
+            pq.write_table(table, self._parts[-1])
+        self._rows.clear()
+
+    def write(self, *files: Path) -> int:
+        """Write the table to each file and return its number of rows."""
+        self._flush()
+        schema = self._schema()
+        for file in files:
+            parts = (_conform(pq.read_table(part), schema) for part in self._parts)
+            tables = chain(parts, [schema.empty_table()] if not self._parts else [])
+            if file.suffix == ".csv":
+                write_csv(map(nullable_frame, tables), file)
+            else:
+                write_parquet(tables, file)
+        return self.count
+
+    def _schema(self) -> pa.Schema:
+        """Return one type per column: numbers are widened, and what cannot be one type is text."""
+        kinds = {field.name: field.type for field in inferred_schema(list(self._columns.values()))}
+        for part in self._parts:
+            for field in pq.read_schema(part):
+                kinds[field.name] = _common_type(kinds[field.name], field.type)
+        text = pa.large_string()
+        return pa.schema([(name, text if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
+
+    def typed_columns(self) -> Columns:
+        """Return the columns with the types that their values have."""
+        schema = self._schema()
+        return [
+            column._replace(type=type_name(schema.field(name).type)) if column.type == "amount" else column
+            for name, column in self._columns.items()
+        ]
+
+
+def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
+    fields = [pa.schema([("x", kind)]) for kind in (one, two)]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field("x").type
+    except pa.ArrowTypeError:
+        return pa.large_string()
+
+
+def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Bring a part to the types of the whole table; columns that it lacks are empty."""
+    columns = [
+        table[name].cast(kind) if name in table.column_names else pa.nulls(len(table), kind)
+        for name, kind in zip(schema.names, schema.types, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def readme(tables: list[str], key: list[str], to: str) -> str:
+    """Return three lines each for pandas, R and DuckDB that join turns with matches.
+
+    Args:
+        tables: The tables that there are.
+        key: The columns that join them.
+        to: Ending of the files.
+    """
+    pandas = "read_csv" if to == "csv" else "read_parquet"
+    r = "read.csv" if to == "csv" else "arrow::read_parquet"
+    columns = ", ".join(f'"{name}"' for name in key)
+    using = ", ".join(key)
+    return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv.
+Rows of one match have the same {" and ".join(key)}; empty fields are unknown or do not apply.
+
+pandas
+    import pandas as pd
+    matches, turns = pd.{pandas}("matches.{to}"), pd.{pandas}("turns.{to}")
+    turns.merge(matches, on=[{columns}], suffixes=("", "_match")).groupby("end").size()
+
+R
+    matches <- {r}("matches.{to}"); turns <- {r}("turns.{to}")
+    both <- merge(turns, matches, by = c({columns}), suffixes = c("", "_match"))
+    table(both$end)
+
+DuckDB
+    CREATE TABLE matches AS FROM 'matches.{to}'; CREATE TABLE turns AS FROM 'turns.{to}';
+    SELECT "end", count(*) FROM turns JOIN matches USING ({using})
+    GROUP BY "end";
+"""

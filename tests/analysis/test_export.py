@@ -1,0 +1,112 @@
+"""Export of runs and sweeps: tables that join, typed columns, a dictionary, and code that runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import negolab as nl
+from negolab.analysis import export
+from negolab.catalog import game_names
+from negolab.store import Store
+from tests.cli.test_cli import negolab
+from tests.support.sweeps import finished_sweep
+
+PLAYERS = {"balloon": "linear", "bargaining": "boulware", "split": "truthful", "trading": "fair-split"}
+
+
+def kept(folder: Path, *records: nl.Record) -> Path:
+    """Write records as a run."""
+    with Store(folder) as store:
+        for record in records:
+            store.append(record)
+    return folder
+
+
+def exported(source: Path, out: Path, to: str = "csv") -> dict[str, pd.DataFrame]:
+    """Export a source and read its tables."""
+    out.mkdir(exist_ok=True)
+    rows = export.export(export.open_tables(source), out, [to])
+    read = pd.read_csv if to == "csv" else pd.read_parquet
+    tables = {name: read(out / f"{name}.{to}") for name in rows}
+    assert {name: len(table) for name, table in tables.items()} == rows
+    return tables
+
+
+@pytest.mark.parametrize("to", export.ENDINGS)
+@pytest.mark.parametrize("game", game_names())
+def test_the_tables_of_a_run_join_and_the_dictionary_names_their_columns(game: str, to: str, tmp_path: Path) -> None:
+    source = kept(tmp_path / "run", *nl.batch(game, PLAYERS[game], "random-legal", n=6))
+    tables = exported(source, tmp_path / "out", to)
+    assert tables["matches"]["match"].is_unique and len(tables["matches"]) == 6
+    assert set(tables["turns"]["match"]) == set(tables["measures"]["match"]) == set(tables["matches"]["match"])
+    moves = tables["turns"].set_index(["match", "turn"])["seat"]
+    for made in tables["proposals"].itertuples():
+        assert moves[made.match, made.turn] == made.seat
+    named = pd.read_csv(tmp_path / "out" / "dictionary.csv", keep_default_na=False)
+    for name, table in tables.items():
+        assert list(table.columns) == list(named[named.table == name].column)
+    assert (named[["type", "meaning"]] != "").all(axis=None)
+    unit = nl.load(game).unit
+    assert set(named[named.column.str.startswith("payoff")].unit) == {unit}
+
+
+def test_proposals_have_prices_as_numbers_and_packages_as_json(tmp_path: Path) -> None:
+    bargains = nl.batch("bargaining", "boulware", "linear", n=1)
+    tables = exported(kept(tmp_path / "a", *bargains), tmp_path / "out-a")
+    assert list(tables["proposals"]["price_cents"]) == [cents for _, _, cents in _offers(bargains[0])]
+    made = tables["proposals"]
+    assert made["first"].tolist() == [True] + [False] * (len(made) - 1)
+    own = made[made.seat == "A"]
+    assert own["concession"].dropna().tolist() == (-own["own_payoff"].diff().dropna()).tolist()
+    trades = nl.batch("trading", "fair-split", "greedy-honest", n=1)
+    packages = exported(kept(tmp_path / "b", *trades), tmp_path / "out-b")["proposals"]["package"]
+    assert all(set(json.loads(package)) == {"give", "want"} for package in packages)
+
+
+def _offers(record: nl.Record) -> tuple[tuple[int, str, int], ...]:
+    *_, last = nl.states(record)
+    return tuple(last.public.offers)
+
+
+def test_a_run_of_several_games_has_the_columns_of_all(tmp_path: Path) -> None:
+    records = [record for game in game_names() for record in nl.batch(game, PLAYERS[game], "random-legal", n=2)]
+    tables = exported(kept(tmp_path / "run", *records), tmp_path / "out", "parquet")
+    matches = tables["matches"].set_index("game")
+    assert matches.loc["trading", "game_max_turns"].notna().all()
+    assert matches.loc["bargaining", "game_max_turns"].isna().all()
+    assert "price" in tables["measures"] and "harmonic" in tables["measures"]
+
+
+def test_the_tables_of_a_sweep_join_by_cell_and_match_and_have_its_parameters(tmp_path: Path) -> None:
+    sweep = finished_sweep(tmp_path, "repeats = 1\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 8]\n")
+    tables = exported(sweep.path, tmp_path / "tables")
+    matches = tables["matches"]
+    assert not matches.duplicated(["cell", "match"]).any()
+    assert set(matches["beta"]) == {0.2, 5.0} and set(matches["rounds"]) == {4, 8}
+    assert set(tables["cells"]["cell"]) == set(matches["cell"]) and set(tables["cells"]["beta"]) == {0.2, 5.0}
+    assert len(tables["turns"].merge(matches, on=["cell", "match"], validate="many_to_one")) == len(tables["turns"])
+
+
+def test_the_lines_of_the_readme_run(tmp_path: Path) -> None:
+    exported(kept(tmp_path / "run", *nl.batch("bargaining", "random-legal", "linear", n=8)), tmp_path / "out")
+    text = (tmp_path / "out" / "README.txt").read_text()
+    lines = re.findall(r"^    (.*)$", text.partition("pandas\n")[2].partition("R\n")[0], flags=re.M)
+    assert len(lines) == 3
+    names: dict[str, pd.DataFrame] = {}
+    for line in lines:
+        exec(line.replace('csv("', f'csv("{tmp_path}/out/'), names)
+    assert len(names["turns"]) > len(names["matches"]) == 8
+
+
+def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) -> None:
+    source = kept(tmp_path / "run", *nl.batch("trading", "fair-split", "random-legal", n=3))
+    ran = negolab("export", str(source), "--to", "csv", "--out", str(tmp_path / "tables"))
+    assert ran.returncode == 0 and "3 matches" in ran.stdout, ran.stderr
+    assert (tmp_path / "tables" / "README.txt").is_file()
+    one = negolab("export", str(source), "--to", "csv", "--id", "nothing", "--out", str(tmp_path / "none"))
+    assert one.returncode == 2 and "no record whose id starts with 'nothing'" in one.stderr
