@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from tqdm import tqdm
+
+from negolab.record import Record
+from negolab.store import Store
+
+if TYPE_CHECKING:
+    from negolab.formats.dealornodeal import Dialogue
+    from negolab.formats.dealornodeal_records import CorpusFile
 
 app = typer.Typer(
     name="import",
@@ -13,7 +24,31 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Out = Annotated[Path, typer.Option(metavar="RUN", help="New folder that keeps the records.")]
+Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder that keeps the records.")]
+MAX_NAMED = 10
+"""Lines that are named; further ones are counted."""
+
+
+def open_store(out: Path, ids: set[str]) -> Store:
+    """Open the folder for records with these ids; an import that was stopped goes on there.
+
+    Raises:
+        ValueError: The folder holds a run, or records of something else.
+    """
+    store = Store(out).for_single_matches()
+    if others := store.ids() - ids:
+        store.close()
+        raise ValueError(f"{out} holds other records, such as {min(others)}: choose another folder")
+    return store
+
+
+def list_some(items: Sequence[object]) -> str:
+    """List the first `MAX_NAMED` items and count the rest."""
+    more = len(items) - MAX_NAMED
+    return ", ".join(map(str, items[:MAX_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+
+
+# Deal or No Deal.
 
 
 @app.command()
@@ -22,8 +57,81 @@ def dealornodeal(
     out: Out,
     all_: Annotated[bool, typer.Option("--all", help="Also dialogues of which there is one view only.")] = False,
 ) -> None:
-    """Write a record per dialogue of Deal or No Deal (Lewis et al. 2017)."""
-    raise ValueError("Deal or No Deal cannot be imported yet")
+    """Write a record per dialogue of Deal or No Deal (Lewis et al. 2017), and print the figures published of it."""
+    from negolab.formats import dealornodeal_records as corpus
+
+    names = Counter(path.stem for path in files)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise ValueError(f"two files are called {twice[0]}, and records are named after files: import them one by one")
+    read = [corpus.read_file(path) for path in files]
+    for file in read:
+        _print_file(file, all_)
+    chosen = [(file.path.name, one) for file in read for one in file.dialogues if all_ or one["views"] == 2]
+    if not chosen:
+        raise ValueError("of every dialogue here there is one view only: --all takes them")
+    records, errors = _write(chosen, out)
+    for text in errors[:MAX_NAMED]:
+        print(f"left out: {text}")
+    if len(errors) > MAX_NAMED:
+        print(f"left out: {len(errors) - MAX_NAMED:,} more")
+    _print_result(records, out)
+
+
+def _print_file(file: CorpusFile, all_: bool) -> None:
+    single = file.single
+    print(f"{file.path}: {_count(len(file.dialogues) - len(single), 'dialogue')} with both views")
+    if single:
+        taken = "taken, too" if all_ else "left out (--all takes them)"
+        print(f"  one view only, {taken}: {_count(len(single), 'dialogue')}, in lines {list_some(single)}")
+    if file.scenarios:
+        print(f"  contexts without a dialogue, left out: {file.scenarios:,}")
+    for error in file.errors[:MAX_NAMED]:
+        print(f"  no dialogue in {error}")
+    if len(file.errors) > MAX_NAMED:
+        print(f"  no dialogue in {len(file.errors) - MAX_NAMED:,} more lines")
+
+
+def _write(chosen: Sequence[tuple[str, Dialogue]], out: Path) -> tuple[list[Record], list[str]]:
+    """Return all records, after those that are not there yet were written, and a line per dialogue that has none."""
+    from negolab.formats import dealornodeal_records as corpus
+
+    records, errors = [], []
+    with open_store(out, {corpus.record_id(one, name) for name, one in chosen}) as store:
+        there = store.ids()
+        for name, one in tqdm(chosen, unit="dialogue", file=sys.stderr, mininterval=0.5, disable=None):
+            try:
+                record = corpus.to_record(one, name)
+            except ValueError as error:
+                errors.append(f"{name}, line {one['line']}: {error}")
+                continue
+            if record.id not in there:
+                store.append(record)
+            records.append(record)
+    return records, errors
+
+
+def _print_result(records: list[Record], out: Path) -> None:
+    from negolab.formats.dealornodeal_records import figures
+
+    ends = Counter(str(record.header.notes.get("end", "agreed")) for record in records)
+    told = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
+    print(f"{out}: {_count(len(records), 'record')} ({told})")
+    both = [record for record in records if record.header.notes["views"] == 2]
+    found = figures(both)
+    if len(both) < len(records):
+        print(f"of the {len(both):,} with both views, as published figures are:")
+    print(f"agreement        {_percent(found.agreement)}   n = {_count(found.dialogues, 'dialogue')}")
+    score = "     -" if found.score is None else f"{found.score:6.3f}"
+    print(f"mean score       {score}     n = {2 * found.dialogues:,} scores, two per dialogue, 0 without an agreement")
+    print(f"Pareto-optimal   {_percent(found.pareto)}   n = {_count(found.agreed, 'agreement')}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _percent(share: float | None) -> str:
+    return "     -  " if share is None else f"{share:6.1%} "
 
 
 def add_to(app_: typer.Typer) -> None:

@@ -62,7 +62,32 @@ class View(NamedTuple):
     left: Counts | None
 
 
-def read_corpus(lines: Iterable[str]) -> list[dict[str, Any]]:
+class Context(NamedTuple):
+    """One line of `selfplay.txt`: the counts and values of one agent."""
+
+    line: int
+    text: str
+
+
+Dialogue = dict[str, Any]
+"""A dialogue or scenario as `read_corpus` returns it."""
+
+
+class LineError(ValueError):
+    """A line that is no part of a dialogue.
+
+    Attributes:
+        line: Number of the line, from 1.
+        reason: What is wrong with it.
+    """
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.line = line
+        self.reason = reason
+
+
+def read_corpus(lines: Iterable[str]) -> list[Dialogue]:
     """Parse lines of a corpus file into dialogues and scenarios.
 
     Args:
@@ -77,65 +102,85 @@ def read_corpus(lines: Iterable[str]) -> list[dict[str, Any]]:
     Raises:
         ValueError: A line does not follow its format, or two views contradict each other; names the line.
     """
-    dialogues: list[dict[str, Any]] = []
-    numbered = _numbered(lines)
-    waiting: View | None = None
-    for number, line in numbered:
-        if _CONTEXT.fullmatch(line):
-            if waiting is not None:
-                dialogues.append(_parse_selfplay(waiting))
-                waiting = None
-            dialogues.append(_scenario(number, line, next(numbered, None)))
+    dialogues: list[Dialogue] = []
+    for found in scan_corpus(lines):
+        if isinstance(found, LineError):
+            raise found
+        dialogues.append(found)
+    return dialogues
+
+
+def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
+    """Yield what `read_corpus` returns, one at a time, and an error for each line it would refuse.
+
+    A line whose mirrored view contradicts it counts as a single view; the mirrored one is the error.
+    """
+    waiting: View | Context | None = None
+    for number, text in enumerate(lines, 1):
+        line = text.strip()
+        if not line:
             continue
-        view = _tagged(number, line) if line.startswith("<input>") else _data(number, line)
-        if waiting is not None and _is_mirrored(waiting, view):
-            dialogues.append(_parse_pair(waiting, view))
+        try:
+            view = _parse_line(number, line)
+            pair = _parse_pair(waiting, view)
+        except LineError as error:
+            yield error
+            continue
+        if pair is not None:
+            yield pair
             waiting = None
             continue
         if waiting is not None:
-            dialogues.append(_parse_selfplay(waiting))
+            yield _parse_single(waiting)
         waiting = view
-    return dialogues if waiting is None else [*dialogues, _parse_selfplay(waiting)]
+    if waiting is not None:
+        yield _parse_single(waiting)
 
 
-def contexts(dialogues: Iterable[dict[str, Any]]) -> tuple[tuple[Counts, Counts, Counts], ...]:
+def contexts(dialogues: Iterable[Dialogue]) -> tuple[tuple[Counts, Counts, Counts], ...]:
     """Return the distinct (counts, values of A, values of B) by first appearance, for `Split(contexts=...)`."""
     found = ((_row(one["counts"]), _row(one["values"]["A"]), _row(one["values"]["B"])) for one in dialogues)
     return tuple(dict.fromkeys(found))
 
 
-def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(lines, 1):
-        stripped = line.strip()
-        if stripped:
-            if "  " in stripped:
-                raise _error(number, "fields must be separated by single blanks")
-            yield number, stripped
-
-
-def _error(number: int, what: str) -> ValueError:
-    return ValueError(f"line {number}: {what}")
-
-
 # One line.
+
+
+def _parse_line(number: int, line: str) -> View | Context:
+    if "  " in line:
+        raise LineError(number, "fields must be separated by single blanks")
+    if not _is_unicode(line):
+        raise LineError(number, "not UTF-8")
+    if _CONTEXT.fullmatch(line):
+        return Context(number, line)
+    return _tagged(number, line) if line.startswith("<input>") else _data(number, line)
+
+
+def _is_unicode(line: str) -> bool:
+    """Return False if bytes of the line could not be decoded, and stand as lone surrogates."""
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _data(number: int, line: str) -> View:
     found = _DATA.fullmatch(line)
     if found is None:
-        raise _error(number, "neither a line of data.txt, a tagged line nor a context")
+        raise LineError(number, "neither a line of data.txt, a tagged line nor a context")
     mine, rest = found.groups()
     talk, _, tail = rest.rpartition(" <eos> ")
     rewarded = _REWARD.fullmatch(tail)
     if rewarded is None:
-        raise _error(number, f"a line must end with reward=, a flag and the partner's context, not {tail!r:.60}")
+        raise LineError(number, f"a line must end with reward=, a flag and the partner's context, not {tail!r:.60}")
     reward, flag, theirs = rewarded.groups()
     counts, own, partners = _contexts(number, mine, theirs)
     turns, closer, selection = _talk(number, talk)
     took = selection if selection in _WORDS else _items(number, selection, counts)
     worth = took if isinstance(took, str) else str(_points(took, own))
     if reward != worth:
-        raise _error(number, f"the reward of this selection is {worth}, not {reward!r:.40}")
+        raise LineError(number, f"the reward of this selection is {worth}, not {reward!r:.40}")
     if flag == "disagree":
         return View(number, "data", counts, own, partners, turns, closer, "mismatch", took, None)
     if isinstance(took, str):
@@ -146,20 +191,20 @@ def _data(number: int, line: str) -> View:
 def _tagged(number: int, line: str) -> View:
     found = _TAGGED.fullmatch(line)
     if found is None:
-        raise _error(number, "not a tagged line of input, dialogue, output and partner_input")
+        raise LineError(number, "not a tagged line of input, dialogue, output and partner_input")
     mine, talk, output, theirs = found.groups()
     counts, own, partners = _contexts(number, mine, theirs)
     turns, closer, selection = _talk(number, talk)
     if selection:
-        raise _error(number, f"a tagged dialogue must end with <selection>, not {selection!r:.40}")
+        raise LineError(number, f"a tagged dialogue must end with <selection>, not {selection!r:.40}")
     tokens = output.split(" ")
     if tokens[0] in _TOKENS:
         if len(set(tokens)) > 1:
-            raise _error(number, "the six tokens of an output without agreement must be equal")
+            raise LineError(number, "the six tokens of an output without agreement must be equal")
         return View(number, "tagged", counts, own, partners, turns, closer, _TOKENS[tokens[0]], None, None)
     took, left = (_items(number, " ".join(part), counts) for part in (tokens[:3], tokens[3:]))
     if left != _complement(counts, took):
-        raise _error(number, "the two selections do not add up to the counts")
+        raise LineError(number, "the two selections do not add up to the counts")
     return View(number, "tagged", counts, own, partners, turns, closer, "agreed", took, left)
 
 
@@ -168,7 +213,7 @@ def _contexts(number: int, mine: str, theirs: str) -> tuple[Counts, Counts, Coun
     counts, own = _context(mine)
     same, partners = _context(theirs)
     if counts != same:
-        raise _error(number, f"the two contexts differ in counts: {counts} and {same}")
+        raise LineError(number, f"the two contexts differ in counts: {counts} and {same}")
     return counts, own, partners
 
 
@@ -183,12 +228,12 @@ def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Spea
     *said, last = talk.split(" <eos> ")
     closing = _CLOSING.fullmatch(last)
     if closing is None:
-        raise _error(number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
+        raise LineError(number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
     turns: list[tuple[Speaker, str]] = []
     for turn in said:
         found = _TURN.fullmatch(turn)
         if found is None:
-            raise _error(number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
+            raise LineError(number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
         turns.append((found[1], found[2]))
     return tuple(turns), closing[1], closing[2] or ""
 
@@ -196,10 +241,10 @@ def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Spea
 def _items(number: int, text: str, counts: Counts) -> Counts:
     found = _ITEMS.fullmatch(text)
     if found is None:
-        raise _error(number, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
+        raise LineError(number, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
     a, b, c = map(int, found.groups())
     if a > counts[0] or b > counts[1] or c > counts[2]:
-        raise _error(number, f"the selection {(a, b, c)} takes more than the counts {counts}")
+        raise LineError(number, f"the selection {(a, b, c)} takes more than the counts {counts}")
     return a, b, c
 
 
@@ -226,19 +271,26 @@ def _is_mirrored(one: View, two: View) -> bool:
     )
 
 
-def _parse_selfplay(view: View) -> dict[str, Any]:
+def _parse_single(view: View | Context) -> Dialogue | LineError:
+    if isinstance(view, Context):
+        return LineError(view.line, "a bare context must be followed by that of the other agent")
     return _dialogue(view, 1, view.left)
 
 
-def _parse_pair(one: View, two: View) -> dict[str, Any]:
+def _parse_pair(one: View | Context | None, two: View | Context) -> Dialogue | None:
+    """Return the dialogue or scenario of two neighbouring lines; None if they do not belong together."""
+    if isinstance(one, Context) and isinstance(two, Context):
+        return _scenario(one, two)
+    if not (isinstance(one, View) and isinstance(two, View) and _is_mirrored(one, two)):
+        return None
     if one.end != two.end:
-        raise _error(two.line, f"this view ends as {two.end}, the one of line {one.line} as {one.end}")
+        raise LineError(two.line, f"this view ends as {two.end}, the one of line {one.line} as {one.end}")
     if one.end == "agreed" and two.took != one.left:
-        raise _error(two.line, f"this selection and the one of line {one.line} do not add up to the counts")
+        raise LineError(two.line, f"this selection and the one of line {one.line} do not add up to the counts")
     return _dialogue(one, 2, two.took)
 
 
-def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> dict[str, Any]:
+def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> Dialogue:
     """Build the dict of a dialogue from A's view."""
     took = view.took
     keep: dict[str, dict[str, int]] | None = None
@@ -257,16 +309,14 @@ def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> dict
     }
 
 
-def _scenario(number: int, line: str, following: tuple[int, str] | None) -> dict[str, Any]:
+def _scenario(one: Context, two: Context) -> Dialogue:
     """Build the dict of a scenario from two bare contexts, those of its two agents."""
-    if following is None or not _CONTEXT.fullmatch(following[1]):
-        raise _error(number, "a bare context must be followed by that of the other agent")
-    counts, own, partners = _contexts(following[0], line, following[1])
+    counts, own, partners = _contexts(two.line, one.text, two.text)
     nothing = dict.fromkeys(("selector", "end", "selections", "keep", "points"))
-    return {**_deal(number, 2, counts, own, partners), "turns": [], **nothing}
+    return {**_deal(one.line, 2, counts, own, partners), "turns": [], **nothing}
 
 
-def _deal(line: int, views: int, counts: Counts, a: Counts, b: Counts) -> dict[str, Any]:
+def _deal(line: int, views: int, counts: Counts, a: Counts, b: Counts) -> Dialogue:
     return {"line": line, "views": views, "counts": _named(counts), "values": {"A": _named(a), "B": _named(b)}}
 
 

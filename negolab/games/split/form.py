@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from negolab.game import Invalid
+from negolab.games.split.reading import SELECTION
 from negolab.games.split.rules import Split
 from negolab.games.split.state import Action, Message, Proposal, Seen
 from negolab.games.split.statements import parse_offer, parse_statement
@@ -34,9 +35,10 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 def schema(told: Split, seen: Seen, talk: int) -> Schema:
     if seen.public.phase == "talk":
-        return object_schema(
-            message=text_schema(min(talk, told.max_chars)) if talk else enum_schema(*_sendable(told, seen))
-        )
+        if not talk:
+            return object_schema(message=enum_schema(*_sendable(told, seen)))
+        said = text_schema(min(talk, told.max_chars))
+        return object_schema(message=any_of([said, enum_schema(SELECTION)] if told.is_free else [said]))
     units = object_schema(
         **{item: integer_schema(0, most) for item, most in zip(told.items, seen.public.stock, strict=True)}
     )
@@ -44,15 +46,18 @@ def schema(told: Split, seen: Seen, talk: int) -> Schema:
 
 
 def _sendable(told: Split, seen: Seen) -> list[str]:
-    """Return the texts of the message options: a pass, or the truth about oneself."""
-    return [said.text for said in told.options(seen) if isinstance(said, Message)]
+    """Return the texts of the message options: a pass, the truth about oneself, or the tag that ends free talk."""
+    said = [said.text for said in told.options(seen) if isinstance(said, Message)]
+    return [*said, SELECTION] if told.is_free else said
 
 
 def instruction(told: Split, seen: Seen, talk: int) -> str:
     head = "Answer with one JSON object and nothing else"
     if seen.public.phase == "talk":
         if talk:
-            return f"{head}: {example_json({'message': '...'})} with what you say to the other player; empty is a pass."
+            ends = f" To end the talk: {example_json({'message': SELECTION})}." if told.is_free else ""
+            said = example_json({"message": "..."})
+            return f"{head}: {said} with what you say to the other player; empty is a pass.{ends}"
         given = " or ".join(example_json({"message": said}) for said in _sendable(told, seen))
         return f"{head}: {given}."
     # Like the game's own request, it names no number that could be taken for advice.

@@ -10,7 +10,7 @@ from negolab.analysis.measures import flatten_by_seat
 from negolab.analysis.replies import Claim, claim_truth, iter_accepted
 from negolab.game import SEATS, Seat, other
 from negolab.games.split.allocation import complement, points
-from negolab.games.split.state import Action, Draw, Position, Proposal, Public, Schedule, Settled, Units
+from negolab.games.split.state import Action, Draw, EndTalk, Position, Proposal, Public, Schedule, Settled, Units
 from negolab.games.split.statements import latest_statement, parse_statement
 from negolab.record import Record, final_state, start_state
 
@@ -261,6 +261,8 @@ def claims(record: Record) -> tuple[Claim, ...]:
     found = []
     for at, seat, _, action, before in iter_accepted(record):
         if before.public.phase == "talk":
+            if isinstance(action, EndTalk):
+                continue
             stated = parse_statement(action.text, game.items, hands)
             drawn = schedule.rounds[before.public.round - 1]
             true = drawn.hands[seat] if hands and drawn.hands is not None else drawn.values[seat]

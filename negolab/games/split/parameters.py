@@ -15,6 +15,7 @@ Roles = Literal["fixed", "alternate", "random"]
 Redraw = Literal["all", "stock", "none"]
 Show = Literal["own", "both", "hand"]
 First = Literal["random", "A", "B"]
+Talk = Literal["quota", "free"]
 Fallback = Literal["zero", "end"]
 
 _CHOICES: dict[str, tuple[Any, ...]] = {
@@ -23,13 +24,14 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "redraw": get_args(Redraw),
     "show": get_args(Show),
     "rule": get_args(Rule),
+    "talk": get_args(Talk),
     "first": get_args(First),
     "fallback": get_args(Fallback),
     "equal_totals": (False, True),
     "conflict": (False, True),
     "reveal": (False, True),
 }
-_MINIMA = {"low": 0, "high": 0, "rounds": 1, "quota": 0, "max_chars": 1, "attempts": 1}
+_MINIMA = {"low": 0, "high": 0, "rounds": 1, "quota": 0, "talk_limit": 1, "max_chars": 1, "attempts": 1}
 _DRAWN_STOCK = ("dond", "corpus", "contexts")
 _MAX_WHOLE = 2**53
 """Points are floats, which hold whole numbers exactly up to here."""

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from negolab.catalog import AnyGame
 from negolab.game import Seat, other
-from negolab.games.split import Message, Proposal, Split
+from negolab.games.split import EndTalk, Message, Proposal, Split
 from negolab.games.split.allocation import complement, halves
 from negolab.games.split.reading import is_sendable
 from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Action, Hand, Seen, Units
@@ -100,11 +100,17 @@ class Allocator(Scripted):
         if seen.public.phase == "split":
             return Proposal(self.keeps(game, seen))
         text = self.says(game, seen)
+        if game.is_free and self.ends_talk(game, seen, text):
+            return EndTalk()
         return Message(text if is_sendable(text, game.max_chars) else "")
 
     def says(self, game: Split, seen: Seen) -> str:
         """Return the next message; the empty text is a pass."""
         return ""
+
+    def ends_talk(self, game: Split, seen: Seen, text: str) -> bool:
+        """Return True to end free talk instead of saying `text`: it has nothing to say and the other had its turn."""
+        return not text and bool(messages_this_round(seen, other(seen.seat)))
 
     def keeps(self, game: Split, seen: Seen) -> Units | None:
         """Return what it proposes to keep; None: no deal."""
@@ -251,6 +257,12 @@ class OfferMaker(Allocator):
             return f"Agreed. {offer_text(game.items, left)}"
         return offer_text(game.items, self.demands(game, seen))
 
+    @override
+    def ends_talk(self, game: Split, seen: Seen, text: str) -> bool:
+        """Return True if the other's latest offer is what its own latest one leaves: they agreed."""
+        own = [parse_offer(said, game.items, seen.public.stock) for said in messages_this_round(seen, seen.seat)[-1:]]
+        return own != [] and own[0] is not None and own[0] == share_left_by_other(game, seen)
+
     def accepts(self, game: Split, seen: Seen, gain: int) -> bool:
         """Return True to agree to an offer that leaves it `gain` points."""
         raise NotImplementedError
@@ -302,7 +314,7 @@ class Concede(OfferMaker):
 
     def aspiration(self, game: Split, seen: Seen) -> int:
         """Return the fewest whole points that are not below the aspired share."""
-        k, whole = len(messages_this_round(seen, seen.seat)) + 1, 2 * game.quota
+        k, whole = len(messages_this_round(seen, seen.seat)) + 1, 2 * game.messages_each
         return -(-points_of(seen.public.stock, _own_values(seen)) * (whole - k) // whole)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from negolab.game import SEATS, Seat, other
-from negolab.games.split.reading import write_proposal
+from negolab.games.split.reading import NO_AGREEMENT, NO_DEAL, SELECTION, write_proposal
 from negolab.games.split.state import HIGH, LOW, Seen, Sent, Settled
 
 if TYPE_CHECKING:
@@ -36,10 +36,18 @@ def rules_text(game: Split, seat: Seat) -> str:
 def _protocol_rule(game: Split) -> str:
     kinds = " and ".join(filter(None, [", ".join(game.items[:-1]), game.items[-1]]))
     goods = f"In each round a stock of {kinds} is to be divided between you."
-    if not game.quota:
+    if not game.messages_each:
         return (
             f"{goods} There is no talk: you both say privately and at the same time how many units you keep. "
             "Who counts as the first speaker alternates from round to round."
+        )
+    if game.is_free:
+        alternates = " Who speaks first alternates from round to round." if game.rounds > 1 else ""
+        return (
+            f"{goods} First you talk in turns, one message at a time, as long as you both want: either of you may end "
+            f"the talk in its turn by answering {SELECTION} alone instead of a message. After {game.talk_limit} "
+            f"messages it ends by itself.{alternates} Then you both say privately and at the same time how many units "
+            "you keep."
         )
     each = "one message" if game.quota == 1 else f"{game.quota} messages"
     return (
@@ -142,7 +150,7 @@ def _publication_rule(game: Split) -> str:
 
 def _attempts_rule(game: Split) -> str:
     none = "no deal" if game.rule == "exact" else "0 units of every type"
-    filled = f"an empty message or {none} is filled in" if game.quota else f"{none} is filled in"
+    filled = f"an empty message or {none} is filled in" if game.messages_each else f"{none} is filled in"
     then = "the match ends and the round in progress pays nothing" if game.fallback == "end" else filled
     if game.attempts == 1:
         return f"If a reply of yours cannot be read, {then}."
@@ -276,6 +284,8 @@ def _current_messages(seen: Seen, told: int) -> str:
 
 def _quoted(sent: Sent) -> str:
     """Quote a message on one line after its seat, so that it cannot pass for the game's own words."""
+    if sent.ends:
+        return f"{sent.seat} ended the talk."
     note = " (its replies could not be read, so it passed)" if sent.lapsed else ""
     return f"{sent.seat}: {json.dumps(sent.text, ensure_ascii=False).translate(_LINE_BREAKS)}{note}"
 
@@ -293,6 +303,14 @@ def _request(game: Split, seen: Seen) -> str:
 
 
 def _talk_request(game: Split, seen: Seen) -> str:
+    if game.is_free:
+        left = game.talk_limit - sum(sent.round == seen.public.round for sent in seen.public.messages)
+        ends = "the last one of this talk" if left == 1 else f"{left} are left to the two of you, this one included"
+        return (
+            f"Send your message ({ends}) as <message>your text</message>, at most {game.max_chars} characters. Only "
+            f"the text inside is delivered; an empty message is a pass. To end the talk, answer {SELECTION} and "
+            "nothing else."
+        )
     sent = sum(sent.round == seen.public.round and sent.seat == seen.seat for sent in seen.public.messages)
     left = game.quota - sent
     more = (
@@ -312,5 +330,5 @@ def _split_request(game: Split, seen: Seen) -> str:
     if len(stock) > 1:
         parts.append("Types you leave out count as 0.")
     if game.rule == "exact":
-        parts.append("If you want no deal, answer <no_deal/>.")
+        parts.append(f"If you want no deal, answer {NO_AGREEMENT if game.is_free else NO_DEAL}.")
     return " ".join(parts)

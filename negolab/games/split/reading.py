@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from negolab.game import Invalid, InvalidKind
-from negolab.games.split.state import Message, Proposal, Units
+from negolab.games.split.state import EndTalk, Message, Proposal, Units
 
 _RULES = frozenset({"too_long", "over_stock", "no_deal_not_allowed"})
 _CLOSED = ("</think>", "</thinking>")
@@ -23,6 +23,14 @@ _OPENED = ("<think>", "<thinking>")
 _MESSAGE = re.compile(r"<message>|<<message_start>>")
 _MESSAGE_END = re.compile(r"</message>|<<message_end>>")
 _MAX_REASON = 499
+_MARKUP = str.maketrans("*`", "  ")
+
+SELECTION = "<selection>"
+"""What a seat writes to end free talk."""
+NO_DEAL = "<no_deal/>"
+NO_AGREEMENT = "<no_agreement>"
+"""No deal in games of free talk."""
+_NO_AGREEMENT = re.compile(r"<no_agreement(?: ?/)?>", re.ASCII | re.IGNORECASE)
 
 
 def lower_ascii(text: str) -> str:
@@ -71,11 +79,26 @@ def read_message(text: str, max_chars: int) -> Message | Invalid:
     return Message(said)
 
 
-def is_sendable(text: str, max_chars: int) -> bool:
-    """Return True if the message is read back unchanged."""
+def read_free_talk(text: str, max_chars: int) -> Message | EndTalk | Invalid:
+    """Read a message, or the tag that ends the talk, which must stand alone."""
+    said = strip_reasoning(text)
+    if isinstance(said, Invalid):
+        return said
+    message = read_message(said, max_chars)
+    if SELECTION not in lower_ascii(said) or isinstance(message, Invalid):
+        return message
+    if lower_ascii(message.text.translate(_MARKUP).strip()) == SELECTION:
+        return EndTalk()
+    reason = f"Your reply holds {SELECTION} and other words: send it alone to end the talk, or a message without it."
+    return refusal("contradictory", reason)
+
+
+def is_sendable(text: str, max_chars: int, *, free: bool = False) -> bool:
+    """Return True if the message is read back unchanged; `free`: in talk that a tag ends."""
     if len(text) > max_chars or text != text.strip():
         return False
-    return "<" not in text or read_message(f"<message>{text}</message>", max_chars) == Message(text)
+    read = read_free_talk if free else read_message
+    return "<" not in text or read(f"<message>{text}</message>", max_chars) == Message(text)
 
 
 # Names of item types.
@@ -294,7 +317,6 @@ def _shorten(item: str) -> str:
 
 # Proposals in replies.
 
-_MARKUP = str.maketrans("*`", "  ")
 _LABEL = re.compile(r"proposal[ \t]*+:")
 _LINE_END = re.compile(r"[\r\n]")
 _LEAD_IN = re.compile(r"(?:i(?:['’]ll|\s++will)?+\s++)?(?:keep|take|want|ask\s++for)(?!\w)\s*+:?+")
@@ -307,10 +329,15 @@ def read_proposal(text: str, items: tuple[str, ...], stock: Units, exact: bool) 
     return (_read_cached if len(text) <= _MAX_CACHED else _read)(text, items, stock, exact)
 
 
-def write_proposal(items: tuple[str, ...], keep: Sequence[object] | None) -> str:
-    """Write a proposal; `read_proposal` reads it back."""
+def read_free_proposal(text: str, items: tuple[str, ...], stock: Units, exact: bool) -> Proposal | Invalid:
+    """Parse a proposal after free talk, where no deal has a second tag."""
+    return read_proposal(_NO_AGREEMENT.sub(NO_DEAL, text), items, stock, exact)
+
+
+def write_proposal(items: tuple[str, ...], keep: Sequence[object] | None, *, free: bool = False) -> str:
+    """Write a proposal; `read_proposal`, or after `free` talk `read_free_proposal`, reads it back."""
     if keep is None:
-        return "<no_deal/>"
+        return NO_AGREEMENT if free else NO_DEAL
     if len(items) == 1:
         return f"<{items[0]}_to_self>{keep[0]}</{items[0]}_to_self>"
     listed = ", ".join([f"{units} {item}" for item, units in zip(items, keep, strict=True)])

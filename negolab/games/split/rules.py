@@ -20,11 +20,21 @@ from negolab.game import SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State,
 from negolab.games.split import draws, parameters, prompt
 from negolab.games.split.allocation import Rule, allocate, points
 from negolab.games.split.draws import Context, draw_rounds, parse_draw
-from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, require, to_tuples
-from negolab.games.split.reading import is_sendable, read_message, read_proposal, refusal, write_proposal
+from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, Talk, require, to_tuples
+from negolab.games.split.reading import (
+    SELECTION,
+    is_sendable,
+    read_free_proposal,
+    read_free_talk,
+    read_message,
+    read_proposal,
+    refusal,
+    write_proposal,
+)
 from negolab.games.split.state import (
     Action,
     Draw,
+    EndTalk,
     Message,
     Position,
     Private,
@@ -42,10 +52,11 @@ MAX_OPTIONS = 2000
 
 
 def message_options(game: Split, seen: Seen) -> tuple[Action, ...]:
-    """Return the pass and, where it fits into a message, the true statement about oneself."""
+    """Return the pass; where it fits into a message, the true statement about oneself; in free talk, its end."""
     own = true_statement(seen.private)
     text = "" if own is None else announcement_text(game.items, own)
-    return (Message(""), Message(text)) if text and is_sendable(text, game.max_chars) else (Message(""),)
+    said = (Message(""), Message(text)) if text and is_sendable(text, game.max_chars) else (Message(""),)
+    return (*said, EndTalk()) if game.is_free else said
 
 
 @lru_cache(maxsize=64)
@@ -80,8 +91,10 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
     `stock` counts units per type (None: drawn with the values); `source` says where values come from, from `low` to
     `high` or from the rows of `fixed` or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and
     `conflict` keep only some draws; `redraw` says how often there is one. `show` is what a seat sees of the round,
-    `reveal` whether its summary publishes values and points. `quota` counts messages per seat and round, `max_chars`
-    characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the match ends.
+    `reveal` whether its summary publishes values and points. With `talk="quota"` each seat sends `quota` messages per
+    round; with `talk="free"` either seat ends the talk in its turn, and there are at most `talk_limit` messages.
+    `max_chars` counts characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the
+    match ends.
     """
 
     items: tuple[str, ...] = ("coins",)
@@ -98,7 +111,9 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
     reveal: bool = True
     rule: Rule = "proportional"
     rounds: int = 10
+    talk: Talk = "quota"
     quota: int = 1
+    talk_limit: int = 20
     max_chars: int = 500
     first: First = "random"
     attempts: int = 3
@@ -107,12 +122,23 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     pays_as_it_goes: ClassVar[bool] = True
     measure_units: ClassVar[Mapping[str, str]] = {"joint": "points", "best": "points"}
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"talk": "quota", "talk_limit": 20}
     Hidden: ClassVar[Any] = Schedule
 
     def __post_init__(self) -> None:
         for name in ("items", "stock", "fixed", "contexts"):
             msgspec.structs.force_setattr(self, name, to_tuples(getattr(self, name)))
         parameters.check_parameters(self)
+
+    @property
+    def is_free(self) -> bool:
+        """True if either seat may end the talk."""
+        return self.talk == "free"
+
+    @property
+    def messages_each(self) -> int:
+        """The most messages that a seat can send in a round; 0: there is no talk."""
+        return (self.talk_limit + 1) // 2 if self.is_free else self.quota
 
     # Dealing.
 
@@ -141,7 +167,7 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         """Begin round `number`: copy from the schedule what its seats may see."""
         drawn = schedule.rounds[number - 1]
         values, hands = drawn.values, drawn.hands
-        phase, on_turn = ("talk", _ONLY[first]) if self.quota else ("split", SEATS)
+        phase, on_turn = ("talk", _ONLY[first]) if self.messages_each else ("split", SEATS)
         shown = FrozenDict(values) if self.show == "both" else None
         public = Public(number, phase, first, on_turn, drawn.stock, shown, messages, history)  # type: ignore[arg-type]
         if self.show == "own":
@@ -165,18 +191,21 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
     def parse(self, text: str, seen: Seen) -> Action | Invalid:
         public = seen.public
         if public.phase == "split":
-            return read_proposal(text, self.items, public.stock, self.rule == "exact")
+            read = read_free_proposal if self.is_free else read_proposal
+            return read(text, self.items, public.stock, self.rule == "exact")
         if public.phase == "talk":
-            return read_message(text, self.max_chars)
+            return (read_free_talk if self.is_free else read_message)(text, self.max_chars)
         return refusal("unreadable", "The match is over: nothing more is asked.")
 
     @override
     def say(self, action: Action) -> str:
         if isinstance(action, Message):
             return f"<message>{action.text}</message>"
+        if isinstance(action, EndTalk):
+            return SELECTION
         if not isinstance(action, Proposal):
             raise ValueError(f"a split game knows messages and proposals, not {action!r:.80}")
-        return write_proposal(self.items, action.keep)
+        return write_proposal(self.items, action.keep, free=self.is_free)
 
     @override
     def options(self, seen: Seen) -> tuple[Action, ...]:
@@ -198,11 +227,13 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         if state.public.phase == "split":
             return self._file(state, {seat: self._ask(state, actions[seat]) for seat in actions}, ())
         ((seat, action),) = actions.items()
-        if not isinstance(action, Message) or not is_sendable(action.text, self.max_chars):
+        if self.is_free and isinstance(action, EndTalk):
+            return self._talk(state, Sent(state.public.round, seat, "", False, ends=True))
+        if not isinstance(action, Message) or not is_sendable(action.text, self.max_chars, free=self.is_free):
             raise ValueError(
                 f"seat {seat} must send a message of at most {self.max_chars} characters, not {action!r:.80}"
             )
-        return self._talk(state, seat, action.text, False)
+        return self._talk(state, Sent(state.public.round, seat, action.text, False))
 
     def _ask(self, state: Position, action: Action) -> Units | None:
         stock = state.public.stock
@@ -215,22 +246,28 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
                 return keep
         raise ValueError(f"a proposal must keep between 0 and the stock {stock} of each type, not {action!r:.80}")
 
-    def _talk(self, state: Position, seat: Seat, text: str, lapsed: bool) -> Position:
+    def _talk(self, state: Position, sent: Sent) -> Position:
         was = state.public
-        messages = was.messages + (Sent(was.round, seat, text, lapsed),)  # noqa: RUF005 -- twice as fast
-        # Every finished round has sent its full number of messages.
-        is_last = len(messages) == 2 * self.quota * was.round
+        messages = was.messages + (sent,)  # noqa: RUF005 -- twice as fast
+        is_last = self._is_talk_over(messages)
         public = Public(
             was.round,
             "split" if is_last else "talk",
             was.first,
-            SEATS if is_last else _ONLY[other(seat)],
+            SEATS if is_last else _ONLY[other(sent.seat)],
             was.stock,
             was.values,
             messages,
             was.history,
         )
         return State(public, state.private, state.hidden)
+
+    def _is_talk_over(self, messages: tuple[Sent, ...]) -> bool:
+        last = messages[-1]
+        if not self.is_free:
+            # Every finished round has sent its full number of messages.
+            return len(messages) == 2 * self.quota * last.round
+        return last.ends or sum([sent.round == last.round for sent in messages]) == self.talk_limit
 
     def _file(self, state: Position, asks: dict[Seat, Units | None], lapsed: tuple[Seat, ...]) -> Position:
         """File asks; the round is settled when both are there."""
@@ -283,14 +320,14 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
             public = Public(was.round, "over", was.first, (), was.stock, was.values, was.messages, was.history, seat)
             return State(public, _final_privates(private["A"].earned, private["B"].earned), state.hidden)
         if was.phase == "talk":
-            return self._talk(state, seat, "", True)
+            return self._talk(state, Sent(was.round, seat, "", True))
         # Unread words are no consent: asking for 0 would complete a deal with a seat that asks for everything.
         ask = None if self.rule == "exact" else (0,) * len(was.stock)
         return self._file(state, {seat: ask}, (seat,))
 
     @override
     def bound(self) -> int:
-        return self.rounds * (2 * self.quota + 2)
+        return self.rounds * ((self.talk_limit if self.is_free else 2 * self.quota) + 2)
 
     # Results. Their computation is in `measures`, imported when called: a participant's process needs the rules only.
 

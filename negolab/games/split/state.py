@@ -1,4 +1,4 @@
-"""States of a split match by who may see them, and its two actions: messages and proposals."""
+"""States of a split match by who may see them, and its actions: messages, the end of free talk, proposals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
     keep: Units | None
 
 
-Action = Message | Proposal
+class EndTalk(msgspec.Struct, frozen=True, gc=False):
+    """The end of free talk, instead of a message; both seats then propose."""
+
+
+Action = Message | EndTalk | Proposal
 
 
 class Draw(msgspec.Struct, frozen=True, gc=False):
@@ -52,12 +56,14 @@ class Schedule(msgspec.Struct, frozen=True, gc=False):
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
-    """A message as it became public; `lapsed`: the fallback for replies that could not be read."""
+    """A message as it became public; `lapsed`: the fallback for replies that could not be read; `ends`: no message, the
+    seat ended the talk."""
 
     round: int
     seat: Seat
     text: str
     lapsed: bool
+    ends: bool = False
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False):

@@ -9,8 +9,9 @@ import ipywidgets as w
 from typing_extensions import override
 
 from negolab.game import Invalid, other
+from negolab.games.split.reading import SELECTION
 from negolab.games.split.rules import Split
-from negolab.games.split.state import Message, Proposal, Seen, Units
+from negolab.games.split.state import EndTalk, Message, Proposal, Seen, Units
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
 from negolab_widgets.tables.controls import Collapsible, ReplyBox, TableControls, column, framed, row, set_visible
@@ -97,6 +98,9 @@ class KeepEditor:
         self._changed()
 
 
+_TALK_OVER = "The talk of this round is over: say what you keep."
+
+
 class MessageEditor:
     """The message of a round; what would not arrive as written is refused here, because it costs a message."""
 
@@ -109,11 +113,13 @@ class MessageEditor:
         self.notice = controls.new_notice()
         self.send = controls.button("Send message", self._send, cls="nl-primary")
         self.skip = controls.button("Say nothing", lambda: self._say(""))
-        self.widget = column(self.words, self.notice, row(self.send, self.skip))
+        self.end = controls.button("End the talk", self._end)
+        set_visible(self.end, game.is_free)
+        self.widget = column(self.words, self.notice, row(self.send, self.skip, self.end))
 
     def draw(self, *, asked: bool) -> None:
         due = asked and self._seen.public.phase == "talk"
-        for control in (self.words, self.send, self.skip):
+        for control in (self.words, self.send, self.skip, self.end):
             control.disabled = not due
 
     def clear(self) -> None:
@@ -130,6 +136,14 @@ class MessageEditor:
         else:
             self._refuse("There is nothing to send yet: write a message, or say nothing.")
 
+    def _end(self) -> None:
+        if self._controls.asked and self._seen.public.phase != "talk":
+            self._refuse(_TALK_OVER)
+        elif self.words.value.strip() and self._controls.asked:
+            self._refuse("Your message is not sent yet: send it, or empty the box to end the talk without it.")
+        else:
+            self._controls.say(self._game.say(EndTalk()), self.notice)
+
     def _say(self, words: str) -> None:
         text = self._game.say(Message(words))
         if self._controls.asked and (fault := self._fault(words, text)):
@@ -140,11 +154,13 @@ class MessageEditor:
     def _fault(self, words: str, text: str) -> str:
         """Return why these words would not arrive as they are, "" if they would."""
         if self._seen.public.phase != "talk":
-            return "The talk of this round is over: say what you keep."
+            return _TALK_OVER
         read = self._game.parse(text, self._seen)
         if isinstance(read, Invalid) and "too_long" in read.codes:
             return read.reason
         if read != Message(words):
+            if self._game.is_free and SELECTION in words.lower():
+                return f"Your message holds {SELECTION}, which ends the talk: leave it away, or press End the talk."
             return "Your message holds a tag such as <message> or <think>, which would be cut out: leave it away."
         return ""
 
@@ -170,7 +186,7 @@ class Controls(TableControls):
         self._typing = Collapsible(self, "a box to type the reply yourself", self._typed.widget).widget
         words = Collapsible(self, "all messages word for word", self.context.log).widget
         asking = (self._waiting, self._asking)
-        if self.game.quota:
+        if self.game.messages_each:
             self.main.children = [self._ending, self._standing, self._talking, self._typing]
             self.side.children = [*asking, self._past, words]
         else:

@@ -94,12 +94,15 @@ def clock(game: Split, seen: Seen) -> str:
         return f"{count_noun(len(public.history), 'round')} played"
     at = f"Round {public.round} of {game.rounds}"
     if public.phase == "talk":
-        return f"{at}, {count_noun(messages_left(game, seen), 'message')} left for you"
+        left = count_noun(messages_left(game, seen), "message")
+        return f"{at}, at most {left} until the talk ends" if game.is_free else f"{at}, {left} left for you"
     return f"{at}, proposals are due"
 
 
 def messages_left(game: Split, seen: Seen) -> int:
-    """Count the messages that the seat may still send in this round."""
+    """Count the messages that the seat, or in free talk both, may still send in this round."""
+    if game.is_free:
+        return game.talk_limit - sum(each.round == seen.public.round for each in seen.public.messages)
     sent = sum(each.round == seen.public.round and each.seat == seen.seat for each in seen.public.messages)
     return game.quota - sent
 
@@ -109,7 +112,7 @@ def render(game: Split, seen: Seen) -> Markup:
     parts = [render_ending(seen), render_stock(game, seen), render_pending(game, own), render_points(game, seen)]
     said = (
         html.panel(chat_title(seen), render_conversation(conversation_entries(seen), whole=seen.public.phase == "over"))
-        if game.quota
+        if game.messages_each
         else ""
     )
     past = html.panel("Rounds", render_rounds(game, seen)) if seen.public.history else ""
@@ -300,8 +303,7 @@ def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationE
     said = [f"round {sent.round}"] if public.phase == "over" else []
     if sent.lapsed:
         said.append("its replies could not be read, so it passed")
-    elif not sent.text:
+    elif not sent.text and not sent.ends:
         said.append("passed")
-    return ConversationEntry(
-        "you" if own else f"player {sent.seat}", sent.text, ", ".join(said), "own" if own else "other"
-    )
+    who, text = "you" if own else f"player {sent.seat}", "ended the talk" if sent.ends else sent.text
+    return ConversationEntry(who, text, ", ".join(said), "note" if sent.ends else "own" if own else "other")
