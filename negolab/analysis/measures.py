@@ -8,12 +8,13 @@ of the game's own module, such as `negolab.games.trading.measures`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from math import hypot
 from typing import Any
 
 from negolab import catalog
-from negolab.analysis.replies import iter_replies, proposals
+from negolab.analysis.replies import Proposal, iter_replies, proposals
 from negolab.analysis.summary import KINDS
 from negolab.events import Forfeited, Stepped
 from negolab.game import SEATS, InvalidKind, Seat
@@ -37,7 +38,8 @@ def measure_match(record: Record) -> dict[str, Any]:
         ValueError: The record cannot be replayed.
     """
     record = with_typed_start(record)
-    own, claims = gains(record), _claims(record)
+    own, made = gains(record), proposals(record)
+    claims = _claims(made)
     joint, possible = _surplus(record, own)
     by_seat = {
         "gain": own,
@@ -51,7 +53,10 @@ def measure_match(record: Record) -> dict[str, Any]:
         "efficiency": _ratio(joint, possible),
         "frontier_distance": _from_frontier(record, own),
         "nash_distance": _from_nash(record, own),
+        "first_mover": made[0].seat if made else None,
         "turns_to_deal": turns_to_deal(record),
+        "seconds_to_deal": seconds_to_deal(record),
+        **_losses(record, joint, possible, made),
         **flatten_by_seat(by_seat),
         **{f"{kind}_faults_{seat.lower()}": n for seat, found in faults(record).items() for kind, n in found.items()},
         **_game_measures(record),
@@ -213,7 +218,7 @@ def first_offer(record: Record) -> BySeat:
 
     None for a seat that made no proposal, and in games without proposals.
     """
-    return _first(_claims(record))
+    return _first(_claims(proposals(record)))
 
 
 def _first(claims: dict[Seat, list[float]]) -> BySeat:
@@ -226,7 +231,7 @@ def concession(record: Record) -> BySeat:
     Negative for a seat that came to ask for more. None with fewer than two proposals, and in split and trading, whose
     proposals do not replace each other: those of split are for one round each, those of trading for different goods.
     """
-    return _steps(record, _claims(record))
+    return _steps(record, _claims(proposals(record)))
 
 
 def _steps(record: Record, claims: dict[Seat, list[float]]) -> BySeat:
@@ -235,9 +240,8 @@ def _steps(record: Record, claims: dict[Seat, list[float]]) -> BySeat:
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
 
 
-def _claims(record: Record) -> dict[Seat, list[float]]:
+def _claims(made: Sequence[Proposal]) -> dict[Seat, list[float]]:
     """Return, per seat, the payoff that each of its proposals would have given to itself, in order."""
-    made = proposals(record)
     return {seat: [p.a if seat == "A" else p.b for p in made if p.seat == seat] for seat in SEATS}
 
 
@@ -250,6 +254,52 @@ def turns_to_deal(record: Record) -> int | None:
     if record.end != "AGREED":
         return None
     return sum(len(event.seats) for event in record.events if isinstance(event, Stepped))
+
+
+def seconds_to_deal(record: Record) -> float | None:
+    """Return the seconds from the first question to the last answer before a deal; None without one, or if unknown."""
+    if record.end != "AGREED":
+        return None
+    replies = [reply for _, reply, _ in iter_replies(record) if reply is not None]
+    asked = [reply.asked_at for reply in replies if reply.asked_at is not None]
+    answered = [reply.answered_at for reply in replies if reply.answered_at is not None]
+    return max(answered) - min(asked) if asked and answered else None
+
+
+def losses(record: Record) -> dict[str, float | None]:
+    """Split what both left of the possible surplus into no deal, a bad deal and delay.
+
+    Returns:
+        `loss_no_deal`: all of it, in a match without a deal. `loss_bad_deal`: what the agreed deal would have left if
+        it had been made at once. `loss_delay`: what it lost by being made later (discounting). The three sum to the
+        possible less the reached surplus. None where these are not known; delay also where no proposal was accepted as
+        it was made, as in trading.
+    """
+    return _losses(record, *surplus(record), proposals(record))
+
+
+def _losses(
+    record: Record, joint: float | None, possible: float | None, made: Sequence[Proposal]
+) -> dict[str, float | None]:
+    names = ("loss_no_deal", "loss_bad_deal", "loss_delay")
+    if joint is None or possible is None:
+        return dict.fromkeys(names)
+    left = possible - joint
+    if record.end != "AGREED":
+        return dict(zip(names, (left, 0.0, 0.0), strict=True))
+    at_once = _surplus_at_once(record, made)
+    delay = None if at_once is None else at_once - joint
+    return dict(zip(names, (0.0, left - (delay or 0.0), delay), strict=True))
+
+
+def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
+    """Return the joint surplus of the accepted proposal, had it been accepted in the first turn."""
+    game, begun, paid = record.game, start_state(record), record.payoffs
+    accepted = next((one for one in reversed(made) if (one.a, one.b) == (paid["A"], paid["B"])), None)
+    if accepted is None or game.stake_unit is not None:
+        return None
+    stakes = game.stakes(begun, accepted.seat, accepted.action)[accepted.index]
+    return float(sum(stakes.values()) - sum(game.disagreement(begun).values()))
 
 
 def faults(record: Record) -> dict[Seat, dict[InvalidKind, int]]:

@@ -56,8 +56,11 @@ def _refusal(record: Record, at: int) -> Invalid | None:
 
 
 class Proposal(NamedTuple):
-    """A proposal in the reply that is event `at` of its record, the payoffs of A and B if it were accepted, and its
-    terms as plain data."""
+    """A proposal in the reply that is event `at` of its record.
+
+    `a` and `b` are the payoffs of A and B if it were accepted, `terms` what it states as plain data; it is proposal
+    number `index` of `action`.
+    """
 
     at: int
     seat: Seat
@@ -65,6 +68,8 @@ class Proposal(NamedTuple):
     a: float
     b: float
     terms: Mapping[str, Any]
+    action: Any
+    index: int
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
@@ -80,7 +85,10 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
     for at, seat, text, action, before in iter_accepted(record):
         stakes = game.stakes(before, seat, action)
         terms = game.terms(action) or ({},) * len(stakes)
-        found += (Proposal(at, seat, text, pay["A"], pay["B"], of) for pay, of in zip(stakes, terms, strict=False))
+        found += (
+            Proposal(at, seat, text, pay["A"], pay["B"], of, action, index)
+            for index, (pay, of) in enumerate(zip(stakes, terms, strict=False))
+        )
     return tuple(found)
 
 

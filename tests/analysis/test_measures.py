@@ -59,6 +59,15 @@ def said(game: Any, start: Any, *texts: str) -> Record:
 # Laws.
 
 
+def test_what_is_lost_is_what_is_possible_less_what_is_reached(records: tuple[Record, ...]) -> None:
+    for record in records:
+        joint, possible = measures.surplus(record)
+        assert joint is not None and possible is not None
+        found = measures.losses(record)
+        assert sum(loss or 0 for loss in found.values()) == pytest.approx(possible - joint)
+        assert (found["loss_no_deal"] == possible - joint) == (record.end != "AGREED") or possible == joint
+
+
 def test_every_game_is_tested_here() -> None:
     assert sorted(PAIRS) == list(game_names())
 
@@ -327,3 +336,13 @@ def test_the_golden_bargain_concedes_as_its_offers_say() -> None:
     steps = {seat: [abs(new - old) for old, new in pairwise(own)] for seat, own in offers.items()}
     found = measures.concession(record)
     assert found == {seat: pytest.approx(sum(own) / len(own)) for seat, own in steps.items()}
+
+
+def test_waiting_costs_what_the_discount_takes() -> None:
+    game = load("bargaining", rounds=4, discount_seller=0.9, discount_buyer=0.9)
+    record = nl.batch(game, "boulware", "boulware", n=1)[0]
+    joint, possible = measures.surplus(record)
+    found = measures.losses(record)
+    assert record.end == "AGREED" and joint is not None and possible is not None
+    assert found["loss_bad_deal"] == pytest.approx(0) and found["loss_delay"] == pytest.approx(possible - joint)
+    assert measures.measure_match(record)["first_mover"] == "A"

@@ -10,10 +10,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from negolab_widgets import charts
 from pandas.testing import assert_frame_equal
 
 import negolab as nl
-from negolab.analysis import columns, models, tables
+from negolab.analysis import columns, estimates, models, tables
+from negolab.analysis.observations import sample_text
 from negolab.catalog import load
 from negolab.events import Replied
 from negolab.game import Reply
@@ -257,3 +259,26 @@ def test_cells_of_a_sweep_are_read_in_an_order_that_does_not_change(tmp_path: Pa
         attempted(tmp_path / "cells" / id, id, records=bargains(1), params={"n": int(id)})
     assert list(tables.cells(tmp_path).n) == list(range(30))
     assert list(tables.matches(tmp_path).cell) == sorted(ids)
+
+
+# Process.
+
+
+def test_players_that_concede_late_claim_more_in_every_proposal() -> None:
+    game = nl.load("bargaining", preset="one-sided", rounds=8)
+    records = [*nl.batch(game, "boulware", "linear", n=12), *nl.batch(game, "conceder", "linear", n=12)]
+    curves = estimates.concession_curves(tables.proposals(records), tables.matches(records))
+    late, early = curves["boulware"], curves["conceder"]
+    for number in early:
+        assert late[number].mean().value >= early[number].mean().value
+    assert sample_text(late[1].mean()).endswith("deals")
+
+
+def test_the_slope_on_the_first_offer_is_that_of_the_points() -> None:
+    game = nl.load("bargaining", preset="one-sided")
+    records = [r for a in ("boulware", "linear", "conceder") for r in nl.batch(game, a, "random-legal", n=20)]
+    fit, points = estimates.anchoring(tables.proposals(records), tables.matches(records))
+    assert set(fit["clusters"]) == {points["deal"].nunique()} and {"first_offer", "payoff"} <= set(points)
+    assert fit.set_index("term").loc["first_offer", ["low", "high"]].notna().all()
+    drawn = charts.anchoring(fit, points, unit="dollars", scale=100)
+    assert "slope" in drawn.layout.annotations[0].text and len(drawn.data) == 2 * points["seat"].nunique()

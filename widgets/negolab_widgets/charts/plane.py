@@ -372,3 +372,31 @@ def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
 
 def _interval(e: stats.Estimate) -> str:
     return f"{e.value:.5g} ({e.low:.5g} to {e.high:.5g})"
+
+
+def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", scale: float = 1) -> Figure:
+    """Draw what each seat was paid over what its first proposal claimed, with the fitted line of each seat.
+
+    Args:
+        fit: The terms of `estimates.anchoring`.
+        points: Its points.
+        unit: Unit of the payoffs.
+        scale: Numbers are divided by it (100: cents in, dollars out).
+    """
+    slope = fit.set_index("term").loc["first_offer"]
+    figure = new_figure(f"first offer: own payoff if accepted ({unit})", f"own payoff ({unit})")
+    for at, (seat, part) in enumerate(points.groupby("seat")):
+        hue, x, y = HUES[at % len(HUES)], part["first_offer"] / scale, part["payoff"] / scale
+        look = {"color": hue, "symbol": _OUTCOME_SYMBOLS[at % len(_OUTCOME_SYMBOLS)], "size": 6, "opacity": 0.4}
+        name = f"seat {seat}, n = {len(part)} on {part['deal'].nunique()} deals"
+        figure.add_scatter(x=list(x), y=list(y), mode="markers", marker=look, name=name, legendgroup=str(at))
+        ends = [x.min(), x.max()]
+        # With a term per seat, the line of a seat goes through the means of its points.
+        heights = [y.mean() + slope["estimate"] * (end - x.mean()) for end in ends]
+        line = {"color": hue, "width": 2}
+        figure.add_scatter(x=ends, y=heights, mode="lines", line=line, showlegend=False, legendgroup=str(at))
+    words = f"slope {slope['estimate']:.3g} [{slope['low']:.3g}, {slope['high']:.3g}], {slope['clusters']:.0f} deals"
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(text=words, showarrow=False, font={"color": TONE}, **place)
+    figure.update_layout(height=400)
+    return figure
