@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import nbformat
 import typer
 
 from negolab._internal.files import notebooks
@@ -73,6 +72,8 @@ def write_examples(text: str, folder: Path) -> None:
 
 def _notebook(cells: list[str]) -> str:
     """Return a notebook of code cells as JSON, with ids that do not change."""
+    import nbformat  # two seconds to import
+
     code = [nbformat.v4.new_code_cell(text.rstrip("\n"), id=f"cell-{n}") for n, text in enumerate(cells)]
     code[0].metadata["tags"] = ["parameters"]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}

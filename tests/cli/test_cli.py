@@ -36,6 +36,13 @@ def negolab(*args: str, cwd: Path | None = None, text: str | None = None) -> sub
     return subprocess.run([*NEGOLAB, *args], cwd=cwd, input=text, capture_output=True, text=True, timeout=120)
 
 
+def test_a_command_starts_without_libraries_that_only_some_commands_need() -> None:
+    heavy = "{'jsonschema', 'nbformat', 'openai', 'pandas', 'papermill', 'plotly', 'pyarrow', 'scipy', 'statsmodels'}"
+    code = f"import sys, negolab.cli; print(sorted({heavy} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.strip() == "[]"
+
+
 def test_games_lists_every_game_with_its_presets() -> None:
     shown = negolab("games").stdout
     for word in ("balloon", "bargaining", "split", "trading", "textarena-0.7.4", "deal-or-no-deal"):
