@@ -300,7 +300,7 @@ def conversation_entries(seen: Seen) -> list[ConversationEntry]:
 
 def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationEntry:
     own = sent.seat == seen.seat
-    said = [f"round {sent.round}"] if public.phase == "over" else []
+    said = [f"round {sent.round}"] if public.phase == "over" and public.round > 1 else []
     if sent.lapsed:
         said.append("its replies could not be read, so it passed")
     elif not sent.text and not sent.ends:
