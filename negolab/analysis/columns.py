@@ -95,7 +95,7 @@ def _inferred(values: list[Any]) -> pa.Array:
             return pa.array(values)
         except (pa.ArrowInvalid, OverflowError):
             return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    if len(kinds) == 1:
+    if len(kinds) == 1 and str not in kinds:
         return pa.array(values)
     # Such as a parameter that is a number or a word.
     return pa.array([None if value is None else str(value) for value in values], pa.large_string())

@@ -44,6 +44,7 @@ def measure_match(record: Record) -> dict[str, Any]:
     by_seat = {
         "gain": own,
         "surplus_share": _shares(own, joint),
+        "first_mover": {seat: made[0].seat == seat if made else None for seat in SEATS},
         "first_offer": _first(claims),
         "concession": _steps(record, claims),
     }
@@ -53,7 +54,6 @@ def measure_match(record: Record) -> dict[str, Any]:
         "efficiency": _ratio(joint, possible),
         "frontier_distance": _from_frontier(record, own),
         "nash_distance": _from_nash(record, own),
-        "first_mover": made[0].seat if made else None,
         "turns_to_deal": turns_to_deal(record),
         "seconds_to_deal": seconds_to_deal(record),
         **_losses(record, joint, possible, made),

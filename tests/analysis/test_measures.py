@@ -345,4 +345,4 @@ def test_waiting_costs_what_the_discount_takes() -> None:
     found = measures.losses(record)
     assert record.end == "AGREED" and joint is not None and possible is not None
     assert found["loss_bad_deal"] == pytest.approx(0) and found["loss_delay"] == pytest.approx(possible - joint)
-    assert measures.measure_match(record)["first_mover"] == "A"
+    assert measures.measure_match(record)["first_mover_a"] is True

@@ -181,9 +181,10 @@ def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
             raise GameTimedOut("the game was not over after 9 s")
 
     shown = "\n".join(summary.tally_lines(summary.tally_records(played(tmp_path, Fake(act))), "cents"))
-    assert "8 games" in shown and "5 finished, 2 failed, 1 timed out" in shown
-    assert "2 x no answer in 6 attempts" in shown
-    assert "100.0 %" in shown and "n = 5" in shown, "shares are of the games that the rules ended"
+    assert "8 games" in shown and "without a result: 3 of 8 games" in shown
+    assert "2   no answer in 6 attempts" in shown and "1   the game was not over after 9 s" in shown
+    assert "NO_DEAL        62.5 %" in shown and "failed         25.0 %" in shown, "shares are of all games"
+    assert "n = 5 for this deal" in shown, "means are of those with a result"
 
 
 def test_a_game_has_a_time_limit(tmp_path: Path) -> None:
