@@ -57,7 +57,7 @@ def dealornodeal(
     out: Out,
     all_: Annotated[bool, typer.Option("--all", help="Also dialogues of which there is one view only.")] = False,
 ) -> None:
-    """Write a record per dialogue of Deal or No Deal (Lewis et al. 2017), and print the figures published of it."""
+    """Write a record per dialogue of Deal or No Deal, and print the figures published of it."""
     from negolab.formats import dealornodeal_records as corpus
 
     names = Counter(path.stem for path in files)
@@ -70,6 +70,8 @@ def dealornodeal(
     if not chosen:
         raise ValueError("of every dialogue here there is one view only: --all takes them")
     records, errors = _write(chosen, out)
+    if not records:
+        raise ValueError(f"no dialogue could be played again: {errors[0]}")
     for text in errors[:MAX_NAMED]:
         print(f"left out: {text}")
     if len(errors) > MAX_NAMED:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import negolab as nl
 from negolab import laws
 from negolab.game import Invalid, Observation, other
+from negolab.games.split import EndTalk, Message
 from negolab.llm import option_form
 from negolab.llm.output_modes import form_for
 from negolab.match import Match
@@ -246,6 +247,19 @@ def test_split_keeps_within_the_stock_and_knows_no_deal_where_the_rules_do() -> 
     assert most == seen.public.stock
     assert no_deal["enum"] == ["no deal"]
     assert told.say(form.action(told, seen, {"keep": "no deal"})) == "<no_deal/>"
+
+
+def test_a_form_ends_free_talk_by_the_tag_alone() -> None:
+    told, seen = observe_after(nl.load("split", preset="lewis-2017"))
+    form = form_for(told)
+    assert form.schema(told, seen, TALK)["properties"]["message"]["anyOf"][1]["enum"] == ["<selection>"]
+    assert form.schema(told, seen, 0)["properties"]["message"]["enum"][-1] == "<selection>"
+    for talk in (0, TALK):
+        assert '{"message":"<selection>"}' in form.instruction(told, seen, talk)
+    assert form.action(told, seen, {"message": "<selection>"}) == EndTalk()
+    assert not form.same(told, seen, EndTalk(), Message(""))
+    told, seen = observe_after(nl.load("split", preset="lewis-2017"), "<selection>")
+    assert told.say(form.action(told, seen, {"keep": "no deal"})) == "<no_agreement>"
 
 
 def test_without_talk_a_script_words_what_is_said() -> None:

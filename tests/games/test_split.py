@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from negolab import laws
-from negolab.catalog import load
+from negolab.catalog import load, parameters, stored_game
 from negolab.formats.dealornodeal import contexts, read_corpus
 from negolab.game import SEATS, Invalid, Seat, observe, other
-from negolab.games.split import PRESETS, Action, Message, Proposal, Split, allocate, corpus_scenarios
+from negolab.games.split import PRESETS, Action, EndTalk, Message, Proposal, Split, allocate, corpus_scenarios
 from negolab.games.split.allocation import complement, points
 from negolab.games.split.draws import draw_partner_values, random_composition
 from negolab.games.split.measures import best_joint, whole_unit_frontier
@@ -41,6 +41,10 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("deal-or-no-deal", {"redraw": "stock", "reveal": False, "rounds": 4}),
     ("deal-or-no-deal", {"redraw": "none", "reveal": False, "quota": 2}),
     ("deal-or-no-deal", {"source": "contexts", "contexts": CONTEXTS, "rule": "proportional", "reveal": False}),
+    ("lewis-2017", {"talk_limit": 1, "reveal": False}),
+    ("lewis-2017", {"talk_limit": 3, "attempts": 1, "fallback": "end"}),
+    ("trust-and-split", {"talk": "free", "talk_limit": 5}),
+    ("no-press", {"talk": "free", "quota": 0}),
 ]
 
 
@@ -280,6 +284,121 @@ def test_options_beyond_2000_are_evenly_spaced() -> None:
     keeps = [option.keep for option in options if isinstance(option, Proposal)]
     assert len(keeps) == 2001 and keeps[-1] is None
     assert keeps[0] == (0, 0, 0, 0) and keeps[-2] == (9, 9, 9, 9) and keeps[1000] == (5, 0, 0, 2)
+
+
+# Free talk.
+
+
+def talking(**changes: Any) -> Match:
+    """A match of the published game in which A speaks first."""
+    return Match(split("lewis-2017", first="A", **changes), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("<selection>", EndTalk()),
+        ("  <SELECTION>\n", EndTalk()),
+        ("**<selection>**", EndTalk()),
+        ("`<selection>`", EndTalk()),
+        ("<message><selection></message>", EndTalk()),
+        ("<think>shall I send <selection>?</think> <selection>", EndTalk()),
+        ("<think>shall I send <selection>?</think> not yet", Message("not yet")),
+        ("<message>selection</message>", Message("selection")),
+        ("deal <selection>", "contradictory"),
+        ("<selection>.", "contradictory"),
+        ("<selection> <selection>", "contradictory"),
+        ("<message>ok</message> <selection>", "contradictory"),
+        ("<selection", Message("<selection")),
+        ("", Message("")),
+    ],
+)
+def test_the_tag_ends_the_talk_if_it_stands_alone(text: str, read: Any) -> None:
+    match = talking()
+    found = match.told("A").parse(text, match.seen("A"))
+    assert found.codes == (read,) if isinstance(read, str) else found == read
+
+
+def test_with_a_number_of_messages_the_tag_is_a_word_like_any_other() -> None:
+    game = split("deal-or-no-deal", first="A")
+    match = Match(game, seed=1)
+    assert game.parse("<selection>", match.seen("A")) == Message("<selection>")
+    match.act("A", Message("<selection>"))
+    assert match.state.public.phase == "talk"
+    with pytest.raises(ValueError, match="message"):
+        game.step(Match(game, seed=1).state, {"A": EndTalk()})
+
+
+def test_either_seat_ends_the_talk_in_its_turn_and_both_then_propose_in_private() -> None:
+    for messages in range(4):
+        match = talking()
+        for number in range(messages):
+            match.submit("AB"[number % 2], f"message {number}")  # type: ignore[arg-type]
+        (seat,) = match.pending()
+        match.submit(seat, "<selection>")
+        last = match.state.public.messages[-1]
+        assert (last.seat, last.text, last.ends) == (seat, "", True) and seat == "AB"[messages % 2]
+        assert sorted(match.pending()) == ["A", "B"]
+        match.submit("A", "<no_agreement>")
+        assert (
+            "no_agreement" not in match.told("B").prompt(match.seen("B"), None).split("Messages of this round")[1][:60]
+        )
+        match.submit("B", "<no_deal/>")
+        assert match.ended is not None and match.ended.end == "NO_DEAL"
+        assert f"{seat} ended the talk." in match.told("A").prompt(match.seen("A"), None)
+
+
+def test_the_talk_ends_by_itself_at_its_limit() -> None:
+    match = talking(talk_limit=3)
+    said = []
+    while match.state.public.phase == "talk":
+        (seat,) = match.pending()
+        said.append(match.told(seat).prompt(match.seen(seat), None))
+        match.submit(seat, "and on")
+    assert len(match.state.public.messages) == 3
+    assert ["3 are left" in said[0], "2 are left" in said[1], "the last one of this talk" in said[2]] == [True] * 3
+    assert all("After 3 messages it ends by itself." in text for text in said)
+
+
+def test_the_other_s_values_are_told_after_the_end_alone() -> None:
+    match = talking()
+    theirs = ", ".join(f"{item}={n}" for item, n in zip(match.game.items, match.seen("B").private.values, strict=True))
+    texts = []
+    for seat, reply in (("A", "hi"), ("B", "<selection>"), ("A", "0 books"), ("B", "<no_deal/>")):
+        texts.append(match.told("A").prompt(match.seen("A"), None))
+        match.submit(seat, reply)  # type: ignore[arg-type]
+    assert not any(theirs in text for text in texts)
+    assert f"had the values {theirs}" in match.told("A").prompt(match.seen("A"), None)
+
+
+def test_no_agreement_is_the_word_for_no_deal_after_free_talk_only() -> None:
+    free, fixed = split("lewis-2017"), split("deal-or-no-deal", quota=0)
+    assert free.say(Proposal(None)) == "<no_agreement>" and fixed.say(Proposal(None)) == "<no_deal/>"
+    seen = observe(fixed.deal(random.Random(1)), "A")
+    assert isinstance(fixed.parse("<no_agreement>", seen), Invalid)
+    match = talking()
+    match.submit("A", "<selection>")
+    for text in ("<no_agreement>", "<No_Agreement/>", "<no_agreement />", "<no_deal>", "no deal"):
+        assert free.parse(text, match.seen("A")) == Proposal(None)
+    assert isinstance(free.parse("<no_agreement> 1 hat <split>1 hat</split>", match.seen("A")), Invalid)
+
+
+def test_a_stored_game_without_the_parameters_of_free_talk_is_the_old_one() -> None:
+    for preset, changes in PRESETS.items():
+        if "talk" not in changes:
+            old = {name: value for name, value in parameters(split(preset)).items() if not name.startswith("talk")}
+            assert stored_game("split", preset, old) == split(preset)
+
+
+def test_players_end_the_talk_when_they_agreed_or_have_nothing_to_say() -> None:
+    game = split("lewis-2017", first="A")
+    for a, b, messages in (("greedy", "equal", 1), ("truthful", "welfare", 2), ("equal", "truthful", 2)):
+        said = play(game, a, b, seed=5).state.public.messages
+        assert said[-1].ends and len(said) == messages + 1
+    for a in ("concede", "agreeable"):
+        agreed = [play(game, a, "concede", seed=seed) for seed in range(20)]
+        assert {match.ended.end for match in agreed if match.ended} == {"AGREED"}
+        assert any(match.state.public.messages[-1].ends for match in agreed)
 
 
 # Exact truths.

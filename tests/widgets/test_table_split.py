@@ -15,7 +15,7 @@ from traitlets import TraitError
 from negolab import laws
 from negolab.catalog import list_games, load
 from negolab.game import SEATS, Seat, observe, other
-from negolab.games.split import Message, Proposal
+from negolab.games.split import EndTalk, Message, Proposal
 from negolab.match import Match
 from negolab.players.lookup import player
 from tests.support.tables import controls, parsed_actions, set_value, visible
@@ -258,6 +258,35 @@ def test_what_could_not_be_read_is_filled_in_or_ends_the_match() -> None:
     assert ends._match.ended is not None
     assert ends._match.ended.end == "FORFEIT"
     assert "one of your replies that could not be read" in controls(ends)._ending.value
+
+
+def test_free_talk_is_ended_by_its_own_button() -> None:
+    seat = sit("A", Says("hi", "<no_agreement>"), preset="lewis-2017", talk_limit=8)
+    game, speech = seat._match.game, controls(seat).speech
+    assert visible(speech.end) and not visible(controls(sit()).speech.end)
+    assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 8 messages until the talk ends"
+    set_value(speech.words, "hello")
+    speech.end.click()
+    assert "is not sent yet" in speech.notice.value and parsed_actions(seat) == []
+    speech.send.click()
+    assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 6 messages until the talk ends"
+    speech.end.click()
+    assert parsed_actions(seat) == [Message("hello"), EndTalk()]
+    assert "ended the talk" in controls(seat)._chat.value
+    assert speech.end.disabled and not controls(seat).no_deal.disabled
+    speech.end.click()
+    assert "The talk of this round is over" in speech.notice.value
+    controls(seat).no_deal.click()
+    assert seat._match.ended is not None and seat._match.ended.end == "NO_DEAL"
+
+
+@pytest.mark.parametrize("words", ["<selection>", "deal! <SELECTION>"])
+def test_the_tag_that_ends_the_talk_is_not_sent_by_accident(words: str) -> None:
+    seat = sit(preset="lewis-2017")
+    set_value(controls(seat).speech.words, words)
+    controls(seat).speech.send.click()
+    assert "press End the talk" in controls(seat).speech.notice.value
+    assert parsed_actions(seat) == []
 
 
 # A page that does not keep to its controls.

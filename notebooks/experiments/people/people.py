@@ -5,6 +5,7 @@ A *context* is a stock with the values of both seats. Each imported dialogue has
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections import Counter
@@ -128,7 +129,7 @@ def outcomes(run: Place) -> pd.DataFrame:
         agreement), `pareto` (0 or 1; missing without an agreement), `efficiency` (percent of the most that both could
         have had together) and `messages`. People come first, then others by mean score.
     """
-    rows = [{"cell": cell, **_row(record)} for cell, record in tables.records(run)]
+    rows = [{"cell": cell or "", **_row(record)} for cell, record in tables.records(run)]
     frame = pd.DataFrame(rows, columns=_COLUMNS)
     rank = frame.groupby("player")["score"].mean().rank(ascending=False)
     place = frame["player"].map(rank).where(frame["player"] != PEOPLE, 0.0)
@@ -235,12 +236,12 @@ def published_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Format the rows of `published` as text: counts without decimals, percentages with one, scores with two."""
     digits = {"dialogues with both views": 0, "mean score": 2}
     rows = []
-    for row in frame.itertuples():
-        places = digits.get(str(row.figure), 1)
-        known = row.difference == row.difference
-        sign = f"{round(row.difference, places) + 0:+,.{places}f}" if known else ""
-        again = "no dialogues" if row.recomputed != row.recomputed else f"{row.recomputed:,.{places}f}"
-        rows.append([row.figure, f"{row.published:,.{places}f}", again, sign, f"{row.n:,}"])
+    for figure, was, now, n in zip(frame["figure"], frame["published"], frame["recomputed"], frame["n"], strict=True):
+        places, known = digits.get(figure, 1), not math.isnan(now)
+        again = f"{now:,.{places}f}" if known else "no dialogues"
+        # Adding 0 turns a rounded -0.0 into 0.0.
+        difference = f"{round(now - was, places) + 0:+,.{places}f}" if known else ""
+        rows.append([figure, f"{was:,.{places}f}", again, difference, f"{n:,}"])
     names = ["figure", "published", "recomputed", "difference", "n"]
     return pd.DataFrame(rows, columns=names).set_index("figure")
 

@@ -1,0 +1,94 @@
+"""`negolab import`: what it writes, prints and refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from negolab.store import read
+from tests.cli.test_cli import negolab
+from tests.formats.test_dealornodeal import corpus_file
+from tests.support.dialogues import tagged
+
+IMPORT = ("import", "dealornodeal")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return corpus_file(tmp_path)
+
+
+def test_a_file_becomes_records_that_check_and_export(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    ran = negolab(*IMPORT, str(file), "--out", str(out))
+    assert ran.returncode == 0, ran.stderr
+    assert "5 dialogues with both views" in ran.stdout
+    assert "one view only, left out (--all takes them): 1 dialogue, in lines 11" in ran.stdout
+    assert "no dialogue in line 12: not a tagged line" in ran.stdout
+    assert "5 records (2 agreed, 1 <disagree>, 1 <no_agreement>, 1 <disconnect>)" in ran.stdout
+    agreement, score, pareto = ran.stdout.splitlines()[-3:]
+    assert agreement.split() == ["agreement", "40.0%", "n", "=", "5", "dialogues"]
+    assert score.split()[:6] == ["mean", "score", "2.900", "n", "=", "10"]
+    assert pareto.split() == ["Pareto-optimal", "50.0%", "n", "=", "2", "agreements"]
+    checked = negolab("check", str(out))
+    assert (checked.returncode, checked.stdout.split()[0]) == (0, "5"), checked.stderr
+    exported = negolab("export", str(out), "--to", "csv", "--out", str(tmp_path / "tables"))
+    assert exported.returncode == 0, exported.stderr
+    assert (tmp_path / "tables" / "matches.csv").read_text().count("ABORTED") == 3
+    assert "person" in negolab("replay", str(out), "--id", "small-00001").stdout
+
+
+def test_an_import_that_was_stopped_goes_on(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    negolab(*IMPORT, str(file), "--out", str(out))
+    records = out / "records.jsonl"
+    whole = records.read_bytes()
+    records.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
+    again = negolab(*IMPORT, str(file), "--out", str(out))
+    assert again.returncode == 0 and "40.0%" in again.stdout
+    assert records.read_bytes() == whole
+
+
+def test_dialogues_with_one_view_are_taken_on_request_and_not_counted(file: Path, tmp_path: Path) -> None:
+    ran = negolab(*IMPORT, str(file), "--out", str(tmp_path / "run"), "--all")
+    assert ran.returncode == 0, ran.stderr
+    assert "6 records (3 agreed" in ran.stdout and "of the 5 with both views" in ran.stdout
+    assert "40.0%" in ran.stdout
+    assert [record.header.notes["views"] for record in read(tmp_path / "run")] == [2, 2, 2, 2, 2, 1]
+
+
+def test_a_dialogue_that_the_rules_do_not_allow_is_named_and_left_out(tmp_path: Path) -> None:
+    mine, theirs = tagged()
+    twice = [mine.replace("THEM: then", "YOU: then"), theirs.replace("YOU: then", "THEM: then")]
+    file = corpus_file(tmp_path, [*twice, *tagged()])
+    ran = negolab(*IMPORT, str(file), "--out", str(tmp_path / "run"))
+    assert ran.returncode == 0, ran.stderr
+    assert "left out: small.txt, line 1: the two did not speak in turns" in ran.stdout
+    assert [record.id for record in read(tmp_path / "run")] == ["small-00003"]
+
+
+def test_what_cannot_be_imported_is_one_line_and_leaves_no_folder(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "more" / "small.txt"
+    other.parent.mkdir()
+    other.write_text("\n".join(tagged()[:1]))
+    for files, said in (
+        ([tmp_path / "none.txt"], "none.txt is no file"),
+        ([tmp_path], "is a folder: name the files in it"),
+        ([file, other], "two files are called small"),
+        ([other], "--all takes them"),
+    ):
+        ran = negolab(*IMPORT, *map(str, files), "--out", str(tmp_path / "run"))
+        assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_other_records_is_refused(file: Path, tmp_path: Path) -> None:
+    batch = tmp_path / "batch"
+    negolab("batch", "split", "--a", "equal", "--b", "equal", "--n", "2", "--out", str(batch))
+    ran = negolab(*IMPORT, str(file), "--out", str(batch))
+    assert ran.returncode == 2 and "holds a batch" in ran.stderr
+    negolab(*IMPORT, str(file), "--out", str(tmp_path / "run"))
+    moved = file.rename(tmp_path / "big.txt")
+    ran = negolab(*IMPORT, str(moved), "--out", str(tmp_path / "run"))
+    assert ran.returncode == 2 and "holds other records, such as small-00001" in ran.stderr
