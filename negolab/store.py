@@ -50,11 +50,12 @@ def iter_records(path: str | Path) -> Iterator[Record]:
     """Iterate over the records that `read` returns, without holding all of them in memory."""
     if path == "":
         raise ValueError("records are read from a file or a folder; the name is empty")
-    for file in _record_files(Path(path)):
+    for file in record_files(Path(path)):
         yield from _iter_file(file)
 
 
-def _record_files(path: Path) -> list[Path]:
+def record_files(path: Path) -> list[Path]:
+    """Return the files that `read` reads, in order; `FileNotFoundError` if there is nothing at `path`."""
     if path.is_file():
         return [path]
     if not path.is_dir():

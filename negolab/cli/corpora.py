@@ -1,4 +1,4 @@
-"""`negolab import dealornodeal`: published corpora as records."""
+"""`negolab import dealornodeal | clembench`: published corpora as records."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from negolab.record import Record
 from negolab.store import Store
 
 if TYPE_CHECKING:
+    from negolab.formats.clembench import LeftOut
     from negolab.formats.dealornodeal import Dialogue
     from negolab.formats.dealornodeal_records import CorpusFile
 
@@ -134,6 +135,71 @@ def _count(number: int, noun: str) -> str:
 
 def _percent(share: float | None) -> str:
     return "     -  " if share is None else f"{share:6.1%} "
+
+
+# clembench.
+
+
+@app.command()
+def clembench(
+    folders: Annotated[list[Path], typer.Argument(metavar="SOURCE...", help="Folders of results, or parts of them.")],
+    out: Out,
+    scores: Annotated[bool, typer.Option("--scores", help="Also a line for each stored score, by name.")] = False,
+) -> None:
+    """Write a record per episode of clembench's hot_air_balloon, and derive its stored scores again."""
+    from negolab.formats.clembench import DIFFERENCES, ScoreTally, count_left_out
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is no folder: name a folder of results, such as results_en")
+        if out.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"{out} lies in {folder}, which is read: choose a folder outside")
+    imported, left_out, repeated = _read_episodes(folders)
+    told = count_left_out(left_out)
+    if not imported:
+        raise ValueError(
+            f"no episode to import in {', '.join(map(str, folders))}: {'; '.join(told) or 'there is none'}"
+        )
+    written = _write_episodes(imported, out)
+    print(f"{out}: {_count(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))
+    for players, count in Counter(" / ".join(one.header.players.values()) for one in imported.values()).items():
+        print(f"  {players}: {_count(count, 'episode')}")
+    if repeated:
+        print(f"{_count(repeated, 'episode')} found again, written once")
+    print(*told, sep="\n", end="\n" * bool(told))
+    tally = ScoreTally()
+    for record in imported.values():
+        tally.add(record)
+    if broken := [one.id for one in imported.values() if one.header.notes.get(DIFFERENCES)]:
+        print(f"the files say something else than the rules in {list_some(broken)}")
+    print(*tally.lines() if scores else (), tally.line(), sep="\n")
+
+
+def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[LeftOut], int]:
+    """Return all records by id, the episodes that have no record, and how many copies of episodes there are."""
+    from negolab.formats.clembench import LeftOut, read_tree
+
+    imported: dict[str, Record] = {}
+    left_out: dict[Path, LeftOut] = {}
+    read = 0
+    found = (one for folder in folders for one in read_tree(folder))
+    for one in tqdm(found, unit="episode", file=sys.stderr, mininterval=0.5, disable=None):
+        if isinstance(one, LeftOut):
+            left_out[one.folder] = one
+        else:
+            read += 1
+            imported[one.record.id] = one.record
+    return imported, list(left_out.values()), read - len(imported)
+
+
+def _write_episodes(imported: dict[str, Record], out: Path) -> int:
+    """Write the records that are not there yet and return their number."""
+    with open_store(out, set(imported)) as store:
+        there = store.ids()
+        for record in imported.values():
+            if record.id not in there:
+                store.append(record)
+    return len(imported) - len(there)
 
 
 def add_to(app_: typer.Typer) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from tqdm import tqdm
@@ -16,20 +15,37 @@ from negolab.cli.options import Db, Module, import_game_module, parse_seat
 from negolab.cli.play import RUNS
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import SEATS, Observation, Seat
-from negolab.match import replay_differences
+from negolab.match import Difference, find_differences
 from negolab.record import Record, SeatOutcome
-from negolab.store import iter_records, read
 
-FileOrFolder = Annotated[Path, typer.Argument(metavar="FILE", help="A file of records or a run's folder.")]
+if TYPE_CHECKING:
+    from negolab.formats import RecordSource, SourceEntry
+
+FileOrFolder = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Records: a file, the folder of a run or a sweep, published episodes.")
+]
 Id = Annotated[str | None, typer.Option("--id", help="One record, by its id or the start of it.")]
 
 
-def select_records(records: Iterable[Record], id: str | None) -> list[Record]:
+def select_records(source: RecordSource, id: str | None) -> list[Record]:
     """Return the records whose id starts with `id`, or all if it is None; `ValueError` if there are none."""
-    selected = [record for record in records if id is None or record.id.startswith(id)]
+    selected = [record for record in source if id is None or record.id.startswith(id)]
     if not selected:
-        raise ValueError("there are no records" if id is None else f"no record whose id starts with {id!r}")
+        raise ValueError(source.why_empty if id is None else f"no record whose id starts with {id!r}")
     return selected
+
+
+def open_records(path: Path) -> RecordSource:
+    """Open what FILE names: records, a run, a sweep, or a folder of published episodes."""
+    from negolab.formats import open_source
+
+    return open_source(path)
+
+
+def print_left_out(source: RecordSource) -> None:
+    """Print to stderr what a source holds beside the records that were read from it."""
+    for sentence in source.left_out:
+        print(f"negolab: {sentence}", file=sys.stderr)
 
 
 def replay(
@@ -53,7 +69,9 @@ def replay(
             serve.PageOptions(page="replay", source=file, module=module, port=port, out=out, base_urls=base_urls)
         )
     view = None if seat is None else parse_seat(seat)
-    records = select_records(iter_records(file), id)
+    source = open_records(file)
+    records = select_records(source, id)
+    print_left_out(source)
     if len(records) > 1:
         if view is not None:
             raise ValueError(f"{len(records)} records here: choose one with --id to see it as seat {view}")
@@ -101,23 +119,47 @@ def _list(records: list[Record]) -> None:
 
 
 def check(run: FileOrFolder, module: Module = None) -> None:
-    """Deal and play every record of a run again and compare the events and outcome with the stored ones."""
+    """Deal and play every record again and compare the events and outcome with the stored ones.
+
+    Published episodes are played by the rules and compared with their files.
+    """
     import_game_module(module)
-    n = bad = 0
-    ids: set[str] = set()
-    for record in tqdm(iter_records(run), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
+    source = open_records(run)
+    n, causes = _find_causes(source)
+    if not n and source.kind != "sweep":
+        raise ValueError(source.why_empty)
+    print_left_out(source)
+    for cause, (count, first) in causes.items():
+        print(f"{_count(count)}: {cause}; first: {first}")
+    if causes:
+        raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
+    replay_to = "it replays to its" if n == 1 else "all replay to their"
+    print(f"{_count(n)}, {replay_to} stored events and outcome" if n else source.why_empty)
+
+
+def _count(records: int) -> str:
+    return f"{records} record{'s' * (records != 1)}"
+
+
+def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]:
+    """Count the records, and by cause those that differ, each with a description of the first."""
+    n, causes = 0, dict[str, tuple[int, str]]()
+    ids: set[tuple[str | None, str]] = set()
+    for entry in tqdm(source.entries(), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
         n += 1
-        repeated = [f"record {record.id}: the id stands there twice"] if record.id in ids else []
-        ids.add(record.id)
-        for text in [*repeated, *replay_differences(record)]:
-            bad += 1
-            print(text)
-    if bad:
-        raise ValueError(f"{bad} differences in {n} records")
-    if not n:
-        raise ValueError(f"there are no records in {run}")
-    all_ = "1 record, it replays to its" if n == 1 else f"{n} records, all replay to their"
-    print(f"{all_} stored events and outcome")
+        key = (entry.cell, entry.record.id)
+        repeated = [Difference("the id stands there twice", "")] if key in ids else []
+        ids.add(key)
+        for cause, text in [*repeated, *find_differences(entry.record), *entry.differences]:
+            count, first = causes.get(cause, (0, _place(entry, text)))
+            causes[cause] = (count + 1, first)
+    return n, causes
+
+
+def _place(entry: SourceEntry, text: str) -> str:
+    """Name a record, the cell or folder where it lies, and what differs in it."""
+    where = entry.record.header.notes.get("folder") if entry.cell is None else f"cell {entry.cell}"
+    return f"record {entry.record.id}" + (f" in {where}" if where else "") + (f": {text}" if text else "")
 
 
 def export(
@@ -146,7 +188,10 @@ def export(
     if to in _TABLES:
         _tables(source, id, to, folder)
         return
-    paths = _transcripts(select_records(read(source), id), to, folder, view)
+    opened = open_records(source)
+    records = select_records(opened, id)
+    print_left_out(opened)
+    paths = _transcripts(records, to, folder, view)
     for path in paths[:10]:
         print(path)
     if len(paths) > 10:
@@ -162,10 +207,13 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     """Write the tables of a run or a sweep with a progress bar, and print how many rows each has."""
     from negolab.analysis import export
 
-    tables = export.open_tables(source)
+    tables, opened = export.open_tables(source), open_records(source)
+    if opened.kind == "clembench":
+        tables = tables._replace(records=(export.Exported({}, record) for record in opened))
     found = (one for one in tables.records if id is None or one.record.id.startswith(id))
     shown = tqdm(found, unit="match", file=sys.stderr, mininterval=0.5, disable=None)
     rows = export.export(tables._replace(records=shown), folder, [to])
+    print_left_out(opened)
     if "matches" not in rows:
         raise ValueError(
             f"there are no records in {source}" if id is None else f"no record whose id starts with {id!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import estimates
-from negolab.formats import clembench
+from negolab.formats import clembench, open_records, open_source
 from negolab.record import Record
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
@@ -37,9 +38,17 @@ def rows() -> Iterator[Row]:
 
 
 def imported(root: Path) -> list[Record]:
-    found = [each for _, each in clembench.read_tree(root)]
-    assert not [each for each in found if isinstance(each, str)]
-    return [each.record for each in found if not isinstance(each, str)]
+    found = open_records(root)
+    assert found.troubles == ()
+    return list(found.records)
+
+
+def corpus() -> Path:
+    """Results of one model as they were published, with those of other games; not in this repository."""
+    folder = ROOT.parent / "shared" / "corpora" / "clembench" / "results_en"
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +82,7 @@ def test_the_stored_scores_of_all_real_episodes_follow_from_their_dialogues(
     assert frame["match"].nunique() == len(found)
     assert frame.groupby("name")["same"].all().all(), frame[~frame["same"].astype(bool)].head().to_string()
     assert set(frame["name"]) >= {"end", "Main Score", "Normalized harmonic mean", "final deal"}
+    assert set(frame["name"]) >= {"Played turns", "Violations Player 1", "Is Pareto Optimum Deal"}
 
 
 def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(results: Path) -> None:
@@ -96,6 +106,80 @@ def test_an_episode_without_a_file_of_scores_is_read_all_the_same(results: Path)
     place.unlink()
     names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent).record)]
     assert "Main Score" not in names and "Normalized harmonic mean" in names
+
+
+def test_a_model_at_two_temperatures_is_two_players(results: Path) -> None:
+    (models,) = (folder for folder in (results / "results_en").iterdir() if folder.name == "linear--conceder")
+    for temperatures in ("linear-t0.0--conceder-t1.0", "linear-t0.7--conceder-t1.0"):
+        shutil.copytree(models, models.with_name(temperatures))
+    found = imported(results)
+    assert len({record.id for record in found}) == len(found) == 15
+    players = {tuple(record.header.players.values()) for record in found}
+    assert players >= {("linear-t0.0", "conceder-t1.0"), ("linear-t0.7", "conceder-t1.0"), ("linear", "conceder")}
+
+
+def test_the_temperature_is_read_from_the_meta_data_where_no_folder_states_it(results: Path) -> None:
+    place = next(results.rglob("interactions.json"))
+    said = json.loads(place.read_text("utf-8"))
+    said["meta"]["results_folder"] = "conceder-t0.5"
+    place.write_text(json.dumps(said), "utf-8")
+    record, _ = clembench.read_episode(place.parent)
+    assert all(name.endswith("-t0.5") for name in record.header.players.values())
+
+
+def test_an_episode_has_the_same_id_whenever_and_wherever_it_is_read(results: Path, tmp_path: Path) -> None:
+    before = [record.id for record in imported(results)]
+    results.rename(tmp_path / "elsewhere")
+    assert [record.id for record in imported(tmp_path / "elsewhere")] == before
+    assert len(set(before)) == len(before)
+
+
+def test_other_games_are_named_once_and_crashed_episodes_counted_by_model(results: Path) -> None:
+    for number in range(3):
+        place = results / "results_en" / "linear--linear" / "clean_up" / "easy" / f"instance_0000{number}"
+        place.mkdir(parents=True)
+        (place / "instance.json").write_text('{"game_id": 1, "grid": []}', "utf-8")
+    gone, damaged, kept = sorted((results / "results_en" / "conceder--conceder").rglob("interactions.json"))
+    gone.unlink()
+    damaged.write_text('{"turns": 5}', "utf-8")
+    kept.with_name("instance.json").write_text("[]", "utf-8")
+    source = open_source(results)
+    assert len(list(source)) == 6
+    first = gone.parent
+    assert source.left_out == (
+        "conceder--conceder: 2 episodes crashed (interactions.json is missing or cannot be read), left out; "
+        f"first: {first}",
+        f"1 episode cannot be read, left out: instance.json: not a JSON object; first: {kept.parent}",
+        "clean_up: 3 episodes of another game, left out",
+    )
+    assert open_records(results).troubles == source.left_out
+
+
+def test_scores_that_differ_are_counted_by_name(results: Path) -> None:
+    place = next(results.rglob("scores.json"))
+    place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
+    tally = clembench.ScoreTally()
+    for record in open_source(results):
+        tally.add(record)
+    stored, same = tally.stored.total(), tally.same.total()
+    assert (tally.episodes, tally.differing, stored - same) == (9, 1, 1)
+    assert tally.line() == (
+        f"{same} of {stored} stored scores of 9 episodes re-derived; differences: Main Score 1 (in 1 of the episodes)"
+    )
+    assert any("Main Score" in line and "8 of 9; first: record " in line for line in tally.lines())
+
+
+def test_every_score_of_a_published_folder_follows_from_its_dialogues() -> None:
+    source, tally = open_source(corpus()), clembench.ScoreTally()
+    for entry in source.entries():
+        assert entry.differences == ()
+        assert set(entry.record.header.players.values()) == {"gpt-5-mini-2025-08-07-t1.0"}
+        tally.add(entry.record)
+    assert tally.line() == "476 of 476 stored scores of 26 episodes re-derived; differences: none"
+    assert source.left_out == (
+        "clean_up: 3 episodes of another game, left out",
+        "dond: 24 episodes of another game, left out",
+    )
 
 
 # The frames.
@@ -128,8 +212,8 @@ def test_models_are_compared_with_the_best_one(results: Path) -> None:
     frame = published.episodes(imported(results))
     means = frame.groupby("player")["score"].mean()
     (row,) = published.behind(frame).itertuples()
-    assert (row.best, row.model) == (means.idxmax(), means.idxmin())
-    assert row.instances == 3 and row.low <= row.value <= row.high
+    assert (row.best, row.player) == (means.idxmax(), means.idxmin())
+    assert row.n == 3 and row.low <= row.value <= row.high
     alone = frame[(frame["player"] == "linear") & (frame["opponent"] == "linear")]
     assert published.behind(alone).empty
 

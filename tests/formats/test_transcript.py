@@ -411,10 +411,10 @@ def test_a_tree_lists_what_crashed_and_goes_on(tmp_path: Path) -> None:
     folder(tmp_path / "a" / "instance_00002", interactions(*DEAL))
     folder(tmp_path / "b" / "instance_00001", interactions(*DEAL), agree_tag="TAK: x")
     (tmp_path / "b" / "instance_00001" / "transcript.html").write_text("")
-    crashed, imported, unknown = (found for _, found in clembench.read_tree(tmp_path))
-    assert isinstance(crashed, str) and "no interactions.json" in crashed
+    crashed, imported, unknown = clembench.read_tree(tmp_path)
+    assert isinstance(crashed, clembench.LeftOut) and crashed.kind == "crashed"
     assert isinstance(imported, clembench.Imported) and imported.record.end == "AGREED"
-    assert isinstance(unknown, str) and "'TAK'" in unknown
+    assert isinstance(unknown, clembench.LeftOut) and "'TAK'" in unknown.what
 
 
 def test_a_malformed_event_is_an_error_that_tells_where(tmp_path: Path) -> None:

@@ -64,6 +64,22 @@ def _interactions(row: Row, number: int) -> dict[str, Any]:
         "Normalized Utility Player 1": _nan(scores["norm_A"]),
         "Normalized Utility Player 2": _nan(scores["norm_B"]),
         "Normalized harmonic mean": _nan(scores["normalised_harmonic"]),
+        **_counts(row),
+    }
+
+
+def _counts(row: Row) -> dict[str, Any]:
+    """Counts of replies and of fatal faults, which real episodes have."""
+    official = row["official"]
+    if "requests" not in official:
+        return {}
+    faults = official["fatal_format_faults"]
+    return {
+        "Played turns": official["requests"],
+        "Violations Player 1": faults["A"],
+        "Violations Player 2": faults["B"],
+        "Total Violations": faults["A"] + faults["B"],
+        "Is Pareto Optimum Deal": official["pareto"],
     }
 
 

@@ -1,12 +1,13 @@
-"""Importer of published matches of clembench's `hot_air_balloon`: instance files, episode folders and trees of them.
+"""Published matches of clembench's `hot_air_balloon`: an instance file as games, an episode folder as a record.
 
 An episode is replayed under the rules of the preset `clembench`, and each difference from its files is reported.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,92 +16,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from negolab.catalog import load
+from negolab.formats.clembench.scores import NOTE, compare_scores, describe_pair, score_pairs, stored_scores
 from negolab.formats.transcript.rows import Row, Seen
 from negolab.formats.transcript.rows import rows as told_rows
-from negolab.game import End, Invalid, Reply, Seat
+from negolab.game import Invalid, Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
-from negolab.games.balloon.state import State
-from negolab.match import Match
-from negolab.record import Record, final_state
-
-NOTE = "official"
-"""Name of the note in an imported record that holds the scores of its files, under their own names."""
-END = "end"
-MAIN = "Main Score"
-"""A score of `scores.json`; all others are of `interactions.json`."""
-
-_ENDS: dict[str, End] = {"Success": "AGREED", "Lose": "FORFEIT", "Aborted": "ABORTED"}
-
-
-class ScorePair(NamedTuple):
-    """One score: its name in the file, the stored value and the one derived from the dialogue; None where undefined."""
-
-    name: str
-    theirs: Any
-    ours: Any
-
-    @property
-    def same(self) -> bool:
-        """True if both values are equal, numbers up to rounding."""
-        if all(isinstance(value, int | float) for value in self[1:]):
-            return math.isclose(self.theirs, self.ours, rel_tol=1e-9, abs_tol=1e-9)
-        return bool(self.theirs == self.ours)
-
-
-def stored_scores(played: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores stored in an episode's files, with None for NaN.
-
-    The Pareto flag is left out: clembench computes it wrongly where both seats value items alike.
-
-    Args:
-        played: The content of `interactions.json`.
-        scored: The content of `scores.json`; may be empty.
-    """
-    ends = [end for name, end in _ENDS.items() if played.get(name)]
-    found: dict[str, Any] = {END: " and ".join(ends)} if ends else {}
-    found |= {name: _defined(played[name]) for name in _SCORES if name in played}
-    main = scored.get("episode scores", {}).get(MAIN, math.inf)
-    return found if main == math.inf else found | {MAIN: _defined(main)}
-
-
-def _defined(value: Any) -> Any:
-    if isinstance(value, list):
-        return sorted(value)
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-_SCORES = (
-    "final deal",
-    "Total weight deal",
-    "Normalized Utility Player 1",
-    "Normalized Utility Player 2",
-    "Normalized harmonic mean",
-)
-
-
-def compare_scores(theirs: Mapping[str, Any], game: Balloon, state: State) -> Iterator[ScorePair]:
-    """Yield each stored score with the value derived from the final state.
-
-    Args:
-        theirs: Scores of `stored_scores`.
-        game: The game of the episode.
-        state: The state after the last reply.
-    """
-    end = state.public.end
-    details = game.details(state)
-    norm = details["norm"] or {"A": None, "B": None}
-    of_deal = (details["deal"], details["effort"], norm["A"], norm["B"], details["normalised_harmonic"])
-    ours = {END: end, **dict(zip(_SCORES, of_deal, strict=True)), MAIN: details["main"]}
-    yield from (ScorePair(name, value, ours[name]) for name, value in theirs.items())
-
-
-def score_pairs(record: Record) -> tuple[ScorePair, ...]:
-    """Return the stored scores of an imported episode with those of its replayed dialogue; () for other records."""
-    theirs = record.header.notes.get(NOTE)
-    game = record.game
-    return tuple(compare_scores(theirs, game, final_state(record))) if theirs and isinstance(game, Balloon) else ()
-
+from negolab.match import Difference, Match
+from negolab.record import Record, parse_record
 
 REASONS = {
     "no_reasoning": "no_sr_prompt",
@@ -114,8 +37,18 @@ REASONS = {
     "agree_inactive": "agreement_non_active_prompt",
 }
 """Code of a fault -> field of an instance with the sentence that its game master answers to that fault."""
+DIFFERENCES = "differences"
+"""Name of the note in an imported record that lists its differences from its files."""
+PREFIX = "air_balloon_survival_"
+"""Beginning of the names of all experiments, left out of the ids of records."""
 
 _SEATS: dict[str, Seat] = {"Player 1": "A", "Player 2": "B"}
+_TEMPERATURE = re.compile(r"-t\d+(\.\d+)?$")
+"""End of a model's name in the name of a results folder, MODEL-tTEMPERATURE; two of them are joined by `--`."""
+
+
+class CrashedError(ValueError):
+    """The dialogue of an episode is missing or cannot be read."""
 
 
 class Published(NamedTuple):
@@ -144,7 +77,7 @@ def read_instances(file: Path | str) -> list[Published]:
     Raises:
         ValueError: The file is missing or not an instance file, or an instance does not fit the game.
     """
-    experiments = _read(Path(file)).get("experiments")
+    experiments = read_json(Path(file)).get("experiments")
     if not isinstance(experiments, list):
         raise ValueError(f"{file}: not an instance file, it has no experiments")
     return [import_published(one, each["name"]) for each in experiments for one in each["game_instances"]]
@@ -199,43 +132,95 @@ def _language(agree_tag: str) -> str:
 def read_episode(folder: Path | str) -> Imported:
     """Import the episode in a folder by replaying its dialogue.
 
+    A model with its temperature is a player of its own, MODEL-tTEMPERATURE: the temperature is that of the results
+    folder around the episode, else of the one in its meta data.
+
     Args:
         folder: A folder with `instance.json`, `interactions.json` and, in newer releases, `scores.json`.
 
     Returns:
-        The record and its differences. Its notes keep the stored scores and the texts of the episode's game master.
+        The record and its differences. Its notes keep the stored scores and the texts of the episode's game master. Its
+        id is the same whenever it is imported.
 
     Raises:
-        ValueError: A file is missing or not a JSON object (an episode that crashed has no `interactions.json`), an
-            event is malformed, or the instance does not fit the game.
+        CrashedError: There is no dialogue (an episode that crashed has no `interactions.json`), or it cannot be read.
+        ValueError: The instance is missing or does not fit the game.
     """
-    folder = Path(folder)
-    played = _read(folder / "interactions.json")
-    meta = played.get("meta", {})
-    source = import_published(_read(folder / "instance.json"), meta.get("experiment_name", folder.parent.name))
-    heard = list(_replies(played))
-    match = Match(source.game, seed=0, players=_models(played.get("players", {})), notes=_notes(source, meta))
-    match.notes[NOTE] = theirs = stored_scores(played, _scored(folder))
-    differences = [*_replay(match, heard), *_compare(match, theirs)]
+    folder = Path(folder).resolve()
+    instance = read_json(folder / "instance.json")
+    said = _read_dialogue(folder)
+    source = import_published(instance, said.meta.get("experiment_name", folder.parent.name))
+    match = Match(source.game, seed=0, players=said.players, id=_id(source, said), notes=_notes(source, said, folder))
+    differences = [*_replay(match, said.replies), *_compare(match, said.scores)]
     if differences:
-        match.notes["differences"] = differences
+        match.notes[DIFFERENCES] = differences
     record = match.record()
-    created = next((reply.asked_at or reply.answered_at for _, reply in heard), None)
+    created = next((reply.asked_at or reply.answered_at for _, reply in said.replies), None)
     when = "" if created is None else datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
-    header = msgspec.structs.replace(record.header, seed=None, created=when)
+    # The header as it reads from a file, so that a folder of episodes and the run imported from it have equal records.
+    header = msgspec.structs.replace(parse_record(record.to_line()).header, seed=None, created=when)
     return Imported(Record(header, record.events), tuple(differences))
 
 
-def read_tree(root: Path | str) -> Iterator[tuple[Path, Imported | str]]:
-    """Yield every episode folder below `root` in order, with its import or the reason why it cannot be imported."""
-    for instance in sorted(Path(root).rglob("instance.json")):
-        folder = instance.parent
-        try:
-            yield folder, read_episode(folder)
-        except ValueError as error:
-            yield folder, str(error)
-        except (TypeError, LookupError, AttributeError, RecursionError) as error:  # JSON of another shape
-            yield folder, f"{folder}: not an episode of clembench: {type(error).__name__}: {error}"[:300]
+class _Dialogue(NamedTuple):
+    """What the files of an episode say beside its instance."""
+
+    meta: Mapping[str, Any]
+    players: dict[Seat, str]
+    scores: dict[str, Any]
+    replies: list[tuple[Seat, Reply]]
+
+
+def _read_dialogue(folder: Path) -> _Dialogue:
+    scored = folder / "scores.json"  # missing in older releases
+    try:
+        played = read_json(folder / "interactions.json")
+        meta = {**played.get("meta", {})}
+        players = _players(played.get("players", {}), results_folder(folder) or str(meta.get("results_folder", "")))
+        scores = stored_scores(played, read_json(scored) if scored.is_file() else {})
+        return _Dialogue(meta, players, scores, list(_replies(played)))
+    except ValueError as error:
+        raise CrashedError(str(error)) from None
+    except (TypeError, LookupError, AttributeError, RecursionError) as error:  # JSON of another shape
+        raise CrashedError(f"{folder}: not an episode of clembench: {type(error).__name__}: {error}"[:300]) from None
+
+
+def results_folder(folder: Path) -> str:
+    """Return the name of the nearest folder around an episode that names models with temperatures; "" for none."""
+    names = (parent.name for parent in folder.parents[:4])
+    return next((name for name in names if all(map(_TEMPERATURE.search, name.split("--")))), "")
+
+
+def _players(players: Mapping[str, Any], results: str) -> dict[Seat, str]:
+    """Return the models by seat, with the temperatures that the name of the results folder states."""
+    parts = results.split("--")
+    found: dict[Seat, str] = {}
+    for name, player in players.items():
+        if (seat := _seat(name)) is not None:
+            model = player.get("model_name", "") if isinstance(player, Mapping) else str(player)
+            warm = _TEMPERATURE.search(parts[-1 if seat == "B" else 0])
+            found[seat] = model if warm is None or model.endswith(warm[0]) else model + warm[0]
+    return found
+
+
+def _id(source: Published, said: _Dialogue) -> str:
+    """Name an episode by its experiment and number and by a hash of who said what and when."""
+    words = [(seat, reply.text, reply.answered_at) for seat, reply in said.replies]
+    text = json.dumps([source.experiment, source.game_id, sorted(said.players.items()), words])
+    name = f"{source.experiment.removeprefix(PREFIX)}-{source.game_id}".replace(" ", "_")
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def episode_differences(imported: Imported) -> tuple[Difference, ...]:
+    """Return the differences of an episode with their causes: where its dialogue leaves the rules, or else each
+    score."""
+    if not imported.differences:
+        return ()
+    wrong = [pair.name for pair in score_pairs(imported.record) if not pair.same]
+    if len(wrong) < len(imported.differences):
+        return (Difference("the dialogue goes on otherwise than by the rules", imported.differences[0]),)
+    causes = (f"{name} is not what the dialogue comes to" for name in wrong)
+    return tuple(Difference(*both) for both in zip(causes, imported.differences, strict=True))
 
 
 def transcript_rows(record: Record) -> list[Row]:
@@ -254,33 +239,24 @@ def transcript_rows(record: Record) -> list[Row]:
     return told_rows(record, prompt=prompt, reason=reason)
 
 
-def _scored(folder: Path) -> dict[str, Any]:
-    """Read the scores beside an episode; {} for older releases, which have none."""
-    file = folder / "scores.json"
-    return _read(file) if file.is_file() else {}
-
-
-def _read(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """Read a file of an episode; `ValueError` if it is missing or not a JSON object."""
     if not file.is_file():
         raise ValueError(f"{file.parent}: no {file.name}")
     try:
         plain = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: not JSON ({error})") from None
     if not isinstance(plain, dict):
         raise ValueError(f"{file}: not a JSON object")
     return plain
 
 
-def _notes(source: Published, meta: Mapping[str, Any]) -> dict[str, Any]:
-    notes = {"source": "clembench", "experiment": source.experiment, "game_id": source.game_id}
-    notes |= {name: meta[name] for name in ("clem_version", "results_folder") if name in meta}
-    return notes | {"prompts": dict(source.prompts), "reasons": source.reasons}
-
-
-def _models(players: Mapping[str, Any]) -> dict[Seat, str]:
-    found = ((_seat(name), player.get("model_name", "")) for name, player in players.items())
-    return {seat: model for seat, model in found if seat is not None}
+def _notes(source: Published, said: _Dialogue, folder: Path) -> dict[str, Any]:
+    notes: dict[str, Any] = {"source": "clembench", "experiment": source.experiment, "game_id": source.game_id}
+    notes["folder"] = "/".join(folder.parts[-5:])  # RESULTS/MODELS/hot_air_balloon/EXPERIMENT/INSTANCE
+    notes |= {name: said.meta[name] for name in ("clem_version", "results_folder") if name in said.meta}
+    return notes | {"prompts": dict(source.prompts), "reasons": source.reasons, NOTE: said.scores}
 
 
 def _seat(name: str) -> Seat | None:
@@ -327,13 +303,8 @@ def _replay(match: Match, heard: list[tuple[Seat, Reply]]) -> Iterator[str]:
 
 def _compare(match: Match, theirs: Mapping[str, Any]) -> Iterator[str]:
     """Yield the differences in end, deal and scores between the file and the replayed match."""
-    last = f"reply {sum(1 for event in match.events if hasattr(event, 'reply'))}, the last"
+    replies = sum(hasattr(event, "reply") for event in match.events)
     assert isinstance(match.game, Balloon)
-    for pair in compare_scores(theirs, match.game, match.state):
-        if pair.same:
-            continue
-        if pair.name == END:
-            yield f"{last}: the file says {pair.theirs}, the rules {pair.ours or 'that it goes on'}"
-        else:
-            said = "undefined" if pair.theirs is None else pair.theirs
-            yield f"{last}: {pair.name} is {said} in the file, {pair.ours} by the rules"
+    for pair in compare_scores(theirs, match.game, match.state, replies):
+        if not pair.same:
+            yield f"reply {replies}, the last: {describe_pair(pair)}"

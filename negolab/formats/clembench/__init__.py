@@ -1,0 +1,42 @@
+"""Published matches of clembench's `hot_air_balloon` as records of the balloon game.
+
+`read_tree` reads all episodes below a folder, `read_episode` one, `read_instances` a file of instances; `score_pairs`
+and `ScoreTally` derive the stored scores again from the dialogues.
+"""
+
+from negolab.formats.clembench.episodes import (
+    DIFFERENCES,
+    CrashedError,
+    Imported,
+    Published,
+    episode_differences,
+    import_published,
+    read_episode,
+    read_instances,
+    transcript_rows,
+)
+from negolab.formats.clembench.scores import NOTE, ScorePair, ScoreTally, compare_scores, score_pairs, stored_scores
+from negolab.formats.clembench.tree import GAME, LeftOut, count_left_out, episode_folders, read_tree
+
+__all__ = [
+    "DIFFERENCES",
+    "GAME",
+    "NOTE",
+    "CrashedError",
+    "Imported",
+    "LeftOut",
+    "Published",
+    "ScorePair",
+    "ScoreTally",
+    "compare_scores",
+    "count_left_out",
+    "episode_differences",
+    "episode_folders",
+    "import_published",
+    "read_episode",
+    "read_instances",
+    "read_tree",
+    "score_pairs",
+    "stored_scores",
+    "transcript_rows",
+]

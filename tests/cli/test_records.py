@@ -1,0 +1,176 @@
+"""`negolab check`, `replay`, `export` and `import clembench`: what they read, and what they say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import negolab as nl
+from negolab.cli import corpora, records
+from negolab.formats import open_source
+from negolab.record import Record
+from negolab.store import Store
+from negolab.sweeps.status import CellStatus, write_status
+from tests.cli.test_cli import negolab
+from tests.support.clembench_folder import row_of, write
+
+EXPERIMENT = "air_balloon_survival_en_complexity_easy"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A results folder of two episodes of the balloon game and one of another game."""
+    game = nl.load("balloon", preset="clembench", turn_limit=30)
+    models = tmp_path / "results_en" / "linear-t1.0"
+    for number, record in enumerate(nl.batch(game, "linear", "linear", n=2, seed=1)):
+        write(models, row_of(record, EXPERIMENT), f"hot_air_balloon/{EXPERIMENT}/instance_{number:05}")
+    other = models / "clean_up" / "easy" / "instance_00000"
+    other.mkdir(parents=True)
+    (other / "instance.json").write_text("{}")
+    return tmp_path / "results_en"
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """A sweep whose two finished cells have the same ids, with a failed attempt that wrote some of them."""
+    folder = tmp_path / "sweep"
+    played = nl.batch("trading", "fair-split", "chat", n=3, seed=1)
+    for place, state in (("cells/one", "done"), ("cells/two", "done"), ("attempts/two.1", "failed")):
+        (folder / place).mkdir(parents=True)
+        keep(folder / place, list(played))
+        write_status(folder / place, status(place.split("/")[1].split(".")[0], state))
+    return folder
+
+
+def keep(folder: Path, played: list[Record]) -> None:
+    with Store(folder) as store:
+        for record in played:
+            store.append(record)
+
+
+def status(id: str, state: str) -> CellStatus:
+    return CellStatus(
+        id=id,
+        state=state,
+        params={},
+        repeat=1,
+        seed=1,
+        attempts=1,
+        began=0,
+        ended=1,
+        seconds=1,
+        worker="w",  # type: ignore[arg-type]
+    )
+
+
+# Check.
+
+
+def test_ids_may_repeat_between_the_cells_of_a_sweep(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records.check(sweep)
+    assert capsys.readouterr().out == "6 records, all replay to their stored events and outcome\n"
+    assert {entry.cell for entry in open_source(sweep).entries()} == {"one", "two"}
+    records.check(sweep.parent)
+    assert capsys.readouterr().out.startswith("9 records, all replay")
+
+
+def test_one_cause_is_one_line_with_its_count_and_first_record(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = sweep / "cells" / "two" / "records.jsonl"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([*lines, *lines]) + "\n")
+    with pytest.raises(ValueError, match=r"^3 differences in 9 records$"):
+        records.check(sweep)
+    first = json.loads(lines[0])["header"]["id"]
+    assert capsys.readouterr().out == f"3 records: the id stands there twice; first: record {first} in cell two\n"
+
+
+def test_a_rule_that_changed_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(tmp_path, list(nl.batch("trading", "fair-split", "chat", n=3, seed=1)))
+    file = tmp_path / "records.jsonl"
+    file.write_text(file.read_text().replace('"seed":', '"seed":1').replace('"end":"', '"end":"NO_DEAL","was":"'))
+    with pytest.raises(ValueError, match=r"differences in 3 records"):
+        records.check(tmp_path)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("3 records: the start is not the deal of its seed; first: record ")
+    assert len(told) <= 2
+
+
+def test_an_intact_sweep_without_records_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "cells" / "one").mkdir(parents=True)
+    write_status(tmp_path / "cells" / "one", status("one", "done"))
+    ran = negolab("check", str(tmp_path))
+    assert (ran.returncode, ran.stdout) == (0, f"there are no records in {tmp_path}: no finished cell wrote any\n")
+    (tmp_path / "empty").mkdir()
+    ran = negolab("check", str(tmp_path / "empty"))
+    assert ran.returncode == 2 and "neither .jsonl files nor folders with an instance.json" in ran.stderr
+
+
+def test_published_files_that_say_something_else_are_found_out(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records.check(results)
+    assert capsys.readouterr().out.startswith("2 records, all replay")
+    for place in results.rglob("scores.json"):
+        place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}))
+    with pytest.raises(ValueError, match="2 differences in 2 records"):
+        records.check(results)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(
+        "2 records: Main Score is not what the dialogue comes to; first: record en_complexity_easy-0-"
+    )
+    assert f"linear-t1.0/hot_air_balloon/{EXPERIMENT}/instance_00000: reply" in line
+
+
+# Published episodes.
+
+
+def test_a_results_folder_and_the_run_imported_from_it_read_alike(results: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    ran = negolab("import", "clembench", str(results), "--out", str(run))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[:3] == [
+        f"{run}: 2 records",
+        "  linear-t1.0 / linear-t1.0: 2 episodes",
+        "clean_up: 1 episode of another game, left out",
+    ]
+    assert ran.stdout.endswith("stored scores of 2 episodes re-derived; differences: none\n")
+    listed = [negolab("replay", str(place)) for place in (run, results)]
+    assert listed[0].stdout == listed[1].stdout and "linear-t1.0 / linear-t1.0" in listed[0].stdout
+    assert "clean_up: 1 episode of another game, left out" in listed[1].stderr
+    for to, name in (("csv", "matches.csv"), ("md", None)):
+        written = []
+        for place, out in ((run, tmp_path / "a"), (results, tmp_path / "b")):
+            ran = negolab("export", str(place), "--to", to, "--out", str(out))
+            assert ran.returncode == 0, ran.stderr
+            written.append({file.name: file.read_text() for file in out.iterdir()})
+        assert written[0] == written[1] and (name in written[0] if name else len(written[0]) >= 2)
+
+
+def test_one_episode_is_shown_by_the_start_of_its_id(results: Path) -> None:
+    ran = negolab("replay", str(results), "--id", "en_complexity_easy-1", "--seat", "B")
+    assert ran.returncode == 0, ran.stderr
+    assert "balloon" not in ran.stderr and "you get" in ran.stdout
+
+
+def test_an_import_that_is_repeated_adds_nothing(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpora.clembench([results], tmp_path / "run")
+    corpora.clembench([results, results / "linear-t1.0"], tmp_path / "run", scores=True)
+    told = capsys.readouterr().out
+    assert f"{tmp_path / 'run'}: 2 records, 0 of them new" in told and "2 episodes found again" in told
+    assert len(nl.read(tmp_path / "run")) == 2
+    assert any(line.startswith("Main Score ") and line.endswith(" 2 of 2") for line in told.splitlines())
+
+
+def test_an_import_names_what_stands_in_its_way(results: Path, tmp_path: Path) -> None:
+    for folders, out, said in (
+        ([tmp_path / "nowhere"], tmp_path / "run", "nowhere is no folder: name a folder of results"),
+        ([results], results / "run", "which is read: choose a folder outside"),
+        ([results / "linear-t1.0" / "clean_up"], tmp_path / "run", "clean_up: 1 episode of another game, left out"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            corpora.clembench(folders, out)
+    assert not (tmp_path / "run").exists()
