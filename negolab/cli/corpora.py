@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -147,7 +147,7 @@ def clembench(
     scores: Annotated[bool, typer.Option("--scores", help="Also a line for each stored score, by name.")] = False,
 ) -> None:
     """Write a record per episode of clembench's hot_air_balloon, and derive its stored scores again."""
-    from negolab.formats.clembench import DIFFERENCES, ScoreTally, count_left_out
+    from negolab.formats.clembench import count_left_out
 
     for folder in folders:
         if not folder.is_dir():
@@ -166,13 +166,9 @@ def clembench(
         print(f"  {players}: {_count(count, 'episode')}")
     if repeated:
         print(f"{_count(repeated, 'episode')} found again, written once")
-    print(*told, sep="\n", end="\n" * bool(told))
-    tally = ScoreTally()
-    for record in imported.values():
-        tally.add(record)
-    if broken := [one.id for one in imported.values() if one.header.notes.get(DIFFERENCES)]:
-        print(f"the files say something else than the rules in {list_some(broken)}")
-    print(*tally.lines() if scores else (), tally.line(), sep="\n")
+    for sentence in told:
+        print(sentence)
+    _print_scores(imported.values(), scores)
 
 
 def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[LeftOut], int]:
@@ -190,6 +186,20 @@ def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[Lef
             read += 1
             imported[one.record.id] = one.record
     return imported, list(left_out.values()), read - len(imported)
+
+
+def _print_scores(imported: Collection[Record], by_name: bool) -> None:
+    """Derive the stored scores of all episodes again, and print how many differ and in which episodes."""
+    from negolab.formats.clembench import DIFFERENCES, ScoreTally
+
+    tally = ScoreTally()
+    for record in imported:
+        tally.add(record)
+    if differ := [record.id for record in imported if record.header.notes.get(DIFFERENCES)]:
+        print(f"the files say something else than the rules in {list_some(differ)}")
+    for line in tally.lines() if by_name else ():
+        print(line)
+    print(tally.line())
 
 
 def _write_episodes(imported: dict[str, Record], out: Path) -> int:
