@@ -466,7 +466,7 @@ def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame) -> dict[st
     rows = _with_deals(proposals, matches)
     curves: dict[str, dict[float, Sample]] = {}
     for (player, number), part in rows.groupby(["player", "number"]):
-        curves.setdefault(str(player), {})[float(number)] = frame_sample(part, "own_payoff")
+        curves.setdefault(str(player), {})[float(str(number))] = frame_sample(part, "own_payoff")
     return curves
 
 

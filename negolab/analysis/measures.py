@@ -298,7 +298,7 @@ def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
     accepted = next((one for one in reversed(made) if (one.a, one.b) == (paid["A"], paid["B"])), None)
     if accepted is None or game.stake_unit is not None:
         return None
-    stakes = game.stakes(begun, accepted.seat, accepted.action)[accepted.index]
+    stakes = game.stakes(begun, accepted.seat, accepted.action)[accepted.place]
     return float(sum(stakes.values()) - sum(game.disagreement(begun).values()))
 
 

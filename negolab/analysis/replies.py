@@ -58,8 +58,8 @@ def _refusal(record: Record, at: int) -> Invalid | None:
 class Proposal(NamedTuple):
     """A proposal in the reply that is event `at` of its record.
 
-    `a` and `b` are the payoffs of A and B if it were accepted, `terms` what it states as plain data; it is proposal
-    number `index` of `action`.
+    `a` and `b` are the payoffs of A and B if it were accepted, `terms` what it states as plain data; it is the
+    `place`-th proposal of `action`, from 0.
     """
 
     at: int
@@ -69,7 +69,7 @@ class Proposal(NamedTuple):
     b: float
     terms: Mapping[str, Any]
     action: Any
-    index: int
+    place: int
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
@@ -86,8 +86,8 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
         stakes = game.stakes(before, seat, action)
         terms = game.terms(action) or ({},) * len(stakes)
         found += (
-            Proposal(at, seat, text, pay["A"], pay["B"], of, action, index)
-            for index, (pay, of) in enumerate(zip(stakes, terms, strict=False))
+            Proposal(at, seat, text, pay["A"], pay["B"], of, action, place)
+            for place, (pay, of) in enumerate(zip(stakes, terms, strict=False))
         )
     return tuple(found)
 

@@ -237,6 +237,7 @@ def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
         assert wait_until(lambda: not Path(folder).exists())
 
 
+@pytest.mark.long
 @POSIX
 def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: Path) -> None:
     with closing(launching(tmp_path, **study(tmp_path))) as started:
@@ -251,6 +252,7 @@ def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: 
         assert wait_until(lambda: is_listening(port))
 
 
+@pytest.mark.long
 @POSIX
 def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path) -> None:
     game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
@@ -351,6 +353,7 @@ def press(page: Any) -> None:
     page.wait_for_function("(before) => document.querySelector('.widget-label').innerText !== before", arg=before)
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_page_restores_itself_when_its_kernel_is_killed(chromium: Any) -> None:
     with running_gate("pool_size=2") as own:
@@ -366,6 +369,7 @@ def test_a_page_restores_itself_when_its_kernel_is_killed(chromium: Any) -> None
         context.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(chromium: Any) -> None:
     with running_gate("pool_size=1") as own:
@@ -379,6 +383,7 @@ def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(chromium: A
         context.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chromium: Any) -> None:
     with running_gate("pool_size=2") as own:
@@ -401,6 +406,7 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
         context.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_second_tab_covers_the_first(chromium: Any) -> None:
     with running_gate("pool_size=2") as own:
@@ -421,6 +427,7 @@ def test_a_second_tab_covers_the_first(chromium: Any) -> None:
         context.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_page_that_cannot_be_restored_stops_trying(chromium: Any) -> None:
     with running_gate("pool_size=2") as own:
@@ -431,6 +438,7 @@ def test_a_page_that_cannot_be_restored_stops_trying(chromium: Any) -> None:
         context.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_who_waits_moves_on_by_itself(chromium: Any) -> None:
     with running_gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
@@ -448,6 +456,7 @@ def test_who_waits_moves_on_by_itself(chromium: Any) -> None:
         second.close()
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_nothing_is_asked_of_anywhere_else(chromium: Any) -> None:
     with running_gate("pool_size=1") as own:
