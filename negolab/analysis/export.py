@@ -118,7 +118,9 @@ def open_tables(place: Path) -> Tables:
     names = [str(name) for name in frame if name not in cells.FIXED]
     columns = [*cells.COLUMNS, *(Column(name, "amount", "parameter of the sweep") for name in names)]
     plain = frame.astype(object).where(frame.notna(), None)
-    rows: list[Row] = [dict(zip(frame, values, strict=True)) for values in plain.itertuples(index=False, name=None)]
+    rows: list[Row] = [
+        dict(zip(map(str, frame), values, strict=True)) for values in plain.itertuples(index=False, name=None)
+    ]
     params, taken = cells.parameters_by_cell(place, (column.name for column in TABLES["matches"].columns))
     keys = [Column(name, "amount", "parameter of the sweep") for name in taken]
     found = (Exported({"cell": cell, **params.get(cell or "", {})}, record) for cell, record in records(place))
