@@ -434,6 +434,23 @@ def per_round(matches: pd.DataFrame, shares: Iterable[str]) -> pd.DataFrame:
     return matches.assign(**percent, **points)
 
 
+def without_result(matches: pd.DataFrame) -> pd.DataFrame:
+    """Count the matches that were stopped, aborted, forfeited or not finished, by players and reason.
+
+    Args:
+        matches: The rows of `tables.matches`.
+
+    Returns:
+        Columns `player_a`, `player_b`, `what`, `reason`, `matches`, and `of`: all matches of these players.
+    """
+    pair = ["player_a", "player_b"]
+    what = matches["stopped"].fillna(matches["end"]).fillna("unfinished")
+    of = matches.groupby(pair)["match"].transform("size")
+    rows = matches.assign(what=what, reason=matches["reason"].fillna(""), of=of)
+    rows = rows[~what.isin(["AGREED", "NO_DEAL", "OUT_OF_TIME"])]
+    return rows.groupby([*pair, "what", "reason", "of"], sort=False).size().rename("matches").reset_index()
+
+
 def by_seat(frame: pd.DataFrame) -> pd.DataFrame:
     """Reshape a frame of matches to one row per match and seat.
 

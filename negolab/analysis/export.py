@@ -31,7 +31,7 @@ from negolab.analysis.columns import (
     write_table,
 )
 from negolab.analysis.tables import MATCH, TABLES, UNIT, records
-from negolab.catalog import AnyGame
+from negolab.catalog import AnyGame, game_id
 from negolab.record import Record
 
 CHUNK = 10_000
@@ -157,11 +157,16 @@ def _parameter_column(name: str) -> Column:
 
 
 def _measure_columns(found: Mapping[str, Any], game: AnyGame) -> Columns:
-    """Return the columns of a match's measures, with the units that the game tells."""
-    units = game.measure_units
-    meaning = "measure of the match: see the guide's page on data, and the game's own"
-    bases = {name: name.removesuffix("_a").removesuffix("_b") for name in found}
-    return [Column(name, "amount", meaning, units.get(name, units.get(base, ""))) for name, base in bases.items()]
+    """Return the columns of a match's measures, with what they mean and their units."""
+    return [_measure_column(name, name.removesuffix("_a").removesuffix("_b"), game) for name in found]
+
+
+def _measure_column(name: str, base: str, game: AnyGame) -> Column:
+    stakes = (game.stake_unit or game.unit) if base in measures.COUNTED_IN_STAKES else ""
+    unit = game.measure_units.get(name) or game.measure_units.get(base) or stakes
+    own = f"measure of {game_id(game)}: negolab guide {game_id(game)}"
+    seat = f", of seat {name[-1].upper()}" if name != base else ""
+    return Column(name, "amount", f"{measures.MEANINGS.get(base, own)}{seat}", unit)
 
 
 def _in_unit(columns: Columns, units: set[str]) -> Columns:
@@ -246,7 +251,7 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def readme(tables: list[str], key: list[str], to: str) -> str:
-    """Return three lines each for pandas, R and DuckDB that join turns with matches.
+    """Return three lines each for pandas, R and DuckDB: the mean efficiency of matches by end.
 
     Args:
         tables: The tables that there are.
@@ -258,20 +263,21 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
     columns = ", ".join(f'"{name}"' for name in key)
     using = ", ".join(key)
     return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv.
-Rows of one match have the same {" and ".join(key)}; empty fields are unknown or do not apply.
+Rows of one match have the same {" and ".join(key)} in all of them; empty fields are unknown or do not apply.
+The lines below join matches with their measures, and average the efficiency of the matches of each end.
 
 pandas
     import pandas as pd
-    matches, turns = pd.{pandas}("matches.{to}"), pd.{pandas}("turns.{to}")
-    turns.merge(matches, on=[{columns}], suffixes=("", "_match")).groupby("end").size()
+    both = pd.{pandas}("matches.{to}").merge(pd.{pandas}("measures.{to}"), on=[{columns}])
+    print(both.groupby("end").efficiency.agg(["mean", "count"]))
 
 R
-    matches <- {r}("matches.{to}"); turns <- {r}("turns.{to}")
-    both <- merge(turns, matches, by = c({columns}), suffixes = c("", "_match"))
-    table(both$end)
+    matches <- {r}("matches.{to}"); measures <- {r}("measures.{to}")
+    both <- merge(matches, measures, by = c({columns}))
+    aggregate(efficiency ~ end, data = both, FUN = mean)
 
 DuckDB
-    CREATE TABLE matches AS FROM 'matches.{to}'; CREATE TABLE turns AS FROM 'turns.{to}';
-    SELECT "end", count(*) FROM turns JOIN matches USING ({using})
+    CREATE TABLE matches AS FROM 'matches.{to}'; CREATE TABLE measures AS FROM 'measures.{to}';
+    SELECT "end", avg(efficiency), count(*) FROM matches JOIN measures USING ({using})
     GROUP BY "end";
 """

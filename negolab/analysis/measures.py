@@ -21,6 +21,31 @@ from negolab.game import SEATS, InvalidKind, Seat
 from negolab.record import Record, final_state, start_state, with_typed_start
 from negolab.theory.solutions import nash_point
 
+MEANINGS = {
+    "joint": "surplus of both above no deal",
+    "possible": "largest joint surplus that the start allowed",
+    "efficiency": "reached part of the possible joint surplus: 1 = all",
+    "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
+    "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
+    "turns_to_deal": "accepted replies of both to a deal; empty: there was none",
+    "seconds_to_deal": "seconds from the first question to the last answer of a deal",
+    "loss_no_deal": "possible surplus that was lost because there was no deal",
+    "loss_bad_deal": "possible surplus that the agreed deal left",
+    "loss_delay": "surplus that was lost because the deal came late",
+    "gain": "gain of the seat above no deal",
+    "surplus_share": "the seat's part of the joint surplus: 1 = all; outside 0 to 1 if one of both lost",
+    "first_mover": "true: the seat made the first proposal",
+    "first_offer": "payoff that the seat's first proposal would have given it",
+    "concession": "mean amount by which the seat lowered its claim from one proposal to the next",
+    **{f"{kind}_faults": f"rejected replies of the seat, of kind {kind}" for kind in KINDS},
+}
+"""What the general measures mean; those of a seat end in `_a` and `_b` in tables."""
+COUNTED_IN_STAKES = {
+    *("joint", "possible", "frontier_distance", "nash_distance", "loss_no_deal", "loss_bad_deal", "loss_delay"),
+    *("gain", "first_offer", "concession"),
+}
+"""General measures in the game's `stake_unit`, or in its `unit` where it has none."""
+
 BySeat = dict[Seat, float | None]
 Pair = tuple[float, float]
 

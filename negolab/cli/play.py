@@ -83,6 +83,7 @@ class TerminalPlayer:
         self._match, self._seat = match, seat
         self._front = text_front(match.game, seat)
         self._shown = 0
+        self._told = 0
         self._since: Observation[Any, Any] | None = None
 
     def reply(self, told: catalog.AnyGame, ask: Ask) -> str:
@@ -91,12 +92,11 @@ class TerminalPlayer:
         Raises:
             EOFError: The person entered /quit or closed the input.
         """
-        if self._front is not None:
-            self.catch_up()
-        elif ask.rejected and ask.seen is self._since:
-            print(_refused(ask, told.retries(self._seat)), flush=True)
-        else:
-            print(f"\n{told.prompt(ask.seen, self._since)}", flush=True)
+        self.catch_up()
+        if self._front is None:
+            again = ask.rejected and ask.seen is self._since
+            refused = _refused(ask, told.retries(self._seat)) if again else ""
+            print(refused or f"\n{told.prompt(ask.seen, self._since)}", flush=True)
         self._since = ask.seen
         line = input(f"[{ask.seen.seat}] > ")
         if line.strip() == _QUIT:
@@ -104,12 +104,24 @@ class TerminalPlayer:
         return line.replace("\\n", "\n")
 
     def catch_up(self) -> None:
-        """Print the texts of the game's own front that have not been printed yet."""
-        if self._front is not None:
+        """Print what was not printed yet: texts of the game's own front, or that the rules decided for this seat."""
+        if self._front is None:
+            self._tell_forfeits()
+        else:
             texts = self._front(self._match.events)
             for text in texts[self._shown :]:
                 print(f"\n{text}", flush=True)
             self._shown = len(texts)
+
+    def _tell_forfeits(self) -> None:
+        """Print why this seat's last try was not accepted, since its next prompt tells only what the rules did then."""
+        reason = ""
+        for event in self._match.events[self._told :]:
+            if isinstance(event, Rejected) and event.seat == self._seat:
+                reason = event.invalid.reason
+            elif isinstance(event, Forfeited) and event.seat == self._seat:
+                print(f"   not accepted: {reason} No tries are left: the rules decide.", flush=True)
+        self._told = len(self._match.events)
 
     def close(self) -> None:
         """Print the end: the front's own text, or the end and this seat's payoff."""

@@ -100,7 +100,7 @@ def test_the_lines_of_the_readme_run(tmp_path: Path) -> None:
     names: dict[str, pd.DataFrame] = {}
     for line in lines:
         exec(line.replace('csv("', f'csv("{tmp_path}/out/'), names)
-    assert len(names["turns"]) > len(names["matches"]) == 8
+    assert len(names["both"]) == 8
 
 
 def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) -> None:

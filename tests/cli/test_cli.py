@@ -141,6 +141,12 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
     assert all(path.stat().st_size for path in written)
 
 
+def test_a_person_is_told_that_the_rules_decided_for_it(tmp_path: Path) -> None:
+    text = "abc\nstill nothing\n/quit\n"
+    ran = negolab("play", "bargaining", "--seat", "A", "--against", "boulware", "--out", str(tmp_path), text=text)
+    assert "No tries are left: the rules decide." in ran.stdout, ran.stdout
+
+
 # Links of a study.
 
 

@@ -68,7 +68,8 @@ def draw_choice(
     found = summary(data, outcome, choice.by)
     figure = _figure(data, found, choice, width)
     numbers = as_table(found, choice.by)
-    return Drawing(figure, _caption(choice, rows, data, cut, without), _render_table(numbers, choice), numbers)
+    caption = _caption(choice, rows, data, found, cut, without)
+    return Drawing(figure, caption, _render_table(numbers, choice), numbers)
 
 
 def _without_figure(why: str) -> Drawing:
@@ -98,13 +99,19 @@ def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: FigureChoice, width
     return figures.distributions(data, *sides, violin=choice.view == VIOLINS)
 
 
-def _caption(choice: FigureChoice, rows: pd.DataFrame, data: pd.DataFrame, cut: list[str], left_out: str) -> Markup:
+def _caption(
+    choice: FigureChoice, rows: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, cut: list[str], left_out: str
+) -> Markup:
     things = choice.outcome.things
     missing = len(rows) - len(data) if not cut else 0
     without = f" {missing:,} {things} have no value." if missing else ""
-    how = "Wilson's, or Student's t where a deal was played more than once" if choice.outcome.yes_no else "Student's t"
-    interval = f" Intervals: 95 %, {how}; a deal counts once."
-    text = f"{len(data):,} {things}.{without}{interval}"
+    again = len(data) - int(found["n"].sum())
+    copies = f" {again:,} are copies (the same deal, players without chance) and are left out." if again else ""
+    how = "Wilson's" if choice.outcome.yes_no else "Student's t"
+    interval = f" Intervals: 95 %, {how}; games of one deal are taken together."
+    if found["low"].isna().all():
+        interval = " No intervals: nothing is left to chance here, or there is a single game."
+    text = f"{len(data):,} {things}.{without}{copies}{interval}"
     return join(element("p", words) for words in (text, left_out, *cut) if words)
 
 

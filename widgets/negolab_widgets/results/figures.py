@@ -72,7 +72,8 @@ def means(
     found: pd.DataFrame, outcome: Outcome, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
     """Draw means with their 95 % intervals, joined where the x axis is one of numbers."""
-    note = f"{sample_note(found, outcome.things)}; bars: 95 % interval of the mean."
+    bars = "; bars: 95 % interval of the mean" if found["low"].notna().any() else ""
+    note = f"{sample_note(found, outcome.things)}{bars}."
     shown = present_codes(found, facet)
     ticks = tick_texts(x, present_codes(found, x)) if x is None or x.places is None else []
     panels = Panels(facet, shown, note, width=width, height=300, top=_legend_room(colour, found, width), ticks=ticks)
