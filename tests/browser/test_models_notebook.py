@@ -22,6 +22,8 @@ from negolab.record import Record, start_state
 from tests.conftest import ROOT
 from tests.support.endpoints import Server, running_endpoint
 
+pytestmark = pytest.mark.long
+
 NOTEBOOK = ROOT / "notebooks" / "experiments" / "models" / "experiment.ipynb"
 PRICED, UNPRICED = "llm:gpt-5-nano", "llm:fake"
 """Models of the fake endpoint: one has the name of a model with a list price."""
@@ -80,7 +82,7 @@ def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_pat
     expected = stats.wilson_interval(sum(r.end == "AGREED" for r in records), 10)
     assert (agreed.value, agreed.low, agreed.high) == pytest.approx([100 * b for b in expected[:3]])
     own = measure(found, "own payoff", priced)
-    assert (own.value, own.n, own.unit) == (pytest.approx(_own(records, priced) / 100), 5, "dollars")
+    assert (own.value, own.n, own.unit) == (pytest.approx(_own(records, priced) / 100), 10, "dollars")
     assert measure(found, "efficiency", priced).value == pytest.approx(
         100 * fmean(measures.interview_row(r)["efficiency"] for r in records)
     )
@@ -207,12 +209,9 @@ def test_rounds_that_a_forfeit_cut_off_are_lost_surplus() -> None:
 def test_both_seats_of_a_deal_are_one_observation() -> None:
     records, frame = seats("bargaining", "boulware", "linear")
     own = models.deal_means(frame[frame.player == "boulware"], "payoff")
-    assert len(own) == 3
-    first = [r for r in records if r.header.seed == records[0].header.seed]
-    expected = fmean(
-        float(r.payoffs[s] or 0) for r in first for s, who in r.header.players.items() if who == "boulware"
-    )
-    assert expected in [pytest.approx(value) for value in own]
+    assert len(own) == 1, "the deals of three seeds are one"
+    paid = [float(r.payoffs[s] or 0) for r in records for s, who in r.header.players.items() if who == "boulware"]
+    assert own == [pytest.approx(fmean(paid))]
 
 
 def test_the_lead_compares_with_the_baseline_in_the_same_seat_of_the_same_deal() -> None:

@@ -25,8 +25,8 @@ from tests.support.endpoints import running_endpoint
 
 GUIDE = ROOT / "notebooks" / "guide"
 PAGES = {"README": ROOT / "README.md", **{path.stem: path for path in sorted(GUIDE.glob("[a-z]*.md"))}}
-SERVERS = {"first-hour", "models", "play", "replay", "server", "studies", "sweeps", "README"}
-"""Pages with commands that serve a page or a model until Ctrl-C."""
+SLOW = {"README", "batches", "first-hour", "models", "play", "replay", "server", "studies", "sweeps"}
+"""Pages with commands that serve a page or a model until Ctrl-C, or that play long."""
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
@@ -102,7 +102,7 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.long] if page in SERVERS else []) for page in PAGES]
+    "page", [pytest.param(page, marks=[pytest.mark.long] if page in SLOW else []) for page in PAGES]
 )
 def test_every_block_of_a_page_runs_in_an_empty_folder(page: str, endpoint: str, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

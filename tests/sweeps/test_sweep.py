@@ -154,6 +154,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     assert again.returncode == 2 and len(list((out / "attempts").iterdir())) == 4
 
 
+@pytest.mark.long
 def test_a_cell_whose_time_is_over_before_it_began_is_late_as_well(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "[limits]\ncell_seconds = 0.001\n[grid]\nbeta = [1.0, 2.0]\n")
     assert run_sweep(file, tmp_path / "out").states == {"timeout": 2}
@@ -175,6 +176,7 @@ def test_a_kernel_that_ends_at_its_start_is_started_anew(monkeypatch: pytest.Mon
         kernels.end_kernel(kernel)
 
 
+@pytest.mark.long
 def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
     file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n"), tmp_path / "out"
     out.mkdir()
@@ -322,6 +324,7 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
     assert len(SweepFolder(there).done()) >= 2
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     file, _ = undisturbed
     ran = negolab("run", str(file), "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "out"))

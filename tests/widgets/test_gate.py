@@ -516,6 +516,7 @@ def test_logs_hold_no_token_and_no_kernel() -> None:
 # The line at a running gate.
 
 
+@pytest.mark.long
 def test_when_all_places_are_taken_one_waits_and_then_moves_on() -> None:
     with running_gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
         taken = own.open_kernel("good-first")
@@ -530,6 +531,7 @@ def test_when_all_places_are_taken_one_waits_and_then_moves_on() -> None:
         assert KERNEL_ID.search(own.get("", "good-second").text)
 
 
+@pytest.mark.long
 def test_a_page_of_which_nothing_is_heard_gives_its_place_back() -> None:
     with running_gate("pool_size=1", "max_kernels=1", "keep_place=1", "absent_after=3") as own:
         own.open_kernel("good-first")

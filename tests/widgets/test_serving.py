@@ -211,6 +211,7 @@ def test_the_token_stands_in_no_command_and_no_kernels_environment(desk: Served)
 # What is started again, and what ends.
 
 
+@pytest.mark.long
 def test_a_study_is_served_with_a_certificate_of_its_own(tmp_path: Path) -> None:
     openssl, port = needs("openssl", "openssl"), free_port()
     names = [f"-keyout={tmp_path}/key", f"-out={tmp_path}/cert"]
@@ -223,6 +224,7 @@ def test_a_study_is_served_with_a_certificate_of_its_own(tmp_path: Path) -> None
         assert answer.status_code == 303 and "Secure" in answer.headers["set-cookie"]
 
 
+@pytest.mark.long
 @POSIX
 def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
     with closing(launching(tmp_path, **study(tmp_path))) as started:
@@ -288,6 +290,7 @@ def seats(pid: int) -> str:
     return str(path)
 
 
+@pytest.mark.long
 @POSIX
 def test_participants_kernels_run_as_another_user_without_our_files(tmp_path: Path, open_to_all: Path) -> None:
     if os.geteuid() != 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from negolab.analysis.estimates import without_result
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.results import figures
@@ -182,6 +183,8 @@ class Overview(NamedTuple):
     shown: list[OverviewFigure]
     pooled: list[str]
     faults: dict[str, str]
+    missing: pd.DataFrame
+    """Matches without a regular result, by players and reason."""
 
 
 def overview(run: Path | str, width: int = 980) -> Overview:
@@ -191,7 +194,8 @@ def overview(run: Path | str, width: int = 980) -> Overview:
         reading.read_cell(cell)
     played = reading.frame()
     varied = _varied_parameters(played, Path(run))
-    return Overview(list(_figures(played, varied, width)), [one.title for one in varied[3:]], reading.faults)
+    missing = played.frame if played.frame.empty else without_result(played.frame)
+    return Overview(list(_figures(played, varied, width)), [one.title for one in varied[3:]], reading.faults, missing)
 
 
 def _figures(played: SweepFrame, varied: list[Factor], width: int) -> Iterator[OverviewFigure]:
