@@ -470,12 +470,13 @@ def by_seat(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame) -> dict[str, dict[float, Sample]]:
+def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int = 5) -> dict[str, dict[float, Sample]]:
     """Collect what each player claims for itself in its first proposal, its second, and so on.
 
     Args:
         proposals: The rows of `tables.proposals`.
         matches: The rows of `tables.matches` of the same source.
+        least: Proposals that fewer matches reached are left out.
 
     Returns:
         Player -> number of the proposal -> payoffs that it would have brought its author, for `charts.trend`.
@@ -483,7 +484,9 @@ def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame) -> dict[st
     rows = _with_deals(proposals, matches)
     curves: dict[str, dict[float, Sample]] = {}
     for (player, number), part in rows.groupby(["player", "number"]):
-        curves.setdefault(str(player), {})[float(str(number))] = frame_sample(part, "own_payoff")
+        sample = frame_sample(part, "own_payoff")
+        if len(sample.values) >= least:
+            curves.setdefault(str(player), {})[float(str(number))] = sample
     return curves
 
 

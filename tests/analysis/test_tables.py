@@ -269,7 +269,7 @@ def test_players_that_concede_late_claim_more_in_every_proposal() -> None:
     records = [*nl.batch(game, "boulware", "linear", n=12), *nl.batch(game, "conceder", "linear", n=12)]
     curves = estimates.concession_curves(tables.proposals(records), tables.matches(records))
     late, early = curves["boulware"], curves["conceder"]
-    for number in early:
+    for number in early.keys() & late.keys():
         assert late[number].mean().value >= early[number].mean().value
     assert sample_text(late[1].mean()).endswith("deals")
 
@@ -281,4 +281,4 @@ def test_the_slope_on_the_first_offer_is_that_of_the_points() -> None:
     assert set(fit["clusters"]) == {points["deal"].nunique()} and {"first_offer", "payoff"} <= set(points)
     assert fit.set_index("term").loc["first_offer", ["low", "high"]].notna().all()
     drawn = charts.anchoring(fit, points, unit="dollars", scale=100)
-    assert "slope" in drawn.layout.annotations[0].text and len(drawn.data) == 2 * points["seat"].nunique()
+    assert "slope" in drawn.layout.xaxis.title.text and len(drawn.data) == 2 * points["seat"].nunique()

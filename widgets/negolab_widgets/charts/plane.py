@@ -384,7 +384,8 @@ def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", 
         scale: Numbers are divided by it (100: cents in, dollars out).
     """
     slope = fit.set_index("term").loc["first_offer"]
-    figure = new_figure(f"first offer: own payoff if accepted ({unit})", f"own payoff ({unit})")
+    words = f"slope {slope['estimate']:.3g} [{slope['low']:.3g}, {slope['high']:.3g}], {slope['clusters']:.0f} deals"
+    figure = new_figure(f"first offer: own payoff if accepted ({unit})<br>{words}", f"own payoff ({unit})")
     for at, (seat, part) in enumerate(points.groupby("seat")):
         hue, x, y = HUES[at % len(HUES)], part["first_offer"] / scale, part["payoff"] / scale
         look = {"color": hue, "symbol": _OUTCOME_SYMBOLS[at % len(_OUTCOME_SYMBOLS)], "size": 6, "opacity": 0.4}
@@ -395,8 +396,5 @@ def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", 
         heights = [y.mean() + slope["estimate"] * (end - x.mean()) for end in ends]
         line = {"color": hue, "width": 2}
         figure.add_scatter(x=ends, y=heights, mode="lines", line=line, showlegend=False, legendgroup=str(at))
-    words = f"slope {slope['estimate']:.3g} [{slope['low']:.3g}, {slope['high']:.3g}], {slope['clusters']:.0f} deals"
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"}
-    figure.add_annotation(text=words, showarrow=False, font={"color": TONE}, **place)
     figure.update_layout(height=400)
     return figure
