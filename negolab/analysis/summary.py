@@ -177,7 +177,7 @@ def _sample(result: Tally) -> Iterator[str]:
         if few:
             yield f"no intervals, because no chance is in them; about {_deals(deals)} alone"
             return
-    about = f"about {_deals(deals)} alone" if few else f"games on one of {deals} deals taken together"
+    about = f"about {_deals(deals)} alone" if few else f"games on the same deal taken together ({deals:,} deals)"
     yield f"95 % intervals in brackets, {about}"
 
 
