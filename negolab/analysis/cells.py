@@ -31,35 +31,24 @@ Params = Mapping[str, Mapping[str, Any]]
 """Parameters of each cell: cell id -> name -> value."""
 
 
-def is_sweep(path: Path) -> bool:
-    """Return True for the folder of a sweep, even if no attempt has ended yet."""
-    return (path / "attempts").is_dir() or any(path.glob(f"cells/*/{status.FILE}"))
-
-
-def finished_cells(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield id and folder of every finished cell, by id."""
-    for folder, found in _statuses(path, "cells/*"):
-        yield found.id, folder
-
-
 def newest_statuses(path: Path) -> dict[str, CellStatus]:
     """Return the status of each cell's newest attempt, by id: the one that finished, else the last that did not.
 
     Raises:
         ValueError: The folder is not a sweep's, or a status file cannot be read.
     """
-    if not is_sweep(path) and "cells" not in manifest.read(path):
+    if not status.is_sweep(path) and "cells" not in manifest.read(path):
         raise ValueError(f"{path} is no folder of a sweep: it has neither cells nor attempts")
-    tried = sorted((found for _, found in _statuses(path, "attempts/*.*")), key=lambda found: found.attempts)
-    ended = {found.id: found for found in [*tried, *(found for _, found in _statuses(path, "cells/*"))]}
+    tried = sorted(_statuses(path, "attempts/*.*"), key=lambda found: found.attempts)
+    ended = {found.id: found for found in [*tried, *_statuses(path, "cells/*")]}
     return dict(sorted(ended.items()))
 
 
-def _statuses(path: Path, folders: str) -> Iterator[tuple[Path, CellStatus]]:
-    """Yield folder and status of each attempt that has a status file, by folder name."""
+def _statuses(path: Path, folders: str) -> Iterator[CellStatus]:
+    """Yield the status of each attempt that has a status file, by folder name."""
     for file in sorted(path.glob(f"{folders}/{status.FILE}")):
         if (found := status.read_status(file.parent)) is not None:
-            yield file.parent, found
+            yield found
 
 
 def cell_frame(path: Path) -> pd.DataFrame:
@@ -87,10 +76,7 @@ def parameters_by_cell(path: Path, taken: Iterable[str]) -> tuple[dict[str, dict
     """Return the values of a sweep's parameters by cell and column, and the columns, beside those that are `taken`."""
     params = {cell: ended.params for cell, ended in newest_statuses(path).items()}
     names = _parameters(params, tuple(taken))
-    values = {
-        cell: {column: _column_value(own.get(name)) for name, column in names.items()} for cell, own in params.items()
-    }
-    return values, list(names.values())
+    return _parameter_values(params, names), list(names.values())
 
 
 def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -109,9 +95,9 @@ def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, d
     if "cell" not in data:
         raise ValueError("only a frame of a sweep has cells: this one has no column `cell`")
     names = _parameters(params, tuple(map(str, data)))
+    values = _parameter_values(params, names)
     columns = {
-        column: data["cell"].map({cell: _column_value(own.get(name)) for cell, own in params.items()})
-        for name, column in names.items()
+        column: data["cell"].map({cell: own[column] for cell, own in values.items()}) for column in names.values()
     }
     return data.assign(**columns), names
 
@@ -125,6 +111,13 @@ def _parameters(params: Params, taken: tuple[str, ...]) -> dict[str, str]:
             column = f"param_{column}"
         names[name] = column
     return names
+
+
+def _parameter_values(params: Params, names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the value of each parameter by cell and column."""
+    return {
+        cell: {column: _column_value(own.get(name)) for name, column in names.items()} for cell, own in params.items()
+    }
 
 
 def _column_value(value: Any) -> Any:

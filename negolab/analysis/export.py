@@ -30,8 +30,9 @@ from negolab.analysis.columns import (
     write_parquet,
     write_table,
 )
-from negolab.analysis.tables import MATCH, TABLES, UNIT, records
+from negolab.analysis.tables import MATCH, TABLES, UNIT
 from negolab.catalog import AnyGame, game_id
+from negolab.formats import RecordSource
 from negolab.record import Record
 
 CHUNK = 10_000
@@ -57,7 +58,7 @@ class Exported(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What a run, a sweep or a study holds.
+    """Everything to export of a run, a sweep or a study.
 
     Attributes:
         join: Columns that a match's id needs to be unique; they stand in every table.
@@ -105,25 +106,26 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     return counts
 
 
-def open_tables(place: Path) -> Tables:
-    """Return what a file of records, the folder of a run, or the folder of a sweep holds.
+def open_tables(source: RecordSource) -> Tables:
+    """Return the tables of a source of records; of a sweep, with its cells and their parameters.
 
     Raises:
-        FileNotFoundError: There is neither a file nor a folder at `place`.
         ValueError: A status file of the sweep cannot be read.
     """
-    if not cells.is_sweep(place):
-        return Tables((), (), (Exported({}, record) for _, record in records(place)), {})
-    frame = cells.cell_frame(place)
+    if source.kind != "sweep":
+        return Tables((), (), (Exported({}, record) for record in source), {})
+    frame = cells.cell_frame(source.path)
     names = [str(name) for name in frame if name not in cells.FIXED]
     columns = [*cells.COLUMNS, *(Column(name, "amount", "parameter of the sweep") for name in names)]
     plain = frame.astype(object).where(frame.notna(), None)
     rows: list[Row] = [
         dict(zip(map(str, frame), values, strict=True)) for values in plain.itertuples(index=False, name=None)
     ]
-    params, taken = cells.parameters_by_cell(place, (column.name for column in TABLES["matches"].columns))
+    params, taken = cells.parameters_by_cell(source.path, (column.name for column in TABLES["matches"].columns))
     keys = [Column(name, "amount", "parameter of the sweep") for name in taken]
-    found = (Exported({"cell": cell, **params.get(cell or "", {})}, record) for cell, record in records(place))
+    found = (
+        Exported({"cell": entry.cell, **params.get(entry.cell or "", {})}, entry.record) for entry in source.entries()
+    )
     return Tables([cells.CELL], keys, found, {"cells": (columns, rows)})
 
 

@@ -39,7 +39,7 @@ MEANINGS = {
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next",
     **{f"{kind}_faults": f"rejected replies of the seat, of kind {kind}" for kind in KINDS},
 }
-"""What the general measures mean; those of a seat end in `_a` and `_b` in tables."""
+"""Meanings of the general measures; those of a seat end in `_a` and `_b` in tables."""
 COUNTED_IN_STAKES = {
     *("joint", "possible", "frontier_distance", "nash_distance", "loss_no_deal", "loss_bad_deal", "loss_delay"),
     *("gain", "first_offer", "concession"),

@@ -1,4 +1,4 @@
-"""What counts as one observation: deals, draws, and games that were played twice without chance.
+"""Units of observation: deals, draws, and games that were played twice without chance.
 
 A *deal* is a game with its parameters and its start; a *draw* is the chance in it alone, so that treatments, which
 differ in parameters, can be paired. Two deterministic players play one deal in one seating always alike: a second game

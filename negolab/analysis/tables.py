@@ -24,8 +24,10 @@ from negolab.analysis.replies import iter_replies
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
+from negolab.formats import open_source
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.record import Record, encode_set
+from negolab.sweeps.status import is_sweep
 
 __all__ = [
     "cells",
@@ -41,7 +43,7 @@ __all__ = [
 
 Place = str | os.PathLike[str]
 Source = Iterable[Record] | Place
-"""Records, a file of records, the folder of a batch, or the folder of a sweep, whose finished cells are read."""
+"""Records, or a path as of `formats.open_source`: a file, or the folder of a run, a sweep or published episodes."""
 Row = dict[str, Any]
 
 
@@ -211,18 +213,15 @@ def _table(source: Source, name: Name) -> tuple[Iterator[Row], Columns]:
 
 
 def _is_sweep(source: Source) -> bool:
-    return isinstance(source, str | os.PathLike) and source != "" and sweep.is_sweep(Path(source))
+    return isinstance(source, str | os.PathLike) and source != "" and is_sweep(Path(source))
 
 
 def records(source: Source) -> Iterator[tuple[str | None, Record]]:
     """Yield each record with the id of its cell (None where the source is not a sweep), one at a time."""
     if not isinstance(source, str | os.PathLike):
         yield from ((None, record) for record in source)
-    elif _is_sweep(source):
-        for cell, folder in sweep.finished_cells(Path(source)):
-            yield from ((cell, record) for record in store.iter_records(folder))
     else:
-        yield from ((None, record) for record in store.iter_records(os.fspath(source)))
+        yield from ((entry.cell, entry.record) for entry in open_source(os.fspath(source)).entries())
 
 
 # Rows.

@@ -207,9 +207,8 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     """Write the tables of a run or a sweep with a progress bar, and print how many rows each has."""
     from negolab.analysis import export
 
-    tables, opened = export.open_tables(source), open_records(source)
-    if opened.kind == "clembench":
-        tables = tables._replace(records=(export.Exported({}, record) for record in opened))
+    opened = open_records(source)
+    tables = export.open_tables(opened)
     found = (one for one in tables.records if id is None or one.record.id.startswith(id))
     shown = tqdm(found, unit="match", file=sys.stderr, mininterval=0.5, disable=None)
     rows = export.export(tables._replace(records=shown), folder, [to])

@@ -146,7 +146,7 @@ def _submit(match: Match, seat: Seat, text: str) -> None:
 
 
 class Figures(NamedTuple):
-    """What was published of the corpus, of some records.
+    """Published figures of the corpus, computed from records.
 
     Attributes:
         dialogues: Number of dialogues.

@@ -94,7 +94,7 @@ class RecordSource:
 def _kind(path: Path) -> Kind:
     if not path.is_dir():
         return "records"
-    if (path / "attempts").is_dir() or any(path.glob(f"cells/*/{status.FILE}")):
+    if status.is_sweep(path):
         return "sweep"
     if next(path.rglob("*.jsonl"), None) is None and next(clembench.episode_folders(path), None) is not None:
         return "clembench"

@@ -1,4 +1,4 @@
-"""What the host sends to a person's page, which is all that the page's kernel learns: its state, or why not.
+"""Messages of the host to a person's page, which are all that the page's kernel learns: its state, or why not.
 
 Beside it stands what the host knows of a page: the version that it shows, and whether it is open.
 """

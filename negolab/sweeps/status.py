@@ -51,6 +51,11 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     usd: float | None = None
 
 
+def is_sweep(path: Path) -> bool:
+    """Return True for the folder of a sweep, even if no attempt has ended yet."""
+    return (path / "attempts").is_dir() or any(path.glob(f"cells/*/{FILE}"))
+
+
 def write_status(folder: Path, status: CellStatus) -> None:
     """Write a status atomically into the cell's folder."""
     atomic_write(folder / FILE, msgspec.json.format(msgspec.json.encode(status)) + b"\n")

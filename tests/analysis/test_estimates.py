@@ -13,7 +13,7 @@ import pytest
 import tactics
 import truth
 
-from negolab.analysis import estimates, stats
+from negolab.analysis import comparisons, estimates, stats
 from negolab.analysis.estimates import by_seat
 from negolab.sweeps.report import run_trial
 
@@ -63,7 +63,7 @@ def test_a_lead_is_paired_by_deal_and_seat_and_corrected_for_the_number_of_rows(
             for deal in range(8)
         ]
     )
-    found = estimates.matched_contrasts(rows, "x", "y", "payoff", ["kind"]).set_index("kind")
+    found = comparisons.matched_contrasts(rows, "x", "y", "payoff", ["kind"]).set_index("kind")
     assert found.value.to_dict() == {"more": 1, "same": 0} and set(found.n) == {8}
     assert found.holm["more"] == pytest.approx(2 * found.p["more"]) and found.holm["same"] == 1
 

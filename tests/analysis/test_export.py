@@ -12,6 +12,7 @@ import pytest
 import negolab as nl
 from negolab.analysis import export
 from negolab.catalog import game_names
+from negolab.formats import open_source
 from negolab.store import Store
 from tests.cli.test_cli import negolab
 from tests.support.sweeps import finished_sweep
@@ -30,7 +31,7 @@ def kept(folder: Path, *records: nl.Record) -> Path:
 def exported(source: Path, out: Path, to: str = "csv") -> dict[str, pd.DataFrame]:
     """Export a source and read its tables."""
     out.mkdir(exist_ok=True)
-    rows = export.export(export.open_tables(source), out, [to])
+    rows = export.export(export.open_tables(open_source(source)), out, [to])
     read = pd.read_csv if to == "csv" else pd.read_parquet
     tables = {name: read(out / f"{name}.{to}") for name in rows}
     assert {name: len(table) for name, table in tables.items()} == rows

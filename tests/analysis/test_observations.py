@@ -1,4 +1,4 @@
-"""What counts as one observation: deals, draws, copies, and the intervals of what is clustered."""
+"""Units of observation: deals, draws, copies, and the intervals of what is clustered."""
 
 from __future__ import annotations
 

@@ -11,17 +11,14 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import measures, stats
+from negolab.analysis.comparisons import comparison_table, contrasts, format_p, format_p_values
 from negolab.analysis.estimates import (
     Measure,
     by_seat,
-    comparison_table,
-    contrasts,
     estimate_groups,
     estimate_measure,
     estimate_table,
     format_estimate,
-    format_p,
-    format_p_values,
     payoffs_by_opponent,
     sweep_matches,
 )

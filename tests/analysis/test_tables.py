@@ -14,7 +14,7 @@ from negolab_widgets import charts
 from pandas.testing import assert_frame_equal
 
 import negolab as nl
-from negolab.analysis import columns, estimates, models, tables
+from negolab.analysis import columns, models, proposals, tables
 from negolab.analysis.observations import sample_text
 from negolab.catalog import load
 from negolab.events import Replied
@@ -267,7 +267,7 @@ def test_cells_of_a_sweep_are_read_in_an_order_that_does_not_change(tmp_path: Pa
 def test_players_that_concede_late_claim_more_in_every_proposal() -> None:
     game = nl.load("bargaining", preset="one-sided", rounds=8)
     records = [*nl.batch(game, "boulware", "linear", n=12), *nl.batch(game, "conceder", "linear", n=12)]
-    curves = estimates.concession_curves(tables.proposals(records), tables.matches(records))
+    curves = proposals.concession_curves(tables.proposals(records), tables.matches(records))
     late, early = curves["boulware"], curves["conceder"]
     for number in early.keys() & late.keys():
         assert late[number].mean().value >= early[number].mean().value
@@ -277,7 +277,7 @@ def test_players_that_concede_late_claim_more_in_every_proposal() -> None:
 def test_the_slope_on_the_first_offer_is_that_of_the_points() -> None:
     game = nl.load("bargaining", preset="one-sided")
     records = [r for a in ("boulware", "linear", "conceder") for r in nl.batch(game, a, "random-legal", n=20)]
-    fit, points = estimates.anchoring(tables.proposals(records), tables.matches(records))
+    fit, points = proposals.anchoring(tables.proposals(records), tables.matches(records))
     assert set(fit["clusters"]) == {points["deal"].nunique()} and {"first_offer", "payoff"} <= set(points)
     assert fit.set_index("term").loc["first_offer", ["low", "high"]].notna().all()
     drawn = charts.anchoring(fit, points, unit="dollars", scale=100)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from negolab.analysis import estimates, stats
+from negolab.analysis import comparisons, stats
 
 STUDIES = 4000
 DEALS = 100
@@ -78,7 +78,7 @@ def study_of_equals(rng: np.random.Generator, players: int = 4, deals: int = 8) 
 def test_a_study_of_equals_finds_somebody_behind_the_best_in_one_of_twenty() -> None:
     rng, studies, found = np.random.default_rng(22), 500, 0
     for _ in range(studies):
-        behind = estimates.behind_best(study_of_equals(rng), "score", by=())
+        behind = comparisons.behind_best(study_of_equals(rng), "score", by=())
         found += bool((behind["holm"] < 0.05).any())
     error = (0.05 * 0.95 / studies) ** 0.5
     print(f"studies of equals that find somebody behind the best: {found / studies:.1%}")

@@ -37,7 +37,7 @@ ESTIMATES: list[dict[str, Any]] = [
     {"beta": 2.0, "value": 2.0, "low": float("nan"), "high": float("nan"), "n": 1, "exact": float("nan")},
 ]
 TEXT = HOSTILE.replace("\ud800", "")
-"""What a frame can hold."""
+"""Values that a frame can hold."""
 for row in ESTIMATES:
     row.update(dict.fromkeys(("name", "facet", "measure"), TEXT))
 

@@ -163,7 +163,7 @@ def read_episode(folder: Path | str) -> Imported:
 
 
 class _Dialogue(NamedTuple):
-    """What the files of an episode say beside its instance."""
+    """Contents of an episode's files beside its instance."""
 
     meta: Mapping[str, Any]
     players: dict[Seat, str]

@@ -26,7 +26,7 @@ _MAX_REASON = 499
 _MARKUP = str.maketrans("*`", "  ")
 
 SELECTION = "<selection>"
-"""What a seat writes to end free talk."""
+"""Word with which a seat ends free talk."""
 NO_DEAL = "<no_deal/>"
 NO_AGREEMENT = "<no_agreement>"
 """No deal in games of free talk."""

@@ -17,7 +17,8 @@ import pandas as pd
 
 import negolab as nl
 from negolab.analysis import stats, tables
-from negolab.analysis.estimates import Measure, contrasts, estimate_groups
+from negolab.analysis.comparisons import contrasts
+from negolab.analysis.estimates import Measure, estimate_groups
 from negolab.analysis.observations import is_deterministic
 from negolab.formats.dealornodeal_records import PUBLISHED, SOURCE, figures
 from negolab.game import SEATS
@@ -175,7 +176,7 @@ def beside_people(frame: pd.DataFrame) -> pd.DataFrame:
         frame: The rows of `outcomes`.
 
     Returns:
-        The rows of `estimates.contrasts` with people as `one`; `holm` is corrected for the number of players.
+        The rows of `comparisons.contrasts` with people as `one`; `holm` is corrected for the number of players.
     """
     names = [name for name in dict.fromkeys(frame["player"]) if name != PEOPLE]
     rows = [contrasts(frame, "score", [PEOPLE, name], by=()) for name in names]

@@ -10,7 +10,8 @@ import pandas as pd
 
 from negolab import store
 from negolab.analysis import stats, tables
-from negolab.analysis.estimates import Measure, behind_best, contrasts, estimate_measure, sweep_matches
+from negolab.analysis.comparisons import behind_best, contrasts
+from negolab.analysis.estimates import Measure, estimate_measure, sweep_matches
 from negolab.games.balloon import measures
 from negolab.record import Record
 

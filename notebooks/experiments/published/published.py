@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from negolab.analysis import measures
-from negolab.analysis.estimates import Measure, behind_best
+from negolab.analysis.comparisons import behind_best
+from negolab.analysis.estimates import Measure
 from negolab.events import Stepped
 from negolab.formats import clembench
 from negolab.game import SEATS, Seat, other
@@ -116,7 +117,7 @@ def behind(frame: pd.DataFrame) -> pd.DataFrame:
         frame: The rows of `episodes`; models need not have played the same instances.
 
     Returns:
-        The rows of `estimates.behind_best` (percentage points, `n` instances), those without an instance left out.
+        The rows of `comparisons.behind_best` (percentage points, `n` instances), those without an instance left out.
     """
     found = behind_best(frame, "score", by=())
     return found[found["n"] > 0].reset_index(drop=True)

@@ -378,7 +378,7 @@ def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", 
     """Draw what each seat was paid over what its first proposal claimed, with the fitted line of each seat.
 
     Args:
-        fit: The terms of `estimates.anchoring`.
+        fit: The terms of `proposals.anchoring`.
         points: Its points.
         unit: Unit of the payoffs.
         scale: Numbers are divided by it (100: cents in, dollars out).
