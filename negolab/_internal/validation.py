@@ -6,6 +6,7 @@ All of them are made from msgspec's validation errors and the type that was expe
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import reprlib
 import tomllib
@@ -295,3 +296,11 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
     if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", message):
         return f"{where}unknown word {choice[1]!r}: {suggest(choice[1], choices(places[-1].kind))}"
     return where + message
+
+
+def parse_value(value: str) -> Any:
+    """Parse a value as JSON, else keep the text."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value.strip()

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from negolab.analysis import summary
 from negolab.cli.options import GameName, Preset, Set, load_game
 from negolab.llm.configuration import ModelConfiguration
-from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
 from negolab.protocols import MODEL_PREFIX
@@ -118,6 +118,9 @@ def batch(
         _model("US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT; repeatable."),
     ] = None,
     call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None,
+    patience: Annotated[
+        str, _model("How long a model's service that has answered before may be overloaded or away.")
+    ] = "10m",
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
 ) -> None:
     """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
@@ -131,6 +134,7 @@ def batch(
         requests_per_minute=requests_per_minute,
         tokens_per_minute=tokens_per_minute,
         call_seconds=defaults.call_seconds if call_seconds is None else call_seconds,
+        patience=parse_duration(patience),
     )
     configuration = ModelConfiguration(
         base_url=base_url,

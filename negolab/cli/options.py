@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from negolab import catalog
+from negolab._internal.validation import parse_value
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
-from negolab.players.lookup import parse_value
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
 Preset = Annotated[str | None, typer.Option(help="A preset of the game (see `negolab games`).")]

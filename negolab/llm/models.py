@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from negolab.llm.endpoint import keys as api_keys
 from negolab.llm.endpoint.budget import Budget
@@ -64,9 +63,14 @@ class Models:
             endpoint = self._endpoints[url, name] = Endpoint(url, value, self._policy, self._cache)
         return endpoint
 
-    def check(self, model: str, params: dict[str, Any]) -> None:
-        """Raise ValueError before the first call if the budget cannot be kept with this model and these parameters."""
-        self._policy.check(model, params)
+    def check(self, model: str) -> None:
+        """Raise ValueError before the first call if the budget cannot be kept with this model."""
+        self._policy.check(model)
+
+    @property
+    def via_broker(self) -> bool:
+        """All calls so far go to a sweep's broker."""
+        return all(endpoint.via_broker for endpoint in self._endpoints.values())
 
     @property
     def usage(self) -> UsageTotals:
@@ -77,7 +81,7 @@ class Models:
     def traffic(self) -> Traffic:
         """The current traffic of all endpoints together."""
         each = [endpoint.traffic() for endpoint in self._endpoints.values()]
-        return Traffic(sum(t.calls for t in each), sum(t.waiting for t in each), any(t.unreachable for t in each))
+        return Traffic(sum(t.calls for t in each), sum(t.waiting for t in each), any(t.is_waited_for for t in each))
 
     @property
     def budget(self) -> Budget | None:

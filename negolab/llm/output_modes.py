@@ -22,7 +22,9 @@ from negolab.llm import option_form
 from negolab.match import replace_surrogates
 from negolab.protocols import Form, Scripted
 
-_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(?:think(?:ing)?|thought)>", re.IGNORECASE)
+_CHANNEL = re.compile(r"<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)", re.DOTALL)
+"""A message of the harmony format, in which a server may leave an answer."""
 
 
 class ExtractedText(NamedTuple):
@@ -33,11 +35,14 @@ class ExtractedText(NamedTuple):
 
 
 def extract_reasoning(answer: str) -> ExtractedText:
-    """Split off reasoning in `<think>` blocks.
+    """Split off reasoning in `<think>` or `<thought>` blocks, or in harmony's channels.
 
     A block may lack its closing tag, or its opening one, which some chat templates write themselves. A text without
-    such tags stays as it is.
+    such marks stays as it is.
     """
+    if channels := _CHANNEL.findall(answer):
+        final = "".join(text for name, text in channels if name == "final").strip()
+        return ExtractedText(final, join_reasoning(*(text for name, text in channels if name != "final")))
     tags = list(_TAG.finditer(answer))
     if not tags:
         return ExtractedText(answer)
@@ -124,7 +129,7 @@ _PHRASES = {
         "your own: it must make exactly this move, in the form that the game asks for.",
         strayed="Your message does not make the move that was decided. Make exactly this move:\n$words",
         empty="Your answer was empty: answer in the form that is asked for.",
-        cut="Your answer was too long and was cut off: answer more briefly.",
+        cut="Your answer reached its limit of tokens before it was complete: give the whole answer.",
         filtered="Your answer was withheld by a content filter: answer in other words.",
         declined="You declined to answer: answer in the form that is asked for.",
         bad_json="Your answer is not a JSON object: answer with one JSON object and nothing else.",
@@ -137,7 +142,7 @@ _PHRASES = {
         "eigenen Worten: sie muss genau diesen Zug machen, in der Form, die das Spiel verlangt.",
         strayed="Deine Nachricht macht nicht den Zug, der feststeht. Mache genau diesen Zug:\n$words",
         empty="Deine Antwort war leer: antworte in der verlangten Form.",
-        cut="Deine Antwort war zu lang und wurde abgeschnitten: antworte kürzer.",
+        cut="Deine Antwort hat ihre Höchstzahl an Tokens erreicht, bevor sie vollständig war: gib die ganze Antwort.",
         filtered="Deine Antwort wurde von einem Inhaltsfilter zurückgehalten: antworte mit anderen Worten.",
         declined="Du hast nicht antworten wollen: antworte in der verlangten Form.",
         bad_json="Deine Antwort ist kein JSON-Objekt: antworte mit genau einem JSON-Objekt und nichts sonst.",
@@ -150,7 +155,7 @@ _PHRASES = {
         "deve fare esattamente questa mossa, nella forma richiesta dal gioco.",
         strayed="Il tuo messaggio non fa la mossa decisa. Fai esattamente questa mossa:\n$words",
         empty="La tua risposta era vuota: rispondi nella forma richiesta.",
-        cut="La tua risposta era troppo lunga ed è stata tagliata: rispondi più brevemente.",
+        cut="La tua risposta ha raggiunto il limite di token prima di essere completa: dai la risposta intera.",
         filtered="La tua risposta è stata trattenuta da un filtro dei contenuti: rispondi con altre parole.",
         declined="Hai rifiutato di rispondere: rispondi nella forma richiesta.",
         bad_json="La tua risposta non è un oggetto JSON: rispondi con un solo oggetto JSON e nient'altro.",

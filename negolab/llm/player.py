@@ -11,6 +11,7 @@ from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
 from negolab.llm.endpoint.errors import NoLegalMove
+from negolab.llm.endpoint.services import PLAIN_OUTPUT
 from negolab.llm.output_modes import (
     FreeText,
     ParaphraseMode,
@@ -148,7 +149,7 @@ def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:
     if strategy is not None:
         return ParaphraseMode(strategy)
     if settings.form == "schema":
-        return SchemaMode(talk=settings.talk, max_tokens=settings.max_tokens)
+        return SchemaMode(talk=settings.talk, max_tokens=settings.max_tokens or PLAIN_OUTPUT)
     return FreeText()
 
 
@@ -161,6 +162,8 @@ def _finish_error(told: AnyGame, finish: str, text: str) -> Invalid | None:
         return Invalid(("refused",), phrases.declined, "format")
     if finish == "length":
         return Invalid(("cut",), phrases.cut, "format")
+    if finish == "rejected":
+        return Invalid(("bad_json",), phrases.bad_json, "format")
     return None if text.strip() else Invalid(("empty",), phrases.empty, "format")
 
 

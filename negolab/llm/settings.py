@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from negolab._internal.validation import explain_validation_error, suggest
+from negolab._internal.validation import explain_validation_error, parse_value, suggest
+from negolab.llm.endpoint.compatibility import RESERVED
 from negolab.llm.endpoint.keys import base_url
 
 Form = Literal["free", "schema"]
@@ -17,6 +18,8 @@ Form = Literal["free", "schema"]
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 _MAX_NAME_PART = 20
 _ERROR_PREFIX = "parameter {} of a model player"
+EXTRA_PREFIX = "extra."
+"""Begins the name of a setting that is any field of the request body."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,7 +28,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         model: The model's name at its endpoint.
         temperature, top_p, seed, reasoning_effort: Sent with each call if given.
-        max_tokens: Most tokens of one answer, reasoning included; always sent.
+        max_tokens: Most tokens of one answer, reasoning included (None: as `ParameterCompatibility` sets it).
+        extra: Further fields of the request body, such as {"top_k": 40}; in a player's name `extra.top_k=40`.
         form: "free": the model writes the game's words; "schema": it fills in a JSON schema of the legal moves.
         chat: Send the match as a chat; else one message with everything.
         talk: Allow free text in a form.
@@ -41,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     model: str
     temperature: float | None = None
     top_p: float | None = None
-    max_tokens: int = 1000
+    max_tokens: int | None = None
     seed: int | None = None
     reasoning_effort: str | None = None
     form: Form = "free"
@@ -51,12 +55,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     base_url: str | None = None
     key: str | None = None
     strategy: str | None = None
+    extra: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
         _check("model", self.model, bool(self.model.strip()), "the name of a model, as in llm:MODEL")
         _check("temperature", self.temperature, _within(self.temperature, 0, 2), "from 0 to 2")
         _check("top_p", self.top_p, _within(self.top_p, 0, 1), "from 0 to 1")
-        _check("max_tokens", self.max_tokens, self.max_tokens >= 1, "at least 1")
+        _check("max_tokens", self.max_tokens, self.max_tokens is None or self.max_tokens >= 1, "at least 1")
+        if reserved := [name for name in self.extra if name in RESERVED]:
+            raise ValueError(f"extra.{reserved[0]} cannot be set: the call itself sets it")
         if self.base_url is not None:
             base_url(self.base_url, {})  # the name of a player stands in records: nothing secret may be in it
         if self.key is not None and not _is_variable_name(self.key):
@@ -68,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def request_fields(self) -> dict[str, Any]:
         """Return the fields of the request body that are set."""
         names = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in names if (value := getattr(self, name)) is not None} | self.extra
 
 
 def model_settings(values: dict[str, Any]) -> Settings:
@@ -78,6 +85,7 @@ def model_settings(values: dict[str, Any]) -> Settings:
         ValueError: A setting is unknown or has a wrong value.
     """
     fields = [name for name in Settings.__struct_fields__ if name != "model"]
+    values = _collect_extra(values)
     for name in values:
         if name not in Settings.__struct_fields__:
             raise ValueError(f"a model player has no parameter {name!r}: {suggest(name, fields)}")
@@ -85,6 +93,19 @@ def model_settings(values: dict[str, Any]) -> Settings:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(explain_validation_error(error, Settings, values, _ERROR_PREFIX)) from None
+
+
+def _collect_extra(values: dict[str, Any]) -> dict[str, Any]:
+    """Collect settings such as `extra.top_k` in `extra`; their texts are read as JSON where they are JSON."""
+    extra = {
+        name.removeprefix(EXTRA_PREFIX): parse_value(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if name.startswith(EXTRA_PREFIX)
+    }
+    if not extra:
+        return values
+    own = {name: value for name, value in values.items() if not name.startswith(EXTRA_PREFIX)}
+    return {**own, "extra": {**own.get("extra", {}), **extra}}
 
 
 def _check(name: str, value: object, is_valid: bool, must: str) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from negolab import catalog
-from negolab._internal.validation import convert_value, suggest
+from negolab._internal.validation import convert_value, parse_value, suggest
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
@@ -139,10 +138,22 @@ def parse_settings(text: str) -> dict[str, Any]:
     return {key: parse_value(value) for key, value in _pairs(text)}
 
 
+def _split(text: str) -> list[str]:
+    """Split at commas, except inside of lists and objects."""
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char in "[{") - (char in "]}")
+        if char == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
 def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield names and values; ValueError for a name that comes twice or is `given` already."""
     seen = set(given)
-    for part in filter(None, text.split(",")):
+    for part in filter(None, _split(text)):
         key, sign, value = part.partition("=")
         if not sign or not key:
             raise ValueError(f"{part!r} is not of the form name=value")
@@ -151,14 +162,6 @@ def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
             raise ValueError(f"{key} is given twice: give it once")  # its value may be a secret
         seen.add(key)
         yield key, value.strip()
-
-
-def parse_value(value: str) -> Any:
-    """Parse a value as JSON, else keep the text."""
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value.strip()
 
 
 def model_player(

@@ -220,7 +220,7 @@ def _facts_of(name: str, game: AnyGame, seat: Seat, models: EndpointProvider | N
     assert isinstance(player, LLM)
     facts = player.notes()
     if isinstance(models, Models):
-        models.check(facts["model"], facts["parameters"])
+        models.check(facts["model"])
     if player.persona is not None:
         facts["persona"] = {**facts["persona"], "text": player.persona.text}
     return facts

@@ -101,6 +101,6 @@ def model_progress(models: Models | EndpointProvider | None) -> dict[str, Any]:
     return {"calls": traffic.calls, "waiting": traffic.waiting, "usd": usd, "usd_limit": limit}
 
 
-def is_unreachable(models: Models | EndpointProvider | None) -> bool:
-    """Return True if an endpoint of these models cannot be reached."""
-    return isinstance(models, Models) and models.traffic.unreachable
+def is_waited_for(models: Models | EndpointProvider | None) -> bool:
+    """Return True if an endpoint of these models is waited for that does not answer."""
+    return isinstance(models, Models) and models.traffic.is_waited_for

@@ -9,22 +9,25 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
 from negolab.catalog import AnyGame
-from negolab.game import Ask, Seat
+from negolab.game import SEATS, Ask, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoLegalMove, RunFailed
 from negolab.llm.models import Models
+from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.driver import aplay, play, seat_players
 from negolab.runs.plan import Pairing, Plan
-from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_unreachable, model_progress
+from negolab.runs.preflight import ask_once
+from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.timer import MatchTimers
 from negolab.store import REDRAW, STOPPED, Store, iter_records
 
@@ -65,9 +68,6 @@ DEFAULT_CONCURRENCY = 400
 
 _SLICE_SECONDS = 0.02
 """Seconds that scripted games are played before the event loop gets its turn."""
-
-_POLL_SECONDS = 0.25
-"""Seconds between two checks that endpoints are reachable."""
 
 _MESSAGE_SECONDS = 30.0
 """Seconds that a message is shown."""
@@ -162,13 +162,13 @@ class Run:
         return self._store.file
 
     def set_message(self, message: str) -> None:
-        """Show a message about an endpoint in `progress`, as long as one is unreachable or for half a minute."""
+        """Show a message about an endpoint in `progress`, as long as one is waited for or for half a minute."""
         self._notification = (message, time.monotonic())
         self._changed()
 
     def _message(self) -> str:
         message, shown_at = self._notification
-        is_current = is_unreachable(self.models) or time.monotonic() - shown_at < _MESSAGE_SECONDS
+        is_current = is_waited_for(self.models) or time.monotonic() - shown_at < _MESSAGE_SECONDS
         return message if self._ended_at is None and is_current else ""
 
     def pause(self) -> None:
@@ -254,12 +254,15 @@ class Run:
 
     async def _play_async(self, missing: Iterator[Pairing]) -> None:
         """Play `at_once` games at the same time."""
+        if (first := next(missing, None)) is None:
+            return
+        await self._preflight(first)
+        missing = chain([first], missing)
         size = min(self.at_once, self.plan.n)
         for _ in range(size):
             self._workers.append(asyncio.create_task(self._work(missing)))
             # So that the first call leaves before the last of the first games is dealt.
             await asyncio.sleep(0)
-        monitor = asyncio.create_task(self._pause_when_unreachable())
         try:
             with relaxed_gc():
                 await asyncio.gather(*self._workers)
@@ -267,15 +270,27 @@ class Run:
             if not self._is_cancelled:
                 raise
         finally:
-            for task in (tasks := [*self._workers, monitor]):
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for worker in self._workers:
+                worker.cancel()
+            await asyncio.gather(*self._workers, return_exceptions=True)
 
-    async def _pause_when_unreachable(self) -> None:
-        """Pause the games' timers while an endpoint is unreachable."""
-        while self._timers.seconds is not None:
-            self._timers.set_paused(self._phase == "paused" or is_unreachable(self.models))
-            await asyncio.sleep(_POLL_SECONDS)
+    async def _preflight(self, pairing: Pairing) -> None:
+        """Ask each model once; RunFailed for a wrong set-up. A sweep's broker sees to its own calls."""
+        if not isinstance(self.models, Models) or self.models.via_broker:
+            return
+        dealt = [(seat, *self._deal(pairing)) for seat in SEATS]
+        calls = [ask_once(match, seat, model) for seat, match, seats in dealt if isinstance(model := seats[seat], LLM)]
+        self._workers = [asyncio.create_task(call) for call in calls]
+        try:
+            await asyncio.gather(*self._workers)
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise
+        finally:
+            for worker in self._workers:
+                worker.cancel()
+            await asyncio.gather(*self._workers, return_exceptions=True)
+            self._workers = []
 
     async def _work(self, missing: Iterator[Pairing]) -> None:
         """Play one game after the other until none is left or no more may start."""

@@ -1,4 +1,4 @@
-"""A cap on money and tokens that holds whatever the calls in flight may still cost.
+"""A cap on money and tokens that holds for what calls truly take, which no bound of theirs tells beforehand.
 
 The sums of a run are written beside its games, never less than what is known, so that they survive a kill.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from functools import reduce
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,7 @@ FILE = "spent.json"
 
 class BudgetState(msgspec.Struct, frozen=True):
     """The content of the file: what answers cost, rounded up; the most calls in flight; and the dearest call so far
-    (before the first answer: its worst case)."""
+    (before the first answer: what it was estimated at)."""
 
     pico: int = 0
     tokens: int = 0
@@ -78,6 +79,9 @@ class Cost(NamedTuple):
         """Return the larger of each."""
         return Cost(max(self.pico, other.pico), max(self.tokens, other.tokens))
 
+    def times(self, factor: int) -> Cost:
+        return Cost(self.pico * factor, self.tokens * factor)
+
     def minus(self, other: Cost) -> Cost:
         return Cost(self.pico - other.pico, self.tokens - other.tokens)
 
@@ -88,12 +92,18 @@ def _with_interrupted_calls(prior: Cost, state: BudgetState) -> Cost:
     return prior.max_with(Cost(state.pico, state.tokens)).plus(lost)
 
 
-class _Reservation:
-    """A call that waits for room in the budget, possibly in another thread's event loop."""
+class Reservation:
+    """A call's part of the budget, from before it is sent until `Budget.settle`.
 
-    def __init__(self, worst: Cost, granted: asyncio.Future[None]) -> None:
-        self.worst = worst
-        self.granted = granted
+    It may wait for room in another thread's event loop.
+    """
+
+    def __init__(self, model: str, cost: Cost, loop: asyncio.AbstractEventLoop) -> None:
+        self.model = model
+        self.cost = cost
+        self.is_known = False
+        """Answers of the model have shown what calls take; else this one goes alone."""
+        self.granted: asyncio.Future[None] = loop.create_future()
         self.is_granted = False
 
     def wake(self, error: BudgetReached | None) -> None:
@@ -109,11 +119,17 @@ class _Reservation:
             self.granted.set_exception(error)
 
 
+SAFETY = 2
+"""A call reserves this multiple of the largest one of its model so far."""
+
+
 class Budget:
     """Cap what all calls of a run may cost.
 
-    Before each call its worst case is reserved, after it the true cost is counted. A call for which the worst cases in
-    flight leave no room waits for them; `BudgetReached` when it would have no room even if they cost nothing.
+    Before each call twice the most that a call of its model has taken is reserved, after it the true cost is counted.
+    A call for which those in flight leave no room waits for them, so that near the end calls go one at a time;
+    `BudgetReached` when it would have no room even if they cost nothing. The first call of a model goes alone. So the
+    cap is passed by at most one call, and only by one that takes more than twice any before it.
 
     Args:
         usd: The cap in US dollars (None: no cap in money).
@@ -148,83 +164,100 @@ class Budget:
         self._spent = prior if file is None else _with_interrupted_calls(prior, file.state)
         self._file = file
         self._reserved, self._calls = Cost(), 0
-        self._dearest: Cost | None = None
-        self._waiting: deque[_Reservation] = deque()
+        self._is_alone = False
+        """The call in flight is the first of its model."""
+        self._largest: dict[str, Cost] = {}
+        self._waiting: deque[Reservation] = deque()
         self._lock = threading.Lock()
 
     @property
     def spent(self) -> float:
-        """US dollars so far; lost answers at their worst case, calls in flight at a kill as the dearest one."""
+        """US dollars so far; lost answers as they were reserved, calls in flight at a kill as the dearest one."""
         return dollars(self._spent.pico)
 
     @property
     def spent_tokens(self) -> int:
-        """Tokens so far; lost answers at their worst case."""
+        """Tokens so far; lost answers as they were reserved."""
         return self._spent.tokens
 
-    async def reserve(self, worst: Cost) -> None:
-        """Reserve the worst case of a call until `settle`; wait while calls in flight leave no room.
+    async def reserve(self, model: str, first: Cost) -> Reservation:
+        """Reserve a part for a call, and wait while calls in flight leave no room.
+
+        Args:
+            model: The model that is called; its calls may differ from those of other models.
+            first: Estimate of the cost while no call of the model has been answered.
 
         Raises:
             BudgetReached: There is no room even without the calls in flight.
         """
         with self._lock:
-            self._check_room(worst)
-            if not self._waiting and self._fits(worst):
-                self._hold(worst)
-                return
-            reservation = _Reservation(worst, asyncio.get_running_loop().create_future())
+            reservation = Reservation(model, first, asyncio.get_running_loop())
+            if not self._waiting and self._try(reservation):
+                return reservation
             self._waiting.append(reservation)
         try:
             await reservation.granted
         except asyncio.CancelledError:
             self._cancel(reservation)
             raise
+        return reservation
 
-    def settle(self, worst: Cost, cost: Cost) -> None:
-        """Replace the reservation `worst` of a call by its cost, and grant what waits and fits."""
+    def settle(self, reservation: Reservation, cost: Cost | None) -> None:
+        """Replace a reservation by the cost of its call (None: unknown), and grant what waits and fits."""
         with self._lock:
-            self._reserved, self._calls = self._reserved.minus(worst), self._calls - 1
-            self._spent = self._spent.plus(cost)
-            # A cost equal to the worst case is an assumption, not a measurement.
-            if cost != worst and cost != Cost():
-                self._dearest = cost if self._dearest is None else self._dearest.max_with(cost)
-            while self._waiting and self._resolve(self._waiting[0]):
-                self._waiting.popleft()
+            self._reserved, self._calls = self._reserved.minus(reservation.cost), self._calls - 1
+            self._is_alone = self._is_alone and reservation.is_known
+            self._spent = self._spent.plus(reservation.cost if cost is None else cost)
+            if cost is not None and cost != Cost():
+                model = reservation.model
+                self._largest[model] = self._largest.get(model, Cost()).max_with(cost)
+            self._resolve_waiting()
 
-    def _resolve(self, reservation: _Reservation) -> bool:
-        """Grant or fail a reservation if that is possible now; False: it goes on waiting."""
-        try:
-            self._check_room(reservation.worst)
-        except BudgetReached as error:
-            reservation.wake(error)
-            return True
-        if not self._fits(reservation.worst):
+    def _resolve_waiting(self) -> None:
+        """Grant or fail what waits, as far as that is possible now."""
+        while self._waiting:
+            try:
+                if not self._try(self._waiting[0]):
+                    return
+                self._waiting.popleft().wake(None)
+            except BudgetReached as error:
+                self._waiting.popleft().wake(error)
+
+    def _try(self, reservation: Reservation) -> bool:
+        """Hold a reservation if there is room now; BudgetReached if there never will be."""
+        if (largest := self._largest.get(reservation.model)) is not None:
+            reservation.cost, reservation.is_known = largest.times(SAFETY), True
+        if not self._is_within_cap(self._spent.plus(reservation.cost)):
+            raise BudgetReached(self._reached_message(reservation))
+        if self._is_alone or (self._calls and not reservation.is_known):
             return False
-        self._hold(reservation.worst)
+        if not self._is_within_cap(self._spent.plus(self._reserved).plus(reservation.cost)):
+            return False
+        if self._file is not None:
+            self._write_ahead(self._file, self._calls + 1, self._dearest or reservation.cost)
+        self._reserved, self._calls = self._reserved.plus(reservation.cost), self._calls + 1
+        self._is_alone = not reservation.is_known
         reservation.is_granted = True
-        reservation.wake(None)
         return True
 
-    def _cancel(self, reservation: _Reservation) -> None:
+    def _cancel(self, reservation: Reservation) -> None:
         if reservation.is_granted:
-            self.settle(reservation.worst, Cost())
+            self.settle(reservation, Cost())
             return
         with self._lock:
             if reservation in self._waiting:
                 self._waiting.remove(reservation)
-            while self._waiting and self._resolve(self._waiting[0]):
-                self._waiting.popleft()
+            self._resolve_waiting()
 
     def close(self) -> None:
         """Write the true sums; calls still in flight count as after a kill."""
         if self._file is not None:
             self._file.write(BudgetState(*self._spent, self._calls, *(self._dearest or Cost())))
 
-    def _hold(self, worst: Cost) -> None:
-        if self._file is not None:
-            self._write_ahead(self._file, self._calls + 1, self._dearest or worst)
-        self._reserved, self._calls = self._reserved.plus(worst), self._calls + 1
+    @property
+    def _dearest(self) -> Cost | None:
+        """The largest call of any model so far."""
+        return reduce(Cost.max_with, self._largest.values()) if self._largest else None
 
     def _write_ahead(self, file: BudgetFile, calls: int, dearest: Cost) -> None:
         """Make the file cover the sums and the calls in flight, with some margin so that not every call writes it."""
@@ -237,7 +270,7 @@ class Budget:
             file.write(BudgetState(*spent_ahead, calls + calls // CALL_STEPS + 1, *dear_ahead))
 
     def _is_overestimate(self, dear: Cost) -> bool:
-        """Return True if the file holds a worst case although answers have shown what calls really cost."""
+        """Return True if the file holds an estimate although answers have shown what calls really cost."""
         return self._dearest is not None and any(d > 2 * now + 2 for d, now in zip(dear, self._dearest, strict=True))
 
     def _margin(self, spent: Cost) -> Cost:
@@ -245,23 +278,20 @@ class Budget:
         kinds = zip(self._cap, spent, strict=True)
         return Cost(*(total // GROWTH_STEPS if cap is None else cap // CAP_STEPS for cap, total in kinds))
 
-    def _fits(self, worst: Cost) -> bool:
-        return self._is_within_cap(self._spent.plus(self._reserved).plus(worst))
-
-    def _check_room(self, worst: Cost) -> None:
-        if not self._is_within_cap(self._spent.plus(worst)):
-            raise BudgetReached(self._reached_message(worst))
-
     def _is_within_cap(self, cost: Cost) -> bool:
         return all(cap is None or value <= cap for cap, value in zip(self._cap, cost, strict=True))
 
-    def _reached_message(self, worst: Cost) -> str:
-        parts = []
+    def _reached_message(self, reservation: Reservation) -> str:
+        """Say what is spent, and what the next call is expected to take."""
+        next_one, parts = reservation.cost, []
         if self.usd is not None:
-            next_one = dollars(worst.pico)
-            parts.append(f"${self.spent:.4f} of ${self.usd:.2f} are spent, the next call could cost ${next_one:.4f}")
+            parts.append(
+                f"${self.spent:.4f} of ${self.usd:.2f} are spent, the next call may cost ${dollars(next_one.pico):.4f}"
+            )
         if self.tokens is not None:
             parts.append(
-                f"{self.spent_tokens:,} of {self.tokens:,} tokens are used, the next could take {worst.tokens:,}"
+                f"{self.spent_tokens:,} of {self.tokens:,} tokens are used, the next call may take {next_one.tokens:,}"
             )
-        return f"the budget is reached: {'; '.join(parts)}: raise it and run again"
+        if self._largest:
+            return f"the budget is reached: {'; '.join(parts)}: raise it and run again"
+        return f"the budget is too small to begin: {'; '.join(parts)}: raise it, or set a lower max_tokens"

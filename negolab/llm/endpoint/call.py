@@ -36,13 +36,16 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens of one answer as the endpoint counted them; None: it did not say.
 
-    `cached` tokens are part of `input`, `reasoning` tokens part of `output`.
+    Tokens that the provider's cache gave (`cached`) or got (`written`) are part of `input`, `reasoning` tokens part of
+    `output`. `cost` is what a gateway says that it charges, in US dollars.
     """
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    written: int | None = None
+    cost: float | None = None
 
     @property
     def total(self) -> int | None:
@@ -55,8 +58,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         text: The text as it was sent, without reasoning that came in a field of its own.
-        finish: The endpoint's reason to stop: "stop", "length", "content_filter", or "refusal" where the text says that
-            the model will not answer.
+        finish: The endpoint's reason to stop: "stop", "length", "content_filter", "refusal" where the text says that
+            the model will not answer, or "rejected" where the service rejected the text.
         request_id: The id in the response headers, else the completion's own.
         cost: US dollars, attempts that were paid and lost included; None where no price is known.
         queued: Seconds of waiting for admission.

@@ -9,69 +9,83 @@ from typing import Any
 import msgspec
 
 from negolab.llm.endpoint.call import Call
-from negolab.llm.endpoint.errors import RunFailed, UnsupportedParameter
+from negolab.llm.endpoint.errors import RefusedParameter, RunFailed
+from negolab.llm.endpoint.services import DEMANDED_OUTPUT, PLAIN_OUTPUT, model_traits
 
-RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-DROPPED = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "seed", "logprobs", "top_logprobs")
-KNOWN_LIMITATIONS = {
-    r"(o\d|gpt-5$|gpt-5-)": ("max_tokens", *DROPPED[:4], *DROPPED[5:]),
-    r"gpt-5\.": ("max_tokens",),
-}
-"""Pattern of the beginning of a model's name -> the parameters that it does not take as they are."""
+OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
+"""Names of the bound on output tokens; a model may take only one of them."""
 RESERVED = ("model", "messages", "stream")
+_LARGEST = re.compile(r"(?:at most|less than or equal to|<=|maximum\D{0,40}) ?(\d+)", re.IGNORECASE)
 
 
 class ParameterCompatibility:
-    """Rename or drop the parameters that one model does not take."""
+    """Set, rename or drop parameters for one model.
+
+    Without a bound of the user's on output tokens, a model that reasons gets none, or as much as its service demands,
+    and any other gets `PLAIN_OUTPUT`.
+    """
 
     def __init__(self, model: str, notify: Callable[[str], None]) -> None:
-        self.version = 0
-        """Number of limitations learned; a request body belongs to the version it was made with."""
+        traits = model_traits(model)
         self._model = model
         self._notify = notify
-        name = model.rpartition("/")[2]
-        self._changed = {
-            name_ for begins, names in KNOWN_LIMITATIONS.items() if re.match(begins, name) for name_ in names
-        }
-        self._rejected: set[str] = set()
+        self._output = None if traits.reasons else PLAIN_OUTPUT
+        self._name = OUTPUT_NAMES[traits.renamed]
+        self._dropped = set(traits.dropped)
         self._notified: set[str] = set()
+        self._refused: set[str] = set()
 
     def translate(self, call: Call) -> dict[str, Any]:
         """Return the call's parameters as this model takes them; ValueError for one that the call sets itself."""
         if reserved := [name for name in RESERVED if name in call.params]:
             raise ValueError(f"{reserved[0]!r} is no parameter of a call: the call itself sets it")
-        return self._translated(call.params) if self._changed else call.params
-
-    def learn(self, error: UnsupportedParameter, version: int) -> None:
-        """Translate this parameter from now on, unless the rejected body was older than what is known by now.
-
-        Raises:
-            RunFailed: There is no other name for the parameter, or that was tried already.
-        """
-        name = error.parameter
-        if version < self.version:
-            return
-        if name in self._rejected or (name not in RENAMED and name not in DROPPED):
-            raise RunFailed(f"{self._model} does not take the parameter {name}: {error}")
-        self._rejected.add(name)
-        self.version += 1
-        renamed_from = RENAMED.get(name)
-        if renamed_from in self._changed:
-            self._changed.discard(renamed_from)
-        else:
-            self._changed.add(name)
-
-    def _translated(self, params: dict[str, Any]) -> dict[str, Any]:
         translated = {}
-        for name, value in params.items():
-            if name not in self._changed:
+        for name, value in call.params.items():
+            if name in OUTPUT_NAMES:
+                translated[self._name] = value
+            elif name not in self._dropped:
                 translated[name] = value
-            elif name in RENAMED:
-                translated[RENAMED[name]] = value
             elif name not in self._notified:
                 self._notified.add(name)
                 self._notify(f"{self._model} takes no {name}: it is left out")
+        if self._output is not None and not has_bound(call):
+            translated[self._name] = self._output
         return translated
+
+    def learn(self, error: RefusedParameter, call: Call) -> None:
+        """Change what a refused call would send the next time.
+
+        Raises:
+            RunFailed: There is nothing else to try.
+        """
+        name, text = error.parameter, str(error)
+        if name in OUTPUT_NAMES and not has_bound(call):
+            largest = _LARGEST.search(text)
+            bound = int(largest[1]) if largest else DEMANDED_OUTPUT if self._output is None else self._output
+            if bound > 0 and bound != self._output:
+                self._output = bound
+                return
+        if name in OUTPUT_NAMES and name not in self._refused and not _LARGEST.search(text):
+            self._refused.add(name)
+            if name == self._name:
+                self._name = next(other for other in OUTPUT_NAMES if other != name)
+            if self._name not in self._refused:
+                return
+        what = "JSON schemas: choose form=free" if name == "response_format" else f"{name} as it is set: change it"
+        raise RunFailed(f"{self._model} does not take {what} ({text})")
+
+    def learn_reasoning(self, call: Call) -> bool:
+        """Give a model that was cut while it reasoned more room; False if it cannot have more."""
+        if has_bound(call) or self._output is None or self._output >= DEMANDED_OUTPUT:
+            return False
+        self._output = DEMANDED_OUTPUT
+        self._notify(f"{self._model} reasons: its answers get {DEMANDED_OUTPUT:,} tokens, as {PLAIN_OUTPUT:,} cut them")
+        return True
+
+
+def has_bound(call: Call) -> bool:
+    """Return True if the call itself bounds the output tokens."""
+    return any(name in call.params for name in OUTPUT_NAMES)
 
 
 def request_body(call: Call, params: dict[str, Any]) -> bytes:
@@ -81,6 +95,6 @@ def request_body(call: Call, params: dict[str, Any]) -> bytes:
 
 def max_output_tokens(params: dict[str, Any]) -> int | None:
     """Return the most tokens that an answer may take over all of its choices; None if the call sets no bound."""
-    bound = params.get("max_completion_tokens", params.get("max_tokens"))
+    bound = next((params[name] for name in OUTPUT_NAMES if name in params), None)
     choices = params.get("n") or 1
     return bound * choices if type(bound) is int and type(choices) is int and bound > 0 else None

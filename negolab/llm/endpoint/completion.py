@@ -7,13 +7,22 @@ from typing import Any
 import msgspec
 
 from negolab.llm.endpoint.call import Answer, Usage
-from negolab.llm.endpoint.errors import BadResponse, decode_json, decode_text, one_line, raise_for
+from negolab.llm.endpoint.errors import (
+    BadResponse,
+    Overloaded,
+    Unreachable,
+    decode_json,
+    decode_text,
+    one_line,
+    raise_for,
+    read_problem,
+)
 from negolab.match import replace_surrogates
 
-TEXTLESS_FINISHES = ("length", "content_filter")
-"""Reasons to stop after which an answer may well have no text."""
 MAX_TOKENS = 10_000_000
 """Larger counts are taken to be errors."""
+MAX_COST = 10_000
+"""US dollars; a larger cost of one answer is taken to be an error."""
 MAX_NAME_LENGTH = 200
 """Characters of a model's name, a fingerprint or an id."""
 
@@ -28,6 +37,7 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message | None = None
     finish_reason: Any = None
+    error: Any = None
 
 
 class _Body(msgspec.Struct):
@@ -68,18 +78,18 @@ def parse_completion(body: bytes) -> Answer:
     if completion.error and not completion.choices:
         _raise_error(completion.error, body)
     choice = completion.choices[0] if completion.choices else None
+    if choice is not None and (choice.error or choice.finish_reason == "error"):
+        # Of the provider behind a gateway, so not the model's.
+        raise Overloaded(f"the provider failed: {one_line(str(choice.error or 'no reason given'))}", usage=usage)
     if choice is None or choice.message is None:
         raise BadResponse("the answer holds no choice", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
     finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
-    if text is None:
-        refusal = choice.message.refusal
-        if not (refusal or reasoning or finish in TEXTLESS_FINISHES):
-            raise BadResponse("the answer holds no text", usage=usage)
-        text, finish = (str(refusal), "refusal") if refusal else ("", finish)
+    if text is None and choice.message.refusal:
+        text, finish = str(choice.message.refusal), "refusal"
     broker = _broker_info(completion.negolab)
     return Answer(
-        text=replace_surrogates(text),
+        text=replace_surrogates(text or ""),
         finish=finish,
         usage=usage,
         reasoning=replace_surrogates(reasoning) if reasoning else None,
@@ -103,6 +113,11 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
     try:
         return msgspec.convert(decode_json(body), type=_Body)
     except (ValueError, RecursionError):
+        if body.lstrip()[:1] == b"<":
+            page = read_problem(200, {}, body, ()).message
+            raise Unreachable(
+                f"{page}, came instead of an answer: check the base URL, or log in to the network"
+            ) from None
         beginning = one_line(decode_text(body[:400]))
         raise BadResponse(f"the answer is not a chat completion ({error}): {beginning:.120}") from None
 
@@ -111,7 +126,7 @@ def _raise_error(error: Any, body: bytes) -> None:
     """Raise the error of a router that sends status 200 with the true status inside."""
     code = error.get("code") if isinstance(error, dict) else None
     if type(code) is int and 400 <= code < 600:
-        raise_for(code, {}, body, {})
+        raise_for(code, {}, body, ())
     raise BadResponse(f"the answer is an error: {one_line(str(error))}")
 
 
@@ -140,20 +155,32 @@ def parse_usage(usage: Any) -> Usage:
     """Read token counts; any of them may be missing or nonsense."""
     if not isinstance(usage, dict):
         return Usage()
+    input, output, total = (_count(usage, f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    if input is not None and output is not None and total is not None:
+        # Some count reasoning in the total alone.
+        output = max(output, total - input)
+    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
     cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
     return Usage(
-        _count(usage, "prompt_tokens"),
-        _count(usage, "completion_tokens"),
+        input,
+        output,
         _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
-        _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        reasoning if reasoning is None or output is None else min(reasoning, output),
+        _count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
+        _number(usage, "cost", MAX_COST),
     )
 
 
 def _count(counts: Any, name: str) -> int | None:
-    value = counts.get(name) if isinstance(counts, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS:
+    value = _number(counts, name, MAX_TOKENS)
+    return None if value is None else int(value)
+
+
+def _number(fields: Any, name: str, most: float) -> float | None:
+    value = fields.get(name) if isinstance(fields, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value)
+    return value if 0 <= value <= most else None
 
 
 def short_name(value: Any) -> str | None:

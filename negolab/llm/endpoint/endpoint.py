@@ -6,29 +6,34 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from typing_extensions import override
 
-from negolab.llm.endpoint.budget import Cost
+from negolab.llm.endpoint.availability import Availability, format_duration
+from negolab.llm.endpoint.budget import Budget, Cost
 from negolab.llm.endpoint.call import Answer, AnswerStore, Call, Usage
-from negolab.llm.endpoint.circuit_breaker import CircuitBreaker
-from negolab.llm.endpoint.compatibility import ParameterCompatibility, max_output_tokens, request_body
+from negolab.llm.endpoint.compatibility import (
+    OUTPUT_NAMES,
+    ParameterCompatibility,
+    max_output_tokens,
+    request_body,
+)
 from negolab.llm.endpoint.completion import parse_completion, short_name
 from negolab.llm.endpoint.errors import (
     AttemptFailed,
     BadResponse,
-    Forbidden,
     GameFailed,
+    Overloaded,
     RateLimited,
+    RefusedParameter,
+    RejectedAnswer,
     RunFailed,
-    Unreachable,
-    UnsupportedParameter,
     raise_for,
 )
 from negolab.llm.endpoint.keys import BROKER_PATH, Key
-from negolab.llm.endpoint.policy import CallPolicy, usage_cost
+from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy, usage_cost, usage_pico
 from negolab.llm.endpoint.prices import PICO, dollars
 from negolab.llm.endpoint.queue import CallQueue, QueuedCall
 
@@ -42,10 +47,7 @@ REPETITION = "negolab_repetition"
 """Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
 DEFAULT_OUTPUT_TOKENS = 500
 """Estimated output for a declared token rate, where the call sets no bound."""
-BYTES_PER_TOKEN = 3
-"""Estimated bytes per input token, for a declared token rate."""
-LONG_WAIT = 30.0
-"""Seconds from which a wait is reported."""
+T = TypeVar("T")
 
 
 class PausableTimer(Protocol):
@@ -73,20 +75,26 @@ def timer_paused() -> Iterator[None]:
         timer.go()
 
 
+class CutShort(AttemptFailed):
+    """A model was cut while it reasoned, and is asked again with more room."""
+
+
 class RetryingCall:
     """Send a call until it is answered, within limits and budget."""
 
     def __init__(
-        self, call: Call, compatibility: ParameterCompatibility, queue: CallQueue, client: Client, policy: CallPolicy
+        self, call: Call, compatibility: ParameterCompatibility, resources: _LoopResources, policy: CallPolicy
     ) -> None:
         self._call = call
         self._compatibility = compatibility
-        self._queue = queue
-        self._client = client
+        self._queue = resources.queue(call.model)
+        self._availability = resources.availability
+        self._client = resources.client
         self._policy = policy
-        self._price = policy.prices.get(call.model)
+        self._price = policy.price(call.model)
         self._loop = asyncio.get_running_loop()
         self._attempts = self._failures = 0
+        self._overloaded_since: float | None = None
         self._queued = 0.0
         self._lost_pico = 0
         """Cost of attempts without an answer, as `Cost.pico`."""
@@ -96,7 +104,6 @@ class RetryingCall:
         self._queued_call = QueuedCall(now, call.began or now, tokens)
 
     def _build_request(self) -> None:
-        self._version = self._compatibility.version
         self._params = self._compatibility.translate(self._call)
         self._body = request_body(self._call, self._params)
 
@@ -105,114 +112,141 @@ class RetryingCall:
         while True:
             try:
                 return await self._attempt()
-            except (RateLimited, Unreachable):
+            except RateLimited:
                 continue  # the queue makes it wait
-            except UnsupportedParameter as error:
-                self._compatibility.learn(error, self._version)
+            except CutShort:
                 self._build_request()
+            except RefusedParameter as error:
+                self._adapt(error)
+            except Overloaded as error:
+                await self._wait_out(error)
             except BadResponse as error:
                 await self._back_off(error)
 
+    def _adapt(self, error: RefusedParameter) -> None:
+        """Send other parameters; those that another call has learned meanwhile go first."""
+        if self._compatibility.translate(self._call) == self._params:
+            if self._queue.has_answered:
+                raise GameFailed(str(error)) from None
+            self._compatibility.learn(error, self._call)
+        self._build_request()
+
+    async def _wait_out(self, error: Overloaded) -> None:
+        """Wait until the endpoint may answer; GameFailed if it answers all calls but this one."""
+        self._failures += 1
+        now = self._loop.time()
+        self._overloaded_since = now if self._overloaded_since is None else self._overloaded_since
+        if self._availability.is_patience_over(self._overloaded_since):
+            raise GameFailed(
+                f"no answer in {format_duration(now - self._overloaded_since)}; the last: {error}"
+            ) from None
+        await self._wait(asyncio.sleep(max(error.retry_after or 0.0, self._policy.retry_delay(self._failures))))
+
     async def _back_off(self, error: BadResponse) -> None:
-        """Wait before the next attempt; GameFailed after the last one."""
+        """Wait before the next attempt, which takes the game's time; GameFailed after the last one."""
         self._failures += 1
         if self._failures >= self._policy.limits.attempts:
             times = f"{self._failures} attempts" if self._failures > 1 else "one attempt"
             raise GameFailed(f"no answer in {times}; the last: {error}") from None
-        if error.retry_after >= LONG_WAIT:
-            self._policy.notify(f"{self._client.url} is busy: waiting {error.retry_after:.0f} s, as it asks")
-        await self._wait(asyncio.sleep(error.retry_after))
-        # Waiting longer than the endpoint asks for is our own choice, and takes the game's time.
-        await asyncio.sleep(max(0.0, self._policy.retry_delay(self._failures) - error.retry_after))
+        await asyncio.sleep(self._policy.retry_delay(self._failures))
 
     async def _attempt(self) -> Answer:
         await self._wait(self._queue.acquire(self._queued_call))
         try:
-            budget = self._policy.budget
-            if budget is None:
-                return (await self._send(Cost()))[0]
-            # Until the endpoint has said what an attempt took, the worst case is assumed.
-            cost = worst = self._policy.worst_case(self._price, self._params, len(self._body))
-            await self._wait(budget.reserve(worst))
-            try:
-                answer, cost = await self._send(worst)
-                return answer
-            except AttemptFailed as error:
-                cost = Cost() if error.is_free else usage_cost(self._price, error.usage or Usage(), worst)
-                raise
-            except (GameFailed, RunFailed):
-                cost = Cost()
-                raise
-            finally:
-                budget.settle(worst, cost)
+            return await (self._send() if self._policy.budget is None else self._send_within(self._policy.budget))
         finally:
             self._queue.release(self._queued_call)
 
-    async def _wait(self, admission: Awaitable[None]) -> None:
+    async def _send_within(self, budget: Budget) -> Answer:
+        """Send once, with a part of the budget reserved before."""
+        reservation = await self._wait(budget.reserve(self._call.model, self._estimate()))
+        cost: Cost | None = None  # until the endpoint has said what the attempt took
+        try:
+            answer = await self._send()
+            cost = usage_cost(self._price, answer.usage)
+            return answer
+        except AttemptFailed as error:
+            cost = Cost() if error.is_free else usage_cost(self._price, error.usage or Usage())
+            raise
+        except (GameFailed, RunFailed):
+            cost = Cost()
+            raise
+        finally:
+            budget.settle(reservation, cost)
+
+    def _estimate(self) -> Cost:
+        """Estimate what a call may cost whose model has not answered yet."""
+        usage = Usage(len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0)
+        return usage_cost(self._price, usage) or Cost()
+
+    async def _wait(self, admission: Awaitable[T]) -> T:
         began = self._loop.time()
         with timer_paused():
-            await admission
+            admitted = await admission
         self._queued += self._loop.time() - began
+        return admitted
 
-    async def _send(self, worst: Cost) -> tuple[Answer, Cost]:
-        """Send once and report the result to queue and counters."""
+    async def _send(self) -> Answer:
+        """Send once and report the result to queue, availability and counters."""
         self._attempts += 1
         began = self._loop.time()
         try:
             answer = await self._post()
+            self._check_room(answer)
         except AttemptFailed as error:
-            raise self._record_failure(error) from None
-        except (GameFailed, RunFailed):
-            self._queue.record_rejection()
+            self._record_failure(error)
             raise
-        latency = self._loop.time() - began
         self._queue.record_success(self._queued_call, answer.usage.total)
-        return self._record_answer(answer, latency), usage_cost(self._price, answer.usage, worst)
+        self._availability.record_answer()
+        return self._record_answer(answer, self._loop.time() - began)
 
     async def _post(self) -> Answer:
-        response = await self._client.complete(self._body, self._queue.timeout(self._policy.limits.call_seconds))
+        response = await self._client.complete(self._body, self._policy.limits.call_seconds)
         try:
             if not 200 <= response.status < 300:
-                raise_for(response.status, response.headers, response.body, self._params)
+                raise_for(*response, (*self._params, *OUTPUT_NAMES))
             answer = parse_completion(response.body)
-        except Forbidden as error:
-            if self._queue.has_succeeded:  # so it is not the key
-                raise GameFailed(error.reason) from None
-            raise RunFailed(f"{self._client.url}: {error}") from None
+        except RejectedAnswer as rejected:
+            answer = Answer(text=str(rejected), finish="rejected", usage=Usage())
         except RunFailed as error:
+            raise RunFailed(f"{self._client.url}: {error}") from None
+        except GameFailed as error:
+            if self._queue.has_answered or self._policy.via_broker:
+                raise
+            # Nothing has shown yet that address, key, model and parameters are right.
             raise RunFailed(f"{self._client.url}: {error}") from None
         request_id = short_name(response.headers.get("x-request-id")) or answer.request_id
         return msgspec.structs.replace(answer, request_id=request_id)
 
-    def _record_failure(self, error: AttemptFailed) -> AttemptFailed:
-        """Report a failed attempt and return the error to handle: a time-out while other calls were answered is one
-        bad response, not an unreachable endpoint."""
-        if isinstance(error, Unreachable) and not error.is_free and self._queue.responded_since(self._queued_call):
-            error = BadResponse(str(error))
-        if isinstance(error, RateLimited):
-            self._policy.usage.refused += 1
-            delay = self._queue.record_rate_limit(self._queued_call, error.retry_after)
-            if delay >= LONG_WAIT:
-                self._policy.notify(f"{self._client.url} takes no more calls: waiting {delay:.0f} s, as it asks")
-        elif isinstance(error, Unreachable):
-            self._queue.record_unreachable(self._queued_call, str(error))
-        elif isinstance(error, UnsupportedParameter):
-            self._queue.record_rejection()
-        else:
-            self._queue.record_error()
+    def _check_room(self, answer: Answer) -> None:
+        """Raise CutShort if the model was cut while it reasoned, and may have more room."""
+        if answer.finish == "length" and (answer.usage.reasoning or answer.reasoning or not answer.text.strip()):
+            self._compatibility.learn_reasoning(self._call)
+            if self._compatibility.translate(self._call) != self._params:
+                raise CutShort("the answer was cut while the model reasoned", usage=answer.usage)
+
+    def _record_failure(self, error: AttemptFailed) -> None:
+        """Report a failed attempt, and count what it took."""
+        usage = self._policy.usage
+        usage.lost += not error.is_free and (error.usage is None or error.usage.total is None)
         if error.usage is not None:
-            pico = self._price.cost(error.usage) if self._price else None
+            pico = usage_pico(self._price, error.usage)
             self._lost_pico += pico or 0
-            self._policy.usage.record_tokens(error.usage, pico)
-        self._policy.usage.lost += not error.is_free and (error.usage is None or error.usage.total is None)
-        return error
+            usage.record_tokens(error.usage, pico)
+        if isinstance(error, RateLimited):
+            usage.refused += 1
+            self._queue.record_rate_limit(self._queued_call, error.retry_after)
+        elif isinstance(error, Overloaded | BadResponse):
+            self._queue.record_error()
+        if isinstance(error, RateLimited | Overloaded):
+            self._availability.record_failure(error)
 
     def _record_answer(self, answer: Answer, latency: float) -> Answer:
         """Complete an answer with its cost and times, and count it."""
         if self._policy.via_broker:  # it has the prices and the cache, so its figures count
             pico, replayed = None if answer.cost is None else int(answer.cost * PICO), answer.replayed
         else:
-            pico, replayed = self._price.cost(answer.usage) if self._price else None, False
+            pico, replayed = usage_pico(self._price, answer.usage), False
         answer = msgspec.structs.replace(
             answer,
             cost=None if pico is None else dollars(pico + self._lost_pico),
@@ -229,29 +263,29 @@ class RetryingCall:
 
 
 class _LoopResources:
-    """Resources of an endpoint in one event loop: connections, a circuit breaker, and a queue for each model."""
+    """Resources of an endpoint in one event loop: connections, availability, and a queue for each model."""
 
     def __init__(self, url: str, client: Client, policy: CallPolicy) -> None:
         clock = asyncio.get_running_loop().time
         self.client = client
         self.queues: dict[str, CallQueue] = {}
-        self.breaker = CircuitBreaker(url, clock, patience=policy.limits.patience, notify=policy.notify)
+        self.availability = Availability(url, policy.limits.patience, clock, policy.notify)
         self._limits = policy.limits
         self._clock = clock
 
     def queue(self, model: str) -> CallQueue:
         queue = self.queues.get(model)
         if queue is None:
-            queue = self.queues[model] = CallQueue(self._limits, self.breaker, self._clock)
+            queue = self.queues[model] = CallQueue(self._limits, self._clock)
         return queue
 
 
 class Traffic(NamedTuple):
-    """Calls in flight, calls that wait for admission, and whether an endpoint cannot be reached."""
+    """Calls in flight, calls that wait for admission, and whether an endpoint is waited for that does not answer."""
 
     calls: int
     waiting: int
-    unreachable: bool
+    is_waited_for: bool
 
 
 class Endpoint:
@@ -269,6 +303,11 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r})"
 
+    @property
+    def via_broker(self) -> bool:
+        """The address is that of a sweep's broker."""
+        return self._policy.via_broker
+
     async def answer(self, call: Call) -> Answer:
         """Return the cached answer, or a new one once it is stored."""
         cache = self._cache
@@ -284,7 +323,7 @@ class Endpoint:
         """Return the current traffic of all event loops."""
         queues = [queue for loop in self._loops.values() for queue in loop.queues.values()]
         calls, waiting = sum(queue.running for queue in queues), sum(queue.waiting for queue in queues)
-        return Traffic(calls, waiting, any(loop.breaker.is_open for loop in self._loops.values()))
+        return Traffic(calls, waiting, any(loop.availability.is_waited_for for loop in self._loops.values()))
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the endpoint lists; RunFailed if it lists none."""
@@ -319,9 +358,8 @@ class Endpoint:
         if self._policy.via_broker:
             call = msgspec.structs.replace(call, params={**call.params, REPETITION: call.repetition})
         try:
-            self._policy.check(call.model, call.params)
-            queue = resources.queue(call.model)
-            return RetryingCall(call, self._compatible(call.model), queue, resources.client, self._policy)
+            self._policy.check(call.model)
+            return RetryingCall(call, self._compatible(call.model), resources, self._policy)
         except (ValueError, TypeError) as error:
             raise RunFailed(f"a call to {call.model} cannot be sent: {error}") from None
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from negolab.llm.endpoint.call import Usage
+from negolab.llm.endpoint.services import ADVICE, ERRORS, Kind
 
 
 class GameFailed(Exception):
@@ -40,29 +43,17 @@ class BudgetReached(RunFailed):
 
 
 class AttemptFailed(Exception):
-    """An attempt without an answer, after which the call is tried again. The text is the reason."""
+    """An attempt without an answer, after which the call is tried again. The text is the reason.
 
-    usage: Usage | None = None
-    """Tokens that the attempt took, as far as the endpoint says."""
-    is_free = False
-    """True if certainly nothing was paid."""
-
-
-class RateLimited(AttemptFailed):
-    """Too many calls: try again after `retry_after` seconds (None: the endpoint did not say)."""
-
-    is_free = True
-
-    def __init__(self, retry_after: float | None) -> None:
-        super().__init__("too many calls")
-        self.retry_after = retry_after
-
-
-class BadResponse(AttemptFailed):
-    """An error of the server, or a response without a valid answer."""
+    Args:
+        reason: The reason.
+        usage: Tokens that the attempt took, as far as the endpoint says.
+        retry_after: Seconds that the endpoint asks to wait (None: it does not say).
+        is_free: Certainly nothing was paid.
+    """
 
     def __init__(
-        self, reason: str, *, usage: Usage | None = None, retry_after: float = 0.0, is_free: bool = False
+        self, reason: str, *, usage: Usage | None = None, retry_after: float | None = None, is_free: bool = False
     ) -> None:
         super().__init__(reason)
         self.usage = usage
@@ -70,119 +61,205 @@ class BadResponse(AttemptFailed):
         self.is_free = is_free
 
 
-class Unreachable(AttemptFailed):
-    """The endpoint could not be reached (`is_free`), or nothing came within the time of a call."""
-
-    def __init__(self, reason: str, *, is_free: bool) -> None:
-        super().__init__(reason)
-        self.is_free = is_free
+class RateLimited(AttemptFailed):
+    """Too many calls."""
 
 
-class UnsupportedParameter(AttemptFailed):
-    """The model does not take this parameter of the request."""
+class Overloaded(AttemptFailed):
+    """The endpoint cannot answer now: waited out by time."""
 
-    is_free = True
+
+class Unreachable(Overloaded):
+    """No connection, or something else answers: the address is wrong, if the endpoint has not answered before."""
+
+
+class BadResponse(AttemptFailed):
+    """A response without a valid answer: tried again some times."""
+
+
+class RefusedParameter(AttemptFailed):
+    """The model does not take this parameter of the request, or not this value."""
 
     def __init__(self, parameter: str, reason: str) -> None:
-        super().__init__(reason)
+        super().__init__(reason, is_free=True)
         self.parameter = parameter
 
 
-class Forbidden(RunFailed):
-    """HTTP 403: the key may not do this, or this one request is not wanted; the endpoint does not say which.
-
-    `reason` is the endpoint's text without advice.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"{reason}: {ADVICE[403]}")
-        self.reason = reason
+class RejectedAnswer(Exception):
+    """The service rejected what the model wrote, which is the text."""
 
 
-GAME_CODES = {
-    "game_failed",  # a sweep's broker says so
-    "context_length_exceeded",
-    "content_policy_violation",
-    "content_filter",
-    "string_above_max_length",
-}
-RUN_CODES = {"run_failed", "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "invalid_api_key"}
-UNSUPPORTED_CODES = {"unsupported_parameter", "unsupported_value"}
-TRANSIENT_STATUS = {408, 409, 425, 499}
-GAME_STATUS = {400, 413, 422}
-QUOTED_PARAMETER = re.compile(r"(?:parameter|value|argument|field)s?\b[^'\"`]{0,20}['\"`](\w+)['\"`]", re.IGNORECASE)
-ADVICE = {
-    401: "set the environment variable that holds the key",
-    402: "the account has no credit left",
-    403: "the key may not do this",
-    404: "check the base URL and the model's name",
-}
 MAX_WAIT = 86_400.0
-"""Seconds; a longer Retry-After is cut to a day."""
+"""Seconds; a longer wait is cut to a day."""
 MAX_QUOTE = 300
 """Characters of a server's text that are quoted."""
+PACIFIC = ZoneInfo("America/Los_Angeles")
+"""Gemini's daily quotas begin at midnight there."""
 
 
-def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Container[str]) -> None:
-    """Raise the error that an HTTP status other than 200 means; `params` are those of the request body.
+class Problem(NamedTuple):
+    """An error as its service tells it."""
+
+    status: int
+    code: str
+    message: str
+    parameters: tuple[str, ...]
+    """Parameters of the call that it names."""
+    retry_after: float | None
+    details: str
+    """All that the body says, to look for words in."""
+    written: str
+    """The answer that was rejected, where the error is about one."""
+
+    @property
+    def line(self) -> str:
+        return f"HTTP {self.status}: {self.message}" if self.status != 200 else self.message
+
+    def kind(self) -> Kind | None:
+        """Return the kind of the first rule that matches; None for an error of the request that is unknown."""
+        text = f"{self.code} {self.details}"
+        for rule in ERRORS:
+            if rule.matches(self.status, self.code, text) and (rule.kind != "parameter" or self.parameters):
+                return rule.kind
+        return None
+
+
+def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Collection[str]) -> NoReturn:
+    """Raise the error that an HTTP response without an answer means; `params` are those of the request body.
 
     Raises:
         AttemptFailed: The call may be tried again.
         GameFailed: The endpoint does not answer this input.
-        RunFailed: Key, address, model or account are wrong.
+        RunFailed: Key, address, model or account are wrong, or a daily quota is used up.
+        RejectedAnswer: The service rejected what the model wrote.
     """
-    code, parameter, message = _parse_error(body)
-    if code in RUN_CODES or (status == 429 and "quota" in code):
-        raise RunFailed(f"HTTP {status}: {message}")
-    if code in GAME_CODES and 400 <= status < 500:
-        raise GameFailed(f"HTTP {status}: {message}")
-    if status == 429:
-        raise RateLimited(retry_after(headers))
-    if status >= 500 or status in TRANSIENT_STATUS:
-        raise BadResponse(f"HTTP {status}: {message}", retry_after=retry_after(headers) or 0.0, is_free=status != 504)
-    if status in GAME_STATUS:
-        unsupported = _unsupported_parameter(code, parameter, message, params)
-        if unsupported is not None:
-            raise UnsupportedParameter(unsupported, f"HTTP {status}: {message}")
-        raise GameFailed(f"HTTP {status}: {message}")
-    if status == 403:
-        raise Forbidden(f"HTTP {status}: {message}")
-    advice = ADVICE.get(status, "the address is not that of an OpenAI-compatible endpoint")
-    raise RunFailed(f"HTTP {status}: {message}: {advice}")
+    problem = read_problem(status, headers, body, params)
+    kind = problem.kind()
+    match kind:
+        case "rate":
+            raise RateLimited(problem.line, retry_after=problem.retry_after, is_free=True)
+        case "overload":
+            # A gateway's time-out may well have been paid.
+            raise Overloaded(problem.line, retry_after=problem.retry_after, is_free=status != 504)
+        case "parameter":
+            raise RefusedParameter(problem.parameters[0], problem.line)
+        case "rejected":
+            raise RejectedAnswer(problem.written)
+        case "quota":
+            raise RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}")
+        case "run":
+            raise RunFailed(problem.line)
+        case "key" | "credit" | "model" | "stream":
+            raise RunFailed(f"{problem.line}: {ADVICE[kind]}")
+    if status in (400, 403, 413, 422) or kind is not None:
+        raise GameFailed(problem.line)
+    raise RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds in Retry-After, a number or an HTTP date; None if there are none or they are not finite."""
-    parsers = (
+def _quota_end(problem: Problem) -> str:
+    """Say when a daily quota ends: as the service says, else by what is known of it."""
+    now = datetime.now(UTC)
+    if "googleapis" in problem.details:
+        local = (now.astimezone(PACIFIC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        end = local.astimezone(UTC)
+    elif problem.retry_after is not None:
+        end = now + timedelta(seconds=problem.retry_after)
+    else:
+        return "the service does not say until when: run again tomorrow to go on"
+    return f"run again after {end:%Y-%m-%d %H:%M} UTC to go on"
+
+
+def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: Collection[str]) -> Problem:
+    """Read an error in any of the forms in which services write it; the message is never empty."""
+    try:
+        content = decode_json(body)
+    except (ValueError, RecursionError):
+        content = _html_title(decode_text(body))
+    error = content[0] if isinstance(content, list) and content else content  # Gemini sends a list
+    error = error.get("error", error) if isinstance(error, dict) else error
+    details = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    fields = error if isinstance(error, dict) else {}
+    code = str(next((value for name in ("code", "type", "status") if (value := fields.get(name))), ""))
+    message = one_line(_message(error) if fields else str(error or details))
+    parameters = [name for name in params if name == fields.get("param")]
+    parameters = parameters or [name for name in params if _names(details, name)]
+    written = fields.get("failed_generation")
+    return Problem(
+        status,
+        code,
+        message,
+        tuple(parameters),
+        retry_after(headers, details),
+        details,
+        written if isinstance(written, str) else "",
+    )
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """Return the message of an error; Mistral nests a list of details in it, with the place of each."""
+    message = error.get("message") or error.get("detail") or error
+    message = message.get("detail", message) if isinstance(message, dict) else message
+    if isinstance(message, list) and all(isinstance(each, dict) and "msg" in each for each in message):
+        return "; ".join(f"{'.'.join(map(str, each.get('loc', ())))}: {each['msg']}" for each in message)
+    return str(message)
+
+
+def _names(text: str, parameter: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(parameter)}(?!\w)", text) is not None
+
+
+def _html_title(text: str) -> str:
+    """Return the title of a page, else the text."""
+    title = re.search(r"<title[^>]*>(.*?)</title>", text[:20_000], re.IGNORECASE | re.DOTALL)
+    return f"a web page, {title[1].strip()!r}" if title else text
+
+
+_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION = r"(?:\d+(?:\.\d+)? ?(?:ms|[dhms]))+"
+_TOLD = re.compile(rf'(?:retryDelay": "|(?:try again|retry) (?:again )?(?:in|after) )({_DURATION})', re.IGNORECASE)
+
+
+def retry_after(headers: Mapping[str, str], text: str = "") -> float | None:
+    """Return the seconds that an endpoint asks to wait, in a header or its words; None if it does not say.
+
+    Args:
+        headers: Of the response; Retry-After is a number, a duration such as `1m2.5s`, or an HTTP date.
+        text: The error.
+    """
+    for seconds in _waits(headers, text):
+        if isfinite(seconds):
+            return min(max(0.0, seconds), MAX_WAIT)
+    return None
+
+
+def _waits(headers: Mapping[str, str], text: str) -> Iterator[float]:
+    """Yield waits that are told, the most reliable first."""
+    parsers: tuple[tuple[str, Callable[[str], float]], ...] = (
         ("retry-after-ms", lambda value: float(value) / 1000),
         ("retry-after", float),
+        ("retry-after", parse_duration),
         ("retry-after", _seconds_until),
     )
     for name, parse in parsers:
         with suppress(KeyError, ValueError, TypeError, OverflowError):
-            seconds = parse(headers[name])
-            if isfinite(seconds):
-                return min(max(0.0, seconds), MAX_WAIT)
-    return None
+            yield parse(headers[name])
+    if told := _TOLD.search(text):
+        yield parse_duration(told[1])
+    for of in ("requests", "tokens"):
+        if headers.get(f"x-ratelimit-remaining-{of}") == "0":
+            with suppress(KeyError, ValueError):
+                yield parse_duration(headers[f"x-ratelimit-reset-{of}"])
+
+
+def parse_duration(duration: str) -> float:
+    """Convert a duration such as `1.5s` or `1h2m3s` to seconds; ValueError for anything else."""
+    if not re.fullmatch(_DURATION, duration):
+        raise ValueError(f"{duration!r} is no duration such as 90s, 10m or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?) ?(ms|[dhms])", duration))
 
 
 def _seconds_until(date: str) -> float:
     return parsedate_to_datetime(date).timestamp() - time.time()
-
-
-def _parse_error(body: bytes) -> tuple[str, str | None, str]:
-    """Return code, parameter and message of an error as servers write it; the message is never empty."""
-    try:
-        error = decode_json(body)
-    except (ValueError, RecursionError):
-        error = None
-    error = error.get("error", error) if isinstance(error, dict) else error
-    if isinstance(error, dict):
-        message = error.get("message") or error.get("detail") or error
-        code = str(error.get("code") or error.get("type") or "")
-        parameter = error.get("param")
-        return code, parameter if isinstance(parameter, str) else None, one_line(str(message))
-    return "", None, one_line(error if isinstance(error, str) else decode_text(body))
 
 
 def decode_text(body: bytes) -> str:
@@ -196,16 +273,6 @@ def decode_json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except ValueError:
         return json.loads(decode_text(body))
-
-
-def _unsupported_parameter(code: str, parameter: str | None, message: str, params: Container[str]) -> str | None:
-    """Return the parameter of the request that the server objects to, if it names one."""
-    if code in UNSUPPORTED_CODES and parameter is None and (named := QUOTED_PARAMETER.search(message)):
-        parameter = named[1]
-    if parameter is None and re.search(r"unsupported|not supported|unrecognized|unexpected", message, re.IGNORECASE):
-        named = QUOTED_PARAMETER.search(message)
-        parameter = named[1] if named else None
-    return parameter if parameter in params else None
 
 
 def one_line(text: str, length: int = MAX_QUOTE) -> str:

@@ -41,9 +41,9 @@ class Key:
     def __reduce__(self) -> str:
         raise TypeError("a key is not kept anywhere")
 
-    def header(self) -> str:
-        """Return the value of the header `Authorization`."""
-        return f"Bearer {self._value}"
+    def reveal(self) -> str:
+        """Return the key itself, for the header that sends it."""
+        return self._value
 
     @property
     def _is_secret(self) -> bool:

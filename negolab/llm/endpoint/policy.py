@@ -7,14 +7,12 @@ import logging
 import random
 from collections.abc import Callable
 from math import isfinite
-from typing import Any
 
 import msgspec
 
 from negolab.llm.endpoint.budget import Budget, Cost
 from negolab.llm.endpoint.call import Usage
-from negolab.llm.endpoint.compatibility import max_output_tokens
-from negolab.llm.endpoint.prices import Price, Prices, UsageCounter
+from negolab.llm.endpoint.prices import PICO, Price, Prices, UsageCounter
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,8 +23,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         requests_per_minute: The provider's limit per model (None: unknown).
         tokens_per_minute: The provider's limit per model (None: unknown).
         call_seconds: Time for one attempt, from sending to the last byte.
-        patience: Seconds that an endpoint may be unreachable before the run stops (None: it waits for ever).
-        attempts: Times that a call is sent before its game fails by bad responses.
+        patience: Seconds that an endpoint which has answered before may be overloaded or away before the run stops
+            (None: it waits for ever).
+        attempts: Times that a call is sent before its game fails by responses without an answer.
 
     Raises:
         ValueError: A limit is not a number above 0.
@@ -40,7 +39,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     call_seconds: float = 600.0
-    patience: float | None = None
+    patience: float | None = 600.0
     attempts: int = 6
 
     def __post_init__(self) -> None:
@@ -65,12 +64,10 @@ def _check_positive(name: str, value: object) -> None:
 log = logging.getLogger("negolab.models")
 
 WEEK = 7 * 86_400.0
-TEMPLATE_TOKENS = 64
-"""Tokens that a server may add by itself, such as a default system prompt."""
-IMPLAUSIBLE_FACTOR = 10
-"""Usage beyond this multiple of the worst case is taken to be a counting error of the endpoint."""
-INITIAL_RETRY_DELAY, MAX_RETRY_DELAY = 0.25, 30.0
-"""Seconds before a call is sent again after a bad response: doubled up to the longest, with 50 % jitter."""
+BYTES_PER_TOKEN = 3
+"""Estimated bytes per input token."""
+INITIAL_RETRY_DELAY, MAX_RETRY_DELAY = 0.25, 10.0
+"""Seconds before a call is sent again: doubled up to the longest, with 50 % jitter."""
 
 
 class CallPolicy:
@@ -86,6 +83,7 @@ class CallPolicy:
         self.via_broker = False
         self._notify = notify
         self._jitter = random.Random()
+        self._priced: set[str] = set()
 
     def for_broker(self) -> CallPolicy:
         """Return the policy for a sweep's broker, which reports costs itself and may queue a call for a week."""
@@ -100,35 +98,37 @@ class CallPolicy:
         if self._notify is not None:
             self._notify(line)
 
-    def check(self, model: str, params: dict[str, Any]) -> None:
-        """Raise ValueError if the budget cannot be kept with this model and these parameters."""
-        if self.budget is None:
-            return
-        if max_output_tokens(params) is None:
-            raise ValueError(f"a budget needs a bound on each answer: set max_tokens for {model}")
-        if self.budget.usd is not None and self.prices.get(model) is None:
+    def check(self, model: str) -> None:
+        """Raise ValueError if the budget cannot be kept with this model."""
+        if self.budget is not None and self.budget.usd is not None and self.prices.get(model) is None:
             raise ValueError(
                 f"a budget in money needs the price of {model}, which is not known: give it in US dollars per million "
                 f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for a model of your own), or set "
                 "a budget in tokens"
             )
 
-    def worst_case(self, price: Price | None, params: dict[str, Any], size: int) -> Cost:
-        """Return the most that a call with a body of `size` bytes can cost: no token is shorter than a byte."""
-        input, output = size + TEMPLATE_TOKENS, max_output_tokens(params) or 0
-        return Cost(price.max_cost(input, output) if price else 0, input + output)
+    def price(self, model: str) -> Price | None:
+        """Return the price of a model, and tell once if it is that of the same name without its provider."""
+        price = self.prices.get(model)
+        if price is not None and model not in self._priced and (name := self.prices.name_for(model)) != model:
+            self.notify(f"{model} is priced as {name}: {price}")
+        self._priced.add(model)
+        return price
 
     def retry_delay(self, failures: int) -> float:
-        """Return the seconds to wait after so many bad responses to one call."""
+        """Return the seconds to wait after so many failures of one call."""
         delay = min(MAX_RETRY_DELAY, INITIAL_RETRY_DELAY * 2.0 ** min(failures - 1, 16))
         return delay * self._jitter.uniform(0.5, 1.5)
 
 
-def usage_cost(price: Price | None, usage: Usage, worst: Cost) -> Cost:
-    """Return the cost of an answer: the worst case where the endpoint did not count, or counted implausibly much."""
+def usage_pico(price: Price | None, usage: Usage) -> int | None:
+    """Return the cost of an answer as `Cost.pico`: what its gateway charges, else by price; None if unknown."""
+    if usage.cost is not None:
+        return round(usage.cost * PICO)
+    return price.cost(usage) if price else None
+
+
+def usage_cost(price: Price | None, usage: Usage) -> Cost | None:
+    """Return the cost of an answer; None where the endpoint did not count."""
     total = usage.total
-    if total is None:
-        return worst
-    cost = Cost((price.cost(usage) if price else None) or 0, total)
-    limit = Cost(IMPLAUSIBLE_FACTOR * worst.pico, IMPLAUSIBLE_FACTOR * worst.tokens)
-    return worst if cost.pico > limit.pico or cost.tokens > limit.tokens else cost
+    return None if total is None else Cost(usage_pico(price, usage) or 0, total)

@@ -20,8 +20,24 @@ DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 """Suffix of a model's name that does not change its price."""
 
 
+class LongPrice(msgspec.Struct, frozen=True):
+    """US dollars per million tokens of a prompt of more than `above` tokens, and of the answer to it."""
+
+    above: int
+    input: float
+    cached: float
+    output: float
+
+
 class Price(msgspec.Struct, frozen=True):
-    """US dollars per million tokens of input, of input cached by the provider, and of output.
+    """US dollars per million tokens.
+
+    Attributes:
+        input: Of input.
+        cached: Of input that is read from the provider's cache.
+        output: Of output, reasoning included.
+        written: Of input that is written to the provider's cache (None: as `input`).
+        long: Prices for long prompts (None: the same).
 
     Raises:
         ValueError: A price is not a number of at least 0.
@@ -34,10 +50,11 @@ class Price(msgspec.Struct, frozen=True):
     input: float
     cached: float
     output: float
+    written: float | None = None
+    long: LongPrice | None = None
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
+        for value in (self.input, self.cached, self.output, self.written or 0):
             if isinstance(value, bool) or not (isfinite(value) and 0 <= value < 1e6):
                 raise ValueError(f"a price is in US dollars per million tokens, at least 0, not {value!r}")
 
@@ -46,13 +63,19 @@ class Price(msgspec.Struct, frozen=True):
         if usage.input is None or usage.output is None:
             return None
         cached = min(usage.cached or 0, usage.input)
+        written = min(usage.written or 0, usage.input - cached)
+        tier = self.long if self.long is not None and usage.input > self.long.above else self
+        of_written = tier.input if self.written is None else self.written
         return (
-            (usage.input - cached) * _pico(self.input) + cached * _pico(self.cached) + usage.output * _pico(self.output)
+            (usage.input - cached - written) * _pico(tier.input)
+            + cached * _pico(tier.cached)
+            + written * _pico(of_written)
+            + usage.output * _pico(tier.output)
         )
 
-    def max_cost(self, input: int, output: int) -> int:
-        """Return the most that so many tokens can cost, in `PICO`ths of a dollar."""
-        return input * max(_pico(self.input), _pico(self.cached)) + output * _pico(self.output)
+
+PRICED = ("input", "cached", "output")
+"""What the three prices of a model are of."""
 
 
 def _pico(price: float) -> int:
@@ -84,12 +107,15 @@ class Prices:
         return cls({model: parse_price(price) for model, _, price in pairs})
 
     def get(self, model: str) -> Price | None:
-        """Return the price of a model, with or without a date behind its name; None if it is not known."""
-        for name in (model, DATE_SUFFIX.sub("", model)):
-            price = self._own.get(name) or default_prices().get(name)
-            if price is not None:
-                return price
-        return None
+        """Return the price of a model, with or without provider and date in its name; None if it is not known."""
+        name = self.name_for(model)
+        return None if name is None else self._own.get(name) or default_prices()[name]
+
+    def name_for(self, model: str) -> str | None:
+        """Return the name under which the price of a model is known; None if there is none."""
+        bare = model.rpartition("/")[2]
+        names = (model, DATE_SUFFIX.sub("", model), bare, DATE_SUFFIX.sub("", bare))
+        return next((name for name in names if name in self._own or name in default_prices()), None)
 
     def as_dict(self, models: Iterable[str]) -> dict[str, Any]:
         """Return the prices of these models for a manifest; None where none is known."""
@@ -107,7 +133,8 @@ def parse_price(text: str) -> Price:
         numbers = [float(part) for part in text.split(",")]
         if len(numbers) == 2:
             numbers.insert(1, numbers[0])
-        return Price(*numbers)
+        input, cached, output = numbers
+        return Price(input, cached, output)
     except (ValueError, TypeError):
         raise ValueError(
             f"a price is INPUT,OUTPUT or INPUT,CACHED,OUTPUT in US dollars per million, not {text!r}"
@@ -119,7 +146,9 @@ def default_prices() -> dict[str, Price]:
     """Read the prices that come with the package."""
     table = tomllib.loads(Path(__file__).with_name("prices.toml").read_text("utf-8"))
     return {
-        model: Price(*map(float, numbers)) for source in table["source"] for model, numbers in source["models"].items()
+        model: msgspec.convert(prices if isinstance(prices, dict) else dict(zip(PRICED, prices, strict=True)), Price)
+        for source in table["source"]
+        for model, prices in source["models"].items()
     }
 
 

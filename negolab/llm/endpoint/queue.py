@@ -10,8 +10,6 @@ from math import inf
 
 import msgspec
 
-from negolab.llm.endpoint.circuit_breaker import CircuitBreaker
-from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.rate_limiter import AdaptiveLimiter, RateLimiter
 
@@ -47,13 +45,12 @@ class CallQueue:
     without a report means that the call was cancelled.
     """
 
-    def __init__(self, limits: Limits, breaker: CircuitBreaker, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
         self.running = 0
         self.adaptive = AdaptiveLimiter(limits.at_once)
-        self.has_succeeded = False
-        """One answer came: address, key and model are right."""
+        self.has_answered = False
+        """A good answer came: key, model and parameters are right."""
         self._hold_until = -inf
-        self._breaker = breaker
         self._clock = clock
         self._requests = RateLimiter.per_minute(limits.requests_per_minute)
         self._tokens = RateLimiter.per_minute(limits.tokens_per_minute)
@@ -61,7 +58,6 @@ class CallQueue:
         self._order = count()
         self._timer: asyncio.TimerHandle | None = None
         self._rate_limits_in_a_row = 0
-        breaker.on_change.append(self._dispatch)
 
     @property
     def waiting(self) -> int:
@@ -69,42 +65,34 @@ class CallQueue:
         return sum(not admitted.done() for _, _, admitted, _ in self._waiting)
 
     async def acquire(self, call: QueuedCall) -> None:
-        """Wait for admission.
-
-        Raises:
-            RunFailed: The endpoint stayed unreachable beyond the run's patience.
-        """
+        """Wait for admission."""
         now = self._clock()
         if not self._waiting and self._can_start(now):
             self._start(call, now)
             return
-        if self._breaker.failure:
-            raise RunFailed(self._breaker.failure)
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (call.priority, next(self._order), admitted, call))
         self._dispatch()
         try:
             await admitted
         except asyncio.CancelledError:
-            if admitted.done() and not admitted.cancelled() and admitted.exception() is None:
+            if admitted.done() and not admitted.cancelled():
                 self.release(call)
             raise
 
     def release(self, call: QueuedCall) -> None:
         """Free the place of a call that is over or cancelled."""
-        self._breaker.record_cancelled(call)
         self.running -= 1
         self._dispatch()
 
     def record_success(self, call: QueuedCall, tokens: int | None) -> None:
         """Count an answer; `tokens` are those it took, None if the endpoint did not count them."""
         now = self._clock()
-        self.has_succeeded = True
+        self.has_answered = True
         self._rate_limits_in_a_row = 0
         self.adaptive.record_success(now, now - call.started_at)
         if tokens is not None:
             self._tokens.adjust(tokens - call.estimated_tokens)
-        self._breaker.record_response()
 
     def record_rate_limit(self, call: QueuedCall, retry_after: float | None) -> float:
         """Hold new calls after an HTTP 429 and return the delay in seconds (`retry_after` None: exponential)."""
@@ -120,34 +108,15 @@ class CallQueue:
         self._tokens.adjust(-call.estimated_tokens)
         self._requests.disable_catch_up()
         self._tokens.disable_catch_up()
-        self._breaker.record_response()
         return delay
 
     def record_error(self) -> None:
         """Count a response that is an error of the server or no valid answer."""
         self.adaptive.record_error(self._clock())
-        self._breaker.record_response()
-
-    def record_rejection(self) -> None:
-        """Note that this one call was rejected for good, which says nothing about the endpoint's capacity."""
-        self._breaker.record_response()
-
-    def record_unreachable(self, call: QueuedCall, reason: str) -> None:
-        """Note that no connection could be made, or that nothing came back."""
-        self._breaker.record_unreachable(call, reason)
-
-    def responded_since(self, call: QueuedCall) -> bool:
-        """Return True if the endpoint has answered any call since this one was sent."""
-        return self._breaker.last_response_at > call.started_at
-
-    def timeout(self, limit: float) -> float:
-        """Return the seconds that a call may take now: `limit`, or less while the endpoint is being probed."""
-        patience_left = self._breaker.patience_left()
-        return limit if patience_left is None else min(limit, patience_left)
 
     def _can_start(self, now: float) -> bool:
         has_capacity = self.running < int(self.adaptive.concurrency)
-        return has_capacity and now >= self._next_start() and self._breaker.allows(now)
+        return has_capacity and now >= self._next_start()
 
     def _next_start(self) -> float:
         rate = self.adaptive.rate
@@ -159,7 +128,6 @@ class CallQueue:
         self._requests.consume(now)
         self._tokens.consume(now, call.estimated_tokens)
         self.adaptive.record_start(now, self.running)
-        self._breaker.record_start(call)
 
     def _dispatch(self) -> None:
         """Admit every call that may start now, and set a timer for the next one."""
@@ -170,8 +138,6 @@ class CallQueue:
         while waiting:
             if waiting[0][2].done():
                 heapq.heappop(waiting)
-            elif self._breaker.failure:
-                heapq.heappop(waiting)[2].set_exception(RunFailed(self._breaker.failure))
             elif self._can_start(now := self._clock()):
                 _, _, admitted, call = heapq.heappop(waiting)
                 self._start(call, now)
@@ -184,7 +150,5 @@ class CallQueue:
         if self.running >= int(self.adaptive.concurrency):
             return
         start = self._next_start()
-        if self._breaker.is_open:
-            start = max(start, self._breaker.next_probe_at)
         if start > now:
             self._timer = asyncio.get_running_loop().call_later(max(MIN_TIMER, start - now), self._dispatch)
