@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import httpx2
 import openai
+from typing_extensions import override
 
 from negolab.llm.endpoint.errors import (
     AttemptFailed,
@@ -37,7 +38,28 @@ MAX_BODY = 8 * 2**20
 """Bytes of an answer; long reasoning takes a tenth of that."""
 OMITTED_PLATFORM_HEADERS = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
 """Headers about this machine that `openai` would send to every endpoint."""
+BODY_HEADERS = (b"content-encoding", b"content-length", b"transfer-encoding")
+"""Headers that do not hold for an unpacked body."""
 JSON: openai.RequestOptions = {"headers": {"Content-Type": "application/json"}}
+
+
+class BoundedHttpClient(openai.DefaultAioHttpClient):
+    """The backend, which reads no more of an answer than `MAX_BODY`, unpacked."""
+
+    @override
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        response = await super().send(request, **{**options, "stream": True})
+        parts, size = [], 0
+        try:
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > MAX_BODY:
+                    raise BadResponse(f"the answer is longer than {MAX_BODY // 2**20} MB")
+                parts.append(part)
+        finally:
+            await response.aclose()
+        headers = [(name, value) for name, value in response.headers.raw if name.lower() not in BODY_HEADERS]
+        return httpx2.Response(response.status_code, headers=headers, content=b"".join(parts), request=request)
 
 
 class Response(NamedTuple):
@@ -59,7 +81,7 @@ class Client:
         self.url = url
         self._key = key
         try:
-            backend = openai.DefaultAioHttpClient(
+            backend = BoundedHttpClient(
                 # The call queue bounds the concurrency, so the pool does not (0: no bound).
                 limits=httpx2.Limits(max_connections=0, keepalive_expiry=IDLE_SECONDS),
                 # Time-outs are per read: a trickle would outlive them, so `_response` bounds the whole call.
@@ -105,8 +127,6 @@ class Client:
         except (openai.APIConnectionError, aiohttp.ClientError, httpx2.InvalidURL, OSError, UnicodeError) as error:
             raise _translate_error(error, self.url) from None
         content = response.content
-        if len(content) > MAX_BODY:
-            raise BadResponse(f"the answer is longer than {MAX_BODY // 2**20} MB")
         # A server may repeat the key that it was sent, in an error or an answer.
         if b"\0" in content:  # UTF-16 or UTF-32, in which the key would not be found
             content = decode_text(content).encode()

@@ -29,6 +29,7 @@ from negolab.llm.endpoint.errors import (
     RateLimited,
     RefusedParameter,
     RejectedAnswer,
+    RequestRefused,
     RunFailed,
     raise_for,
 )
@@ -47,6 +48,9 @@ REPETITION = "negolab_repetition"
 """Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
 DEFAULT_OUTPUT_TOKENS = 500
 """Estimated output for a declared token rate, where the call sets no bound."""
+TEMPLATE_TOKENS = 10_000
+"""Input tokens that a service may add by itself, such as a system prompt of its own."""
+
 T = TypeVar("T")
 
 
@@ -127,7 +131,7 @@ class RetryingCall:
         """Send other parameters; those that another call has learned meanwhile go first."""
         if self._compatibility.translate(self._call) == self._params:
             if self._queue.has_answered:
-                raise GameFailed(str(error)) from None
+                raise RequestRefused(str(error)) from None
             self._compatibility.learn(error, self._call)
         self._build_request()
 
@@ -210,13 +214,15 @@ class RetryingCall:
             answer = Answer(text=str(rejected), finish="rejected", usage=Usage())
         except RunFailed as error:
             raise RunFailed(f"{self._client.url}: {error}") from None
-        except GameFailed as error:
-            if self._queue.has_answered or self._policy.via_broker:
+        except RequestRefused as error:
+            if self._queue.has_answered:
                 raise
-            # Nothing has shown yet that address, key, model and parameters are right.
+            # Nothing has shown yet that key, model and parameters are right.
             raise RunFailed(f"{self._client.url}: {error}") from None
         request_id = short_name(response.headers.get("x-request-id")) or answer.request_id
-        return msgspec.structs.replace(answer, request_id=request_id)
+        # No token is shorter than a byte.
+        usage = answer.usage if (answer.usage.input or 0) <= len(self._body) + TEMPLATE_TOKENS else Usage()
+        return msgspec.structs.replace(answer, request_id=request_id, usage=usage)
 
     def _check_room(self, answer: Answer) -> None:
         """Raise CutShort if the model was cut while it reasoned, and may have more room."""

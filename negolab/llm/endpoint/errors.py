@@ -26,6 +26,10 @@ class GameFailed(Exception):
     """This game cannot go on; others can. The text is the recorded reason, in one line, without keys."""
 
 
+class RequestRefused(GameFailed):
+    """The endpoint refuses a request; if it has not answered any yet, the set-up is wrong."""
+
+
 class GameTimedOut(GameFailed):
     """The game's own time limit was reached."""
 
@@ -151,8 +155,10 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Coll
             raise RunFailed(problem.line)
         case "key" | "credit" | "model" | "stream":
             raise RunFailed(f"{problem.line}: {ADVICE[kind]}")
+        case "game" | "filtered":
+            raise GameFailed(problem.line)
     if status in (400, 403, 413, 422) or kind is not None:
-        raise GameFailed(problem.line)
+        raise RequestRefused(problem.line)
     raise RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
 
 
