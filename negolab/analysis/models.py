@@ -176,6 +176,13 @@ def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]
     return [float(more) for more in stats.paired_differences(frame[frame.opponent == baseline], player, baseline)]
 
 
+def with_own_moves(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the rows of players all of whose moves against an opponent were made by rules: their payoffs are not
+    theirs."""
+    sums = frame.groupby(["player", "opponent"])[["moves", "fallbacks"]].transform("sum")
+    return frame[(sums["moves"] > sums["fallbacks"]) | (sums["moves"] == 0)]
+
+
 def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
     """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN where none is possible."""
     joint, possible = frame["joint"].astype(float), frame["possible"].astype(float)
@@ -246,9 +253,8 @@ def _without_fallbacks(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
 
 
 def _results(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
-    plays = part.empty or part.moves.sum() == 0 or part.moves.sum() > part.fallbacks.sum()
     yield "agreement", "%", percent(agreement_share(part))
-    yield "own payoff", *_mean_paid(part if plays else part[:0], "payoff", unit)
+    yield "own payoff", *_mean_paid(with_own_moves(part), "payoff", unit)
     yield "joint surplus", *_mean_paid(part, "joint", joint_unit)
     yield "efficiency", "%", frame_sample(with_efficiency(part), "efficiency").mean()
 
