@@ -293,6 +293,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """
         return None
 
+    def describe_forfeit(self, seen: Observation[Public, Private]) -> str:
+        """Say, as the end of a sentence to the seat, what `forfeit` would do now; "" where the game does not say."""
+        own = type(self).forfeit is not Game.forfeit
+        return "" if own else "the match ends by your forfeit and you are paid nothing"
+
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
         """Return the disagreement point: the payoffs without a deal."""
         return {"A": 0, "B": 0}

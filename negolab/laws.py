@@ -245,6 +245,7 @@ def _everything_shown(match: Match, seat: Seat, since: Observation[Any, Any] | N
     options = told.options(seen)
     return {
         "the prompt": told.prompt(seen, None),
+        "the text about a forfeit": told.describe_forfeit(seen),
         "the short prompt": told.prompt(seen, since) if since is not None else "",
         "the order of options": options,
         "the words of the options": [told.say(action) for action in options],

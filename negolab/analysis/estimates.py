@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -303,6 +304,41 @@ def without_result(matches: pd.DataFrame) -> pd.DataFrame:
     rows = matches.assign(what=what, reason=matches["reason"].fillna(""), of=of)
     rows = rows[~what.isin(["AGREED", "NO_DEAL", "OUT_OF_TIME"])]
     return rows.groupby([*pair, "what", "reason", "of"], sort=False).size().rename("matches").reset_index()
+
+
+def fallbacks_by_player(matches: pd.DataFrame) -> pd.DataFrame:
+    """Count the moves that a rule made in place of a player, by player; players without any are left out.
+
+    Args:
+        matches: The rows of `tables.matches`.
+
+    Returns:
+        Columns `player`, `moves` (all of its moves), `fallbacks` (those that a rule made), `why` (codes of the
+        rejections before them, the commonest first), `decided` (matches that such a move of either seat decided), and
+        `matches`.
+    """
+    names = ["player", "moves", "fallbacks", "fallback_codes"]
+    seats = [
+        matches[[f"{name}_{seat.lower()}" for name in names]].set_axis(names, axis=1).assign(at=matches.index)
+        for seat in SEATS
+    ]
+    rows = [
+        {
+            "player": player,
+            "moves": part["moves"].sum(),
+            "fallbacks": part["fallbacks"].sum(),
+            "why": _frequencies(code for codes in part["fallback_codes"].dropna() for code in codes.split()),
+            "decided": matches.loc[part["at"].unique(), "decided_by_fallback"].sum(),
+            "matches": part["at"].nunique(),
+        }
+        for player, part in pd.concat(seats).groupby("player", sort=False)
+        if part["fallbacks"].any()
+    ]
+    return pd.DataFrame(rows, columns=["player", "moves", "fallbacks", "why", "decided", "matches"])
+
+
+def _frequencies(codes: Iterable[str]) -> str:
+    return ", ".join(f"{code} {count:,}" for code, count in Counter(codes).most_common())
 
 
 def by_seat(frame: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import stats, tables
+from negolab.analysis.fallbacks import Fallbacks, find_fallbacks
 from negolab.analysis.observations import deal_columns, drop_copies, frame_sample, sample_text
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
@@ -45,6 +46,8 @@ def seat_frame(source: Source) -> pd.DataFrame:
           end, else None; `agreed`, None where the match was stopped.
         - `payoff`, the seat's own, in the game's unit; `joint` and `possible`, the reached and the largest joint
           surplus above no deal (`measures.surplus`). None where the match was stopped.
+        - `moves` of the seat, and `fallbacks`: those that a rule made, because no reply could be used; `has_fallback`,
+          true if a rule made a move of either seat; `decided_by_fallback`, see `fallbacks.Fallbacks`.
         - `replies` (all); `format`, `rule` and `time`, rejected replies by kind; `forfeits`; `lost_by`, the kind of
           fault by which this seat ended the match.
         - Of a model `answers`, `tokens_*`, `cost` (US dollars, cached answers included) and `seconds` at the endpoint;
@@ -59,7 +62,7 @@ def seat_frame(source: Source) -> pd.DataFrame:
 
 def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
     header = record.header
-    whole, of_deal = _whole(record), deal_columns(record)
+    whole, of_deal, made = _whole(record), deal_columns(record), find_fallbacks(record)
     for seat in SEATS:
         yield {
             "match": record.id,
@@ -71,6 +74,7 @@ def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
             "opponent": header.players.get(other(seat), "?"),
             **whole,
             "payoff": None if whole["stopped"] else record.payoffs[seat],
+            **_moves(made, seat),
             **_faults(record, seat),
             **_taken(record, seat),
         }
@@ -84,6 +88,12 @@ def _whole(record: Record) -> dict[str, Any]:
     joint, possible = (None, None) if stopped else measured.surplus(record)
     agreed = None if stopped else record.end == "AGREED"
     return {"end": record.end, "stopped": stopped, "agreed": agreed, "joint": joint, "possible": possible}
+
+
+def _moves(made: Fallbacks, seat: Seat) -> dict[str, Any]:
+    own = made.seats[seat]
+    whole = {"has_fallback": made.any, "decided_by_fallback": made.decided}
+    return {"moves": own.moves, "fallbacks": own.fallbacks, **whole}
 
 
 def _faults(record: Record, seat: Seat) -> dict[str, Any]:
@@ -166,6 +176,13 @@ def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]
     return [float(more) for more in stats.paired_differences(frame[frame.opponent == baseline], player, baseline)]
 
 
+def with_own_moves(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the rows of players all of whose moves against an opponent were made by rules: their payoffs are not
+    theirs."""
+    sums = frame.groupby(["player", "opponent"])[["moves", "fallbacks"]].transform("sum")
+    return frame[(sums["moves"] > sums["fallbacks"]) | (sums["moves"] == 0)]
+
+
 def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
     """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN where none is possible."""
     joint, possible = frame["joint"].astype(float), frame["possible"].astype(float)
@@ -198,12 +215,18 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
     Returns:
         A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, `n` games
         and `deals`. Games of one deal are taken together; those that a run stopped are no agreement and have no payoff.
-        An unknown value is NaN with n = 0.
+        An unknown value is NaN with n = 0. Where a rule made moves in some games (`fallbacks`), their share and that of
+        games they decided come first, and each outcome is given once more for the games without such moves; a player
+        that made no move of its own has no payoff.
     """
     rows = []
+    any_fallback = bool(frame["has_fallback"].any())
     for group, part in frame.groupby(GROUP, sort=False):
         names = dict(zip(GROUP, group, strict=True))
-        found = [*_outcomes(part, unit, joint_unit or unit), *_conduct(part), *_effort(part)]
+        units = unit, joint_unit or unit
+        found = [*_games(part), *_results(part, *units), *_conduct(part), *_effort(part)]
+        if any_fallback:
+            found += [*_fallbacks(part), *_without_fallbacks(part, *units)]
         rows += [{**names, "measure": what, "unit": of, **e._asdict()} for what, of, e in found]
     return pd.DataFrame(rows)
 
@@ -211,12 +234,27 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
 Found = Iterator[tuple[str, str, Estimate]]
 
 
-def _outcomes(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
+def _games(part: pd.DataFrame) -> Found:
     games, stopped = part.match.nunique(), part[part.stopped.notna()].match.nunique()
     yield "games", "", _exact(games, games)
     yield "games stopped", "", _exact(stopped, games)
+
+
+def _fallbacks(part: pd.DataFrame) -> Found:
+    moves, made = int(part.moves.sum()), int(part.fallbacks.sum())
+    yield "moves by a rule", "", _exact(made, moves)
+    yield "decided by fallback", "% of games", percent(share_of(part, part.decided_by_fallback))
+
+
+def _without_fallbacks(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
+    """Yield the results over the games in which the players made all moves themselves."""
+    for what, of, estimate in _results(part[~part.has_fallback], unit, joint_unit):
+        yield f"{what}{NO_FALLBACK}", of, estimate
+
+
+def _results(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
     yield "agreement", "%", percent(agreement_share(part))
-    yield "own payoff", *_mean_paid(part, "payoff", unit)
+    yield "own payoff", *_mean_paid(with_own_moves(part), "payoff", unit)
     yield "joint surplus", *_mean_paid(part, "joint", joint_unit)
     yield "efficiency", "%", frame_sample(with_efficiency(part), "efficiency").mean()
 
@@ -240,6 +278,10 @@ def _effort(part: pd.DataFrame) -> Found:
     yield "seconds", "per game", frame_sample(part, "seconds").mean()
 
 
+NO_FALLBACK = ", no fallback"
+"""Ends the names of measures over the games in which no rule made a move."""
+
+
 def _exact(value: int, n: int) -> Estimate:
     return Estimate(value, value, value, n)
 
@@ -254,7 +296,11 @@ def _mean_paid(part: pd.DataFrame, column: str, unit: str) -> tuple[str, Estimat
     return "dollars" if in_cents else unit, frame_sample(part, column, scale=1 / 100 if in_cents else 1).mean()
 
 
-OUTCOMES = ("games", "games stopped", "agreement", "own payoff", "joint surplus", "efficiency")
+_RESULTS = ("agreement", "own payoff", "joint surplus", "efficiency")
+OUTCOMES = (
+    *("games", "games stopped", "moves by a rule", "decided by fallback"),
+    *(name for result in _RESULTS for name in (result, f"{result}{NO_FALLBACK}")),
+)
 CONDUCT = (*(f"{kind} faults" for kind in KINDS), "allowance used up", *(f"lost by {kind}" for kind in KINDS))
 EFFORT = ("answers", *(f"tokens {name}" for name in COUNTED), "cost", "seconds")
 
@@ -276,15 +322,20 @@ def overview_table(estimates: pd.DataFrame, chosen: Sequence[str] = OUTCOMES) ->
     rows = list(dict.fromkeys(zip(shown.player, shown.opponent, strict=True)))
     wide = shown.pivot(index=["player", "opponent"], columns="column", values="text")
     wide.columns.name = None
-    return wide.loc[rows, list(shown.column.unique())]
+    order = shown.drop_duplicates("column").sort_values(
+        "measure", key=lambda names: names.map(list(chosen).index), kind="stable"
+    )
+    return wide.loc[rows, list(order.column)]
 
 
 _COUNTS = ("games", "games stopped")
 
 
 def _text(row: Any) -> str:
+    if row.measure == "moves by a rule":
+        return f"{row.value:.0f} of {row.n}"
     if row.n == 0:
-        return "unknown"
+        return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
     interval = f" [{_number(row.low)}, {_number(row.high)}]" if row.low == row.low else ""

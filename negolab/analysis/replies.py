@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from negolab.events import Rejected, Replied
+from negolab.events import Event, Rejected, Replied
 from negolab.game import SEATS, Invalid, Reply, Seat, State, observe
 from negolab.record import Record, start_state, states
 
 
 def iter_replies(record: Record) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
     """Yield the result of each request to a seat: its event, the reply if there was one, and the rejection if any."""
-    for at, event in enumerate(record.events):
+    return replies_in(record.events)
+
+
+def replies_in(events: Sequence[Event]) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
+    """Yield what `iter_replies` does for a part of a match that begins with a request."""
+    for at, event in enumerate(events):
         if isinstance(event, Replied):
-            yield event, event.reply, _refusal(record, at)
+            yield event, event.reply, _refusal(events, at)
         elif isinstance(event, Rejected) and event.wordless:
             yield event, event.said, event.invalid
 
@@ -39,19 +44,19 @@ def iter_accepted(record: Record) -> Iterator[AcceptedReply]:
     told = {seat: game.told(seat) for seat in SEATS}
     before = start_state(record)
     for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
-        if isinstance(event, Replied) and _refusal(record, at) is None:
+        if isinstance(event, Replied) and _refusal(record.events, at) is None:
             action = told[event.seat].parse(event.reply.text, observe(before, event.seat))
             if not isinstance(action, Invalid):
                 yield AcceptedReply(at, event.seat, event.reply.text, action, before)
         before = after
 
 
-def _refusal(record: Record, at: int) -> Invalid | None:
+def _refusal(events: Sequence[Event], at: int) -> Invalid | None:
     """Return the rejection of the reply that is event `at`.
 
     A wordless rejection that follows rejects another answer: the other seat's, in a simultaneous move.
     """
-    after = record.events[at + 1] if at + 1 < len(record.events) else None
+    after = events[at + 1] if at + 1 < len(events) else None
     return after.invalid if isinstance(after, Rejected) and not after.wordless else None
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from negolab.analysis import stats
+from negolab.analysis.fallbacks import Cause, find_fallbacks, list_causes
 from negolab.analysis.observations import Sample, deal_id, is_deterministic, sample_text
 from negolab.events import Rejected, Replied
-from negolab.game import SEATS, InvalidKind, Reply
+from negolab.game import SEATS, InvalidKind, Reply, Seat
+from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.store import STOPPED
 
@@ -48,6 +51,27 @@ class ModelUsage:
             self.paid += reply.cost
 
 
+class PlayerMoves:
+    """The moves of one player at one seat: all of them, and the causes of those that a rule made."""
+
+    def __init__(self) -> None:
+        self.moves = 0
+        self.causes: Counter[Cause] = Counter()
+
+    @property
+    def own(self) -> int:
+        """Moves that the player made itself."""
+        return self.moves - self.causes.total()
+
+
+class Observed(NamedTuple):
+    """An observation: the end of a match or a seat's payoff, its deal, and `fallback` if a rule made a move in it."""
+
+    value: float
+    deal: str
+    fallback: bool
+
+
 class Tally:
     """Counts that grow one record at a time, so that a run need not fit in memory.
 
@@ -57,8 +81,11 @@ class Tally:
         deals: Deals of all matches.
         copies: Matches that repeat one of deterministic players on the same deal and in the same seating.
         fixed: True while all matches are between deterministic players.
-        observed: End and deal of each observation: matches without copies.
-        payoffs: Payoff and deal of each observation, by player and seat.
+        observed: Each observation (matches without copies) by its end.
+        payoffs: The payoff of each observation, by player and seat.
+        moves: The moves of each player and seat.
+        fallbacks: Matches in which a rule made a move.
+        decided: Matches that such a move decided.
         faults: Rejected replies by kind and first code.
         forfeits: Matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
         rejected: Rejected replies in all.
@@ -71,8 +98,10 @@ class Tally:
         self.deals: set[str] = set()
         self.copies = 0
         self.fixed = True
-        self.observed: list[tuple[str, str]] = []
-        self.payoffs: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+        self.observed: list[tuple[str, str, bool]] = []
+        self.payoffs: dict[tuple[str, Seat], list[Observed]] = defaultdict(list)
+        self.moves: dict[tuple[str, Seat], PlayerMoves] = defaultdict(PlayerMoves)
+        self.fallbacks = self.decided = 0
         self.faults: Counter[tuple[InvalidKind, str]] = Counter()
         self.forfeits: Counter[tuple[str, InvalidKind]] = Counter()
         self.rejected = 0
@@ -86,17 +115,29 @@ class Tally:
         self.ends[end] += 1
         self.deals.add(deal)
         self._count(record)
+        fallback = self._count_moves(record)
         if stopped or record.end in (None, "ABORTED"):
             players = " against ".join(record.header.players.get(seat, "?") for seat in SEATS)
             self.missing[players, getattr(record.events[-1], "reason", None) or end] += 1
         elif self._is_copy(record, deal):
             self.copies += 1
             return
-        self.observed.append((end, deal))
+        self.observed.append((end, deal, fallback))
         for seat in SEATS:
             payoff = record.payoffs[seat]
             if payoff is not None and not stopped:
-                self.payoffs[record.header.players.get(seat, "?"), seat].append((payoff, deal))
+                self.payoffs[record.header.players.get(seat, "?"), seat].append(Observed(payoff, deal, fallback))
+
+    def _count_moves(self, record: Record) -> bool:
+        """Count the moves of both seats; return True if a rule made one of them."""
+        found = find_fallbacks(record)
+        for seat, own in found.seats.items():
+            counted = self.moves[record.header.players.get(seat, "?"), seat]
+            counted.moves += own.moves
+            counted.causes.update(own.causes)
+        self.fallbacks += found.any
+        self.decided += found.decided
+        return found.any
 
     def _is_copy(self, record: Record, deal: str) -> bool:
         if not is_deterministic(record):
@@ -122,9 +163,18 @@ class Tally:
         if record.end == "FORFEIT" and last is not None:
             self.forfeits[record.header.players.get(last.seat, "?"), last.invalid.kind] += 1
 
-    def sample(self, observed: Sequence[tuple[float, str]]) -> Sample:
+    def sample(self, observed: Sequence[Observed]) -> Sample:
         """Return values with their deals as a sample."""
-        return Sample([value for value, _ in observed], [deal for _, deal in observed], fixed=self.fixed)
+        return Sample([one.value for one in observed], [one.deal for one in observed], fixed=self.fixed)
+
+    def hits(self, end: str) -> list[Observed]:
+        """Return for each observation whether it ended so, as 1 or 0."""
+        return [Observed(of == end, deal, fallback) for of, deal, fallback in self.observed]
+
+    def plays(self, player: str, seat: Seat) -> bool:
+        """Return True if the player made a move of its own at this seat, or had none to make."""
+        found = self.moves[player, seat]
+        return found.own > 0 or not found.moves
 
     @property
     def n(self) -> int:
@@ -152,17 +202,59 @@ def tally_lines(result: Tally, unit: str) -> list[str]:
         result: The tally.
         unit: Unit of the payoffs.
     """
-    out = [f"{result.n} games, {result.rejected} rejected replies", *_sample(result), ""]
+    out = [f"{result.n} games, {result.rejected} rejected replies", *fallback_lines(result), *_sample(result), ""]
     for end, _ in result.ends.most_common():
-        share = result.sample([(of == end, deal) for of, deal in result.observed]).share()
-        out.append(f"{end:12} {_percent(share)}   {sample_text(share)}")
+        out += _beside(result, end, result.hits(end), 12, _share)
     out += _missing(result)
     out += ["", f"mean payoff ({unit})"] if result.payoffs else []
     for (player, seat), paid in sorted(result.payoffs.items()):
-        e = result.sample(paid).mean()
-        interval = f"  [{e.low:.3f}, {e.high:.3f}]" if e.low == e.low else ""
-        out.append(f"{player:28} at {seat}   {e.value:10.3f}{interval}   {sample_text(e)}")
+        name = f"{player:28} at {seat}"
+        if result.plays(player, seat):
+            out += _beside(result, name, paid, len(name), _mean)
+        else:
+            out.append(f"{name}   no payoff of its own: a rule made all its moves")
     return [*out, *_faults(result), *_taken(result.taken)]
+
+
+def _beside(
+    result: Tally, name: str, observed: Sequence[Observed], width: int, estimated: Callable[[Sample], str]
+) -> Iterator[str]:
+    """Yield an estimate over all games and, if a rule made moves in some, over the games without such moves."""
+    yield f"{name:{width}} {estimated(result.sample(observed))}"
+    if result.fallbacks:
+        clean = [one for one in observed if not one.fallback]
+        yield f"{_WITHOUT:{width}} {estimated(result.sample(clean)) if clean else 'n = 0'}"
+
+
+_WITHOUT = "no fallback"
+"""Label of estimates over the games in which the players made all moves themselves."""
+
+
+def _share(sample: Sample) -> str:
+    share = sample.share()
+    return f"{_percent(share)}   {sample_text(share)}"
+
+
+def _mean(sample: Sample) -> str:
+    e = sample.mean()
+    interval = f"  [{e.low:.3f}, {e.high:.3f}]" if e.low == e.low else ""
+    return f"  {e.value:10.3f}{interval}   {sample_text(e)}"
+
+
+def fallback_lines(result: Tally) -> Iterator[str]:
+    """Yield per player how many of its moves a rule made, and why; nothing if there is none."""
+    players: dict[str, PlayerMoves] = defaultdict(PlayerMoves)
+    for (player, _), found in result.moves.items():
+        players[player].moves += found.moves
+        players[player].causes += found.causes
+    for player, found in sorted(players.items()):
+        if found.causes:
+            whose = "the model's" if player.startswith(MODEL_PREFIX) else "the player's own"
+            count = f"{found.causes.total():,} of {found.moves:,} moves were not {whose}"
+            yield f"{player}: {count}: {list_causes(found.causes)}"
+    if result.fallbacks:
+        decided = f"such moves (fallbacks) decided {result.decided:,} of {result.n:,} games"
+        yield f"{decided}; {result.n - result.fallbacks:,} games are without any"
 
 
 def _sample(result: Tally) -> Iterator[str]:

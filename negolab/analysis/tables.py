@@ -19,6 +19,7 @@ from negolab import store
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
 from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
+from negolab.analysis.fallbacks import find_fallbacks
 from negolab.analysis.observations import deal_columns
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.replies import proposals as proposals_of
@@ -247,6 +248,18 @@ def _match(record: Record) -> Iterator[Row]:
             for name, kind in (("replies", Replied), ("rejected", Rejected), ("forfeits", Forfeited))
             for seat in SEATS
         },
+        **_fallbacks(record),
+    }
+
+
+def _fallbacks(record: Record) -> Row:
+    found = find_fallbacks(record)
+    seats = {seat.lower(): own for seat, own in found.seats.items()}
+    return {
+        **{f"moves_{seat}": own.moves for seat, own in seats.items()},
+        **{f"fallbacks_{seat}": own.fallbacks for seat, own in seats.items()},
+        **{f"fallback_codes_{seat}": " ".join(c.code for c in own.causes) or None for seat, own in seats.items()},
+        "decided_by_fallback": found.decided,
     }
 
 
@@ -341,6 +354,10 @@ MATCHES: Columns = [
     *_by_seat("replies", "integer", "replies of seat {}, rejected ones included"),
     *_by_seat("rejected", "integer", "rejections of seat {}: replies that were no legal action"),
     *_by_seat("forfeits", "integer", "how often seat {} used up its retries"),
+    *_by_seat("moves", "integer", "moves of seat {}, those that a rule made for it (fallbacks) included"),
+    *_by_seat("fallbacks", "integer", "moves of seat {} that a rule made, because no reply could be used"),
+    *_by_seat("fallback_codes", "text", "why: the code of the last rejection before each fallback of seat {}"),
+    Column("decided_by_fallback", "boolean", "true: a fallback was the end, the accepted offer or a division"),
 ]
 
 TURNS: Columns = [

@@ -21,6 +21,7 @@ from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
 from negolab.protocols import MODEL_PREFIX
+from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import Progress
@@ -117,6 +118,9 @@ def batch(
         list[str] | None,
         _model("US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT; repeatable."),
     ] = None,
+    unusable: Annotated[
+        str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")
+    ] = "50%",
     call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None,
     patience: Annotated[
         str, _model("How long a model's service that has answered before may be overloaded or away.")
@@ -148,7 +152,9 @@ def batch(
         raise ValueError(
             f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
         )
-    run = open_run(loaded, plan, out, configuration, game_seconds=game_seconds, retry=_kinds(retry))
+    run = open_run(
+        loaded, plan, out, configuration, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable)
+    )
     failure = _play(run, on_stop)
     _print_results(run, loaded.unit, failure)
 
@@ -160,6 +166,18 @@ def _kinds(retry: str) -> set[str]:
         if kind not in _RETRY:
             raise ValueError(f"--retry names failed, timeout or both with a comma between, not {kind!r}")
     return {_RETRY[kind] for kind in kinds}
+
+
+def _share(text: str) -> float:
+    """Parse a share such as `50%` or `0.5`."""
+    number, sign, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if sign else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise ValueError(f"--unusable takes a share from 0% to 100%, such as 50%, not {text!r}")
+    return share
 
 
 def _play(run: Run, on_stop: str) -> RunFailed | None:
@@ -207,7 +225,7 @@ def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
 
     Raises:
         RuntimeError: No game could go on, or none finished.
-        typer.Exit: The run was stopped (code 130).
+        typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
     """
     now, file = run.progress, run.file
     print("\n".join(summary.tally_lines(summary.tally_records(iter_records(file)), unit)))
@@ -216,6 +234,9 @@ def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)
         print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
+    if isinstance(failure, UnusableAnswers):
+        print(f"negolab: {failure}", file=sys.stderr)
+        raise typer.Exit(3)
     if failure is not None:
         raise RuntimeError(str(failure))
     if now.over < now.games:

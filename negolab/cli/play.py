@@ -95,7 +95,7 @@ class TerminalPlayer:
         self.catch_up()
         if self._front is None:
             again = ask.rejected and ask.seen is self._since
-            refused = _refused(ask, told.retries(self._seat)) if again else ""
+            refused = _refused(ask, told) if again else ""
             print(refused or f"\n{told.prompt(ask.seen, self._since)}", flush=True)
         self._since = ask.seen
         line = input(f"[{ask.seen.seat}] > ")
@@ -131,9 +131,11 @@ class TerminalPlayer:
             print(f"\n{ended.end}. You get {self._match.game.format_payoff(ended.payoffs[self._seat])}.")
 
 
-def _refused(ask: Ask, allowed: int | None) -> str:
-    """Format the reason of the last rejection and, where replies are limited, the number of retries left."""
-    left = f" ({ask.retries_left} more may be refused)" if allowed else ""
+def _refused(ask: Ask, told: catalog.AnyGame) -> str:
+    """Format the reason of the last rejection and, where replies are limited, how many may follow and what then is."""
+    then = told.describe_forfeit(ask.seen)
+    last = f"; after that {then}" if then else ""
+    left = f" ({ask.retries_left} more may be refused{last})" if told.retries(ask.seen.seat) else ""
     invalid: Invalid = ask.rejected[-1]
     return f"   not accepted: {invalid.reason}{left}"
 

@@ -26,6 +26,7 @@ from negolab.llm.models import Models
 from negolab.match import Match
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
+from negolab.runs.answers import MAX_UNUSABLE, check_limit
 from negolab.runs.driver import make_player, play, seat_players
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.progress import StopReason
@@ -93,6 +94,7 @@ def run(
     at_once: int | None = None,
     game_seconds: float | None = None,
     retry: Collection[str] | str = (),
+    unusable: float = MAX_UNUSABLE,
 ) -> Run:
     """Play `n` matches, also of language models, into the folder `out`, resuming what is already there.
 
@@ -116,6 +118,9 @@ def run(
         at_once: Matches at play at the same time.
         game_seconds: Time limit of each match in seconds, waiting for endpoints not counted.
         retry: Matches to play again: "failed", "timed out", or both.
+        unusable: Largest share of a model's answers that may be unreadable (empty, cut, refused, no JSON, ...), from 0
+            to 1. A run with more of them after 20 answers is stopped, because rules play in place of the model; so is
+            one in which a model gives no usable answer at all. 1 sets no limit.
 
     Returns:
         The run: `await run`, `run.progress`, `run.pause()`, `run.resume()`, `run.finish()`, `run.cancel()`,
@@ -123,7 +128,8 @@ def run(
 
     Raises:
         ValueError: Unknown game or player, arguments that exclude each other, or `out` holds a different run.
-        RunFailed: No match can go on (wrong key, budget reached, endpoint unreachable).
+        RunFailed: No match can go on (wrong key, budget reached, endpoint unreachable), or too many answers cannot be
+            used.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -145,7 +151,16 @@ def run(
         prices=Prices(prices) if prices else None,
         limits=limits or Limits(),
     )
-    opened = open_run(game, plan, out, models or configuration, at_once=at_once, game_seconds=game_seconds, retry=retry)
+    opened = open_run(
+        game,
+        plan,
+        out,
+        models or configuration,
+        at_once=at_once,
+        game_seconds=game_seconds,
+        retry=retry,
+        unusable=unusable,
+    )
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -164,6 +179,7 @@ def open_run(
     at_once: int | None = None,
     game_seconds: float | None = None,
     retry: Collection[str] = (),
+    unusable: float = MAX_UNUSABLE,
 ) -> Run:
     """Open a run in its folder and write its manifest; no call is made yet.
 
@@ -175,6 +191,7 @@ def open_run(
     if unknown := set(retry) - set(get_args(StopReason)):
         raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
     configuration = models if isinstance(models, ModelConfiguration) else None
+    check_limit(unusable)
     listeners: list[Callable[[str], None]] = []
     closing = AsyncExitStack()
     with ExitStack() as resources:
@@ -196,6 +213,7 @@ def open_run(
             models=provider,
             at_once=DEFAULT_CONCURRENCY if at_once is None else at_once,
             game_seconds=game_seconds,
+            unusable=unusable,
             closing=closing,
         )
         closing.push(resources.pop_all())

@@ -16,6 +16,7 @@ from typing import Any
 from typing_extensions import override
 
 from negolab.catalog import AnyGame
+from negolab.events import Event
 from negolab.game import SEATS, Ask, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoLegalMove, RunFailed
@@ -24,6 +25,7 @@ from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.protocols import Player
 from negolab.record import Record
+from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
 from negolab.runs.driver import aplay, play, seat_players
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
@@ -86,10 +88,12 @@ class Run:
         models: Endpoints for players named `llm:...`.
         at_once: Games at play at the same time.
         game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
+        unusable: Largest share of a model's answers that may be unreadable before the run stops, from 0 to 1.
         closing: Resources that are closed when the run is over or was stopped.
 
     Raises:
-        RunFailed: When awaited: no game can go on (wrong key, budget reached, endpoint unreachable).
+        RunFailed: When awaited: no game can go on (wrong key, budget reached, endpoint unreachable), or too many
+            answers of a model cannot be used (`UnusableAnswers`).
     """
 
     def __init__(
@@ -101,6 +105,7 @@ class Run:
         models: Models | EndpointProvider | None = None,
         at_once: int = DEFAULT_CONCURRENCY,
         game_seconds: float | None = None,
+        unusable: float = MAX_UNUSABLE,
         closing: AsyncExitStack | None = None,
     ) -> None:
         if type(at_once) is not int or at_once < 1:
@@ -115,6 +120,7 @@ class Run:
         self._stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
         self._redrawn = store.redraw_counts()
         self._count = MatchCounter(self._stored.values())
+        self._answers = AnswerCounter(unusable)
         self._phase: Phase = "playing"
         self._is_cancelled = False
         self._failure: RunFailed | None = None
@@ -219,8 +225,13 @@ class Run:
         self._started_at = time.monotonic()
         try:
             async with self._closing:
+                if self.models is not None:
+                    await asyncio.to_thread(self._answers.add_records, self.records())
+                    self._answers.check()
                 missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._stored)
                 await (self._play_async(missing) if self._has_async_players() else self._play_scripted(missing))
+                if self._phase == "playing":
+                    self._answers.check_any_usable()
         except RunFailed as error:
             self._failure = self._failure or error
         finally:
@@ -320,7 +331,7 @@ class Run:
                     seat: _PausablePlayer(player, self._unpaused) if _is_async(player) else player
                     for seat, player in seats.items()
                 }
-                await aplay(match, pausable)
+                await aplay(match, pausable, watch=self._check_answer)
         except RunFailed:
             raise
         except GameTimedOut as error:
@@ -335,15 +346,22 @@ class Run:
             self._count.playing -= 1
         self._finish_match(match)
 
+    def _check_answer(self, match: Match, events: list[Event]) -> None:
+        """Count an answer; `UnusableAnswers` if a model gives too many that cannot be used and the game goes on."""
+        self._answers.add(match.players, match.notes, events)
+        if match.ended is None:
+            self._answers.check()
+
     def _deal(self, pairing: Pairing) -> tuple[Match, dict[Seat, Player]]:
         match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
         return match, seat_players(match, self.models, draw=self._redrawn[pairing.id])
 
     def _finish_match(self, match: Match) -> None:
-        """Store and count a game that is over; RunFailed if too many failed alike."""
+        """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
         self._store.append(match.record())
         try:
             self._count.add(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "")
+            self._answers.check()
         finally:
             self._changed()
 

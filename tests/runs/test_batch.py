@@ -241,9 +241,29 @@ def test_a_key_that_is_refused_stops_the_run_in_one_line(server: Server, tmp_pat
     assert read(tmp_path) == []
 
 
+def test_a_model_that_is_always_cut_ends_the_batch_with_status_3_and_has_no_payoff(
+    server: Server, tmp_path: Path
+) -> None:
+    server.set(faults={"length": 1.0})
+    one = ["batch", "bargaining", "--a", "llm:fake", "--b", "linear", "--base-url", server.url, "--out", str(tmp_path)]
+    ran = negolab(*one, "--n", "40", "--concurrency", "2")
+    assert ran.returncode == 3
+    (line,) = [line for line in ran.stderr.splitlines() if line.startswith("negolab:")]
+    assert re.fullmatch(r"negolab: llm:fake: 20 of 20 answers \(100%\) could not be used, 20 of them answers .*", line)
+    assert "max_tokens" in line and "--unusable 100%" in line
+    kept = read(tmp_path)
+    assert 0 < len(kept) < 10, "finished games stay"
+    assert re.search(r"\nllm:fake: (\d+) of \1 moves were not the model's: answers cut", ran.stdout)
+    assert re.search(r"\nllm:fake +at A   no payoff of its own", ran.stdout)
+    whole = negolab(*one, "--n", "8", "--unusable", "100%")
+    assert whole.returncode == 0 and len(read(tmp_path)) == 8, whole.stderr
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        (["--a", "llm:x", "--b", "time", "--unusable", "half"], "--unusable takes a share from 0% to 100%"),
+        (["--a", "llm:x", "--b", "time", "--unusable", "120%"], "--unusable takes a share from 0% to 100%"),
         (["--a", "llm:", "--b", "time"], "model"),
         (["--a", "llm:x,tempature=1", "--b", "time"], "did you mean temperature"),
         (["--a", "time", "--b", "time", "--budget", "5"], "no player is a model"),

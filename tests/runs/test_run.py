@@ -288,7 +288,7 @@ def test_a_game_that_failed_by_its_answers_is_asked_for_others_when_it_is_played
             return msgspec.structs.replace(found, text="well") if self.silly and game_of(call) == 1 else found
 
     fake = Stubborn()
-    (failed,) = (r for r in played(tmp_path, fake, n=3) if "stopped" in r.header.notes)
+    (failed,) = (r for r in played(tmp_path, fake, n=3, unusable=1) if "stopped" in r.header.notes)
     assert failed.header.notes["redraw"] and failed.id.endswith("1")
     fake.silly, asked[:] = False, []
     after = played(tmp_path, fake, n=3, retry={"failed"})

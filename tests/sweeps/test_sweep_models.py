@@ -107,6 +107,15 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
 
 
 @pytest.mark.long
+def test_a_cell_whose_model_cannot_be_used_fails_with_the_reason(server: Server, tmp_path: Path) -> None:
+    server.set(faults={"length": 1.0})
+    file, out = models_plan(tmp_path, server), tmp_path / "out"
+    ran = negolab("run", str(file), "--out", str(out))
+    assert ran.returncode == 2 and "4 failed" in ran.stderr
+    assert "UnusableAnswers: llm:fake,max_tokens=20: " in ran.stderr and "cut at 20 tokens" in ran.stderr
+
+
+@pytest.mark.long
 def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server, tmp_path: Path) -> None:
     out = tmp_path / "out"
     low = models_plan(tmp_path / "low", server, "[limits]\nusd = 1.0\n", games=100)

@@ -111,6 +111,17 @@ def test_copies_of_a_game_without_chance_count_once_and_few_have_no_interval() -
     assert pd.isna(row["low"]) and pd.isna(row["high"])
 
 
+def test_means_without_moves_of_rules_stand_beside_those_of_all_matches() -> None:
+    frame = played(score=[1.0, 2.0, 6.0], fallbacks_a=[0, 0, 2], fallbacks_b=[0, 0, 0])
+    drawn = drawing.draw_choice(frame, frame, FigureChoice(SCORE, LINES, None, None, None), 800)
+    assert drawn.numbers is not None
+    (row,) = drawn.numbers.to_dict("records")
+    assert (row["mean"], row["n"], row["mean_no_fallback"], row["n_no_fallback"]) == (3.0, 3, 1.5, 2)
+    assert "In 1 of these 3 matches a rule made moves" in drawn.said and "mean, no fallback" in drawn.table
+    clean = drawing.draw_choice(frame, frame[:2], FigureChoice(SCORE, LINES, None, None, None), 800)
+    assert "fallback" not in clean.said + clean.table
+
+
 def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
     agreed = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=pd.array([True, True, False, None], dtype="boolean"))

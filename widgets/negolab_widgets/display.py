@@ -11,7 +11,7 @@ import msgspec
 
 from negolab import catalog
 from negolab.analysis.observations import sample_text
-from negolab.analysis.summary import tally_records
+from negolab.analysis.summary import Observed, Tally, fallback_lines, tally_records
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Observation, observe
 from negolab.match import Match
@@ -99,17 +99,31 @@ def records(found: list[Any]) -> str | None:
 def _summarise_payoffs(found: list[Record]) -> Markup:
     """Count the ends and, where all records are of one game, average what each player was paid."""
     counted = tally_records(found)
-    ends = pairs((end, f"{count} of {len(found)}") for end, count in counted.ends.most_common())
+    ends = join(
+        [
+            *(element("p", line) for line in fallback_lines(counted)),
+            pairs((end, f"{count} of {len(found)}") for end, count in counted.ends.most_common()),
+        ]
+    )
     if len({one.header.game for one in found}) > 1:
         return ends
-    game = found[0].game
+    game, head = found[0].game, ("mean payoff", "95 % interval", "observations")
+    beside = tuple(f"{name}, no fallback" for name in head) if counted.fallbacks else ()
     rows = []
     for (player, seat), paid in sorted(counted.payoffs.items()):
-        e = counted.sample(paid).mean()
-        bounds = [_format_amount(game, bound) for bound in (e.low, e.high) if bound == bound]
-        interval = " to ".join(bounds) or "\N{EN DASH}"
-        rows.append((f"{player} at {seat}", _format_amount(game, e.value), interval, sample_text(e)))
-    return join([ends, table(("player", "mean payoff", "95 % interval", "observations"), rows, "Mean payoffs")])
+        cells = _format_mean(counted, game, paid if counted.plays(player, seat) else [])
+        clean = _format_mean(counted, game, [one for one in paid if not one.fallback]) if beside else ()
+        rows.append((f"{player} at {seat}", *cells, *clean))
+    return join([ends, table(("player", *head, *beside), rows, "Mean payoffs")])
+
+
+def _format_mean(counted: Tally, game: AnyGame, paid: list[Observed]) -> tuple[str, str, str]:
+    """Format a mean with its interval and what it rests on."""
+    if not paid:
+        return "\N{EN DASH}", "\N{EN DASH}", "n = 0"
+    e = counted.sample(paid).mean()
+    bounds = [_format_amount(game, bound) for bound in (e.low, e.high) if bound == bound]
+    return _format_amount(game, e.value), " to ".join(bounds) or "\N{EN DASH}", sample_text(e)
 
 
 def _format_amount(game: AnyGame, amount: float) -> str:

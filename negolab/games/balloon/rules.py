@@ -309,6 +309,11 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         }
 
     @override
+    def describe_forfeit(self, seen: Seen) -> str:
+        left = seen.private.patience
+        return f"it costs one of the {left} invalid messages you may still send" if left else "the match ends"
+
+    @override
     def facts(self, seen: Seen) -> dict[str, Any]:
         terms, own = seen.public.terms, seen.private
         return {

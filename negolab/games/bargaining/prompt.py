@@ -36,8 +36,29 @@ def describe_rules(seen: Seen, item: str) -> str:
     lines += [
         _course_of_rounds(seen),
         f"A price is from {format_cents(terms.price_lo)} to {format_cents(terms.price_hi)}.",
+        _unreadable_rule(seen),
     ]
     return "\n".join(lines + _message_rules(seen))
+
+
+def describe_forfeit(seen: Seen) -> str:
+    """Say what the rules do in place of this seat's next unreadable answer."""
+    if seen.seat == "B":
+        return "the match ends without a deal"
+    if seen.public.last_response:
+        return "the last offer is rejected for you"
+    own = [cents for _, seat, cents in seen.public.offers if seat == seen.seat]
+    # The first offer's stand-in is not told to a seat.
+    return f"{format_cents(own[-1])} is offered for you" if own else "an offer is made for you"
+
+
+def _unreadable_rule(seen: Seen) -> str:
+    if seen.seat == "B":
+        return "A reply that cannot be read is asked for again; if you give too many, the game ends without a deal."
+    return (
+        "If your replies in a round cannot be read, the rules move for you: they repeat your last offer (before your "
+        "first one they choose a price), and reject the offer of the last round."
+    )
 
 
 def list_alternatives(amounts: tuple[str | int, ...]) -> str:

@@ -333,6 +333,10 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         return prompts.facts(seen)
 
     @override
+    def describe_forfeit(self, seen: Seen) -> str:
+        return prompts.describe_forfeit(seen)
+
+    @override
     def secrets(self, seat: Seat) -> tuple[str, ...]:
         return ("treatment", "buyer_values", "seller_costs", "default_opening", "seller_retries", "buyer_retries")
 

@@ -159,6 +159,14 @@ def _attempts_rule(game: Split) -> str:
     )
 
 
+def describe_forfeit(game: Split, talking: bool) -> str:
+    """Say what the rules do after the last unreadable reply of a turn."""
+    if game.fallback == "end":
+        return "the match ends and the round in progress pays nothing"
+    filled = "no deal" if game.rule == "exact" else "0 units of every type"
+    return f"{'an empty message' if talking else filled} is filled in for you"
+
+
 def format_units(items: tuple[str, ...], row: Sequence[float], sign: str = "") -> str:
     """List units as `4 hats, 6 books`, or with a sign as `hats=4, books=6`."""
     pairs = zip(items, map(format_decimal, row), strict=True)

@@ -383,6 +383,10 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 
     @override
+    def describe_forfeit(self, seen: Seen) -> str:
+        return prompt.describe_forfeit(self, seen.public.phase == "talk")
+
+    @override
     def facts(self, seen: Seen) -> dict[str, Any]:
         return prompt.facts(self, seen)
 

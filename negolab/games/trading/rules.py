@@ -283,6 +283,10 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 
     @override
+    def describe_forfeit(self, seen: Seen) -> str:
+        return "you lose the match"
+
+    @override
     def facts(self, seen: Seen) -> dict[str, Any]:
         own = seen.private
         rows = zip(GOODS, own.holdings, own.values, strict=True)

@@ -95,7 +95,7 @@ class Client:
             api_key=key.reveal(),
             base_url=url,
             max_retries=0,
-            default_headers=_omitted_headers(url),
+            default_headers=_headers(url, key),
             http_client=backend,
         )
 
@@ -146,12 +146,13 @@ def _model_names(models: Any) -> list[str]:
     return [replace_surrogates(name) for name in ids if isinstance(name, str) and name]
 
 
-def _omitted_headers(url: str) -> dict[str, Any]:
-    """Omit headers of `openai`: about this machine, and organization and project except at OpenAI."""
+def _headers(url: str, key: Key) -> dict[str, Any]:
+    """Return this key, whatever the environment holds, and leave out headers of `openai`: about this machine, and
+    organization and project except at OpenAI."""
     omitted = [f"X-Stainless-{name}" for name in OMITTED_PLATFORM_HEADERS]
     if urlsplit(url).hostname != "api.openai.com":
         omitted += ["OpenAI-Organization", "OpenAI-Project"]
-    return {name: openai.Omit() for name in omitted}
+    return {"Authorization": f"Bearer {key.reveal()}", **{name: openai.Omit() for name in omitted}}
 
 
 def _translate_error(error: BaseException, url: str) -> AttemptFailed | RunFailed:

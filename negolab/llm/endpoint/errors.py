@@ -180,7 +180,7 @@ def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: C
     try:
         content = decode_json(body)
     except (ValueError, RecursionError):
-        content = _html_title(decode_text(body))
+        content = _page_title(decode_text(body))
     error = content[0] if isinstance(content, list) and content else content  # Gemini sends a list
     error = error.get("error", error) if isinstance(error, dict) else error
     details = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
@@ -214,10 +214,13 @@ def _names(text: str, parameter: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(parameter)}(?!\w)", text) is not None
 
 
-def _html_title(text: str) -> str:
-    """Return the title of a page, else the text."""
+def _page_title(text: str) -> str:
+    """Return the title of a web page, or its beginning where it has none; any other text as it is."""
+    if not text.lstrip().startswith("<"):
+        return text
     title = re.search(r"<title[^>]*>(.*?)</title>", text[:20_000], re.IGNORECASE | re.DOTALL)
-    return f"a web page, {title[1].strip()!r}" if title else text
+    words = title[1] if title else re.sub(r"<[^>]*>", " ", text[:2_000])
+    return f"a web page ({one_line(words, 80)})"
 
 
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}

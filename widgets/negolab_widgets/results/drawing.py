@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from negolab.analysis.estimates import without_result
+from negolab.analysis.estimates import fallbacks_by_player, without_result
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.results import figures
 from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.panels import MAX_PANELS
-from negolab_widgets.results.variables import NUMBERS, Factor, by_seat, factors, outcomes, summary, values
+from negolab_widgets.results.variables import (
+    NUMBERS,
+    WITHOUT_FALLBACK,
+    Factor,
+    by_seat,
+    factors,
+    outcomes,
+    summary,
+    values,
+)
 from negolab_widgets.results.variables import summary_table as as_table
 
 if TYPE_CHECKING:
@@ -29,6 +38,7 @@ MAX_ROWS = 200
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
 """Values of a factor that are drawn on each side."""
 _HEADS = {"mean": "mean", "low": "from", "high": "to", "n": "n", "deals": "deals"}
+_BESIDE = dict(zip(WITHOUT_FALLBACK, ("mean, no fallback", "n, no fallback"), strict=True))
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
 
@@ -113,13 +123,25 @@ def _caption(
     if found["low"].isna().all():
         interval = " No intervals: nothing is left to chance here, or there is a single game."
     text = f"{len(data):,} {things}.{without}{copies}{interval}"
-    return join(element("p", words) for words in (text, left_out, *cut) if words)
+    return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
+
+
+def _fallback_text(data: pd.DataFrame, things: str) -> str:
+    """Say in how many matches a rule made moves in place of a player; "" for none."""
+    count = int(data["fallback"].sum())
+    if not count:
+        return ""
+    return (
+        f"In {count:,} of these {len(data):,} {things} a rule made moves in place of a player whose replies could not "
+        "be used (fallbacks). The figure is of all; the table has the means without them beside."
+    )
 
 
 def _render_table(numbers: pd.DataFrame, choice: FigureChoice) -> Markup:
-    titles = [str(name) for name in numbers if name not in NUMBERS]
+    titles = [str(name) for name in numbers if name not in (*NUMBERS, *WITHOUT_FALLBACK)]
+    beside = {name: head for name, head in _BESIDE.items() if name in numbers}
     quartiles = _QUARTILES if choice.view in (BOXES, VIOLINS) else {}
-    heads = {**_HEADS, **quartiles}
+    heads = {**_HEADS, **beside, **quartiles}
     shown = numbers.head(MAX_ROWS)
     names = [*titles, *(name for name in heads)]
     body = [
@@ -134,12 +156,12 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice) -> Markup:
 
 
 def _format_cell(name: str, value: object) -> str:
-    if name not in NUMBERS:
+    if name not in (*NUMBERS, *WITHOUT_FALLBACK):
         return str(value)
     if value != value:
         return "\N{EN DASH}"
     number = float(str(value))
-    return f"{int(number):,}" if name in ("n", "deals") else f"{number:.4g}"
+    return f"{int(number):,}" if name in ("n", "deals", "n_no_fallback") else f"{number:.4g}"
 
 
 # What was read.
@@ -185,6 +207,8 @@ class Overview(NamedTuple):
     faults: dict[str, str]
     missing: pd.DataFrame
     """Matches without a regular result, by players and reason."""
+    fallbacks: pd.DataFrame
+    """Moves that a rule made in place of a player, by player."""
 
 
 def overview(run: Path | str, width: int = 980) -> Overview:
@@ -194,8 +218,10 @@ def overview(run: Path | str, width: int = 980) -> Overview:
         reading.read_cell(cell)
     played = reading.frame()
     varied = _varied_parameters(played, Path(run))
-    missing = played.frame if played.frame.empty else without_result(played.frame)
-    return Overview(list(_figures(played, varied, width)), [one.title for one in varied[3:]], reading.faults, missing)
+    frame = played.frame
+    missing, fallbacks = (frame, frame) if frame.empty else (without_result(frame), fallbacks_by_player(frame))
+    pooled = [one.title for one in varied[3:]]
+    return Overview(list(_figures(played, varied, width)), pooled, reading.faults, missing, fallbacks)
 
 
 def _figures(played: SweepFrame, varied: list[Factor], width: int) -> Iterator[OverviewFigure]:

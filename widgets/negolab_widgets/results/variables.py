@@ -124,7 +124,7 @@ def without_values(frame: pd.DataFrame, out: Mapping[str, Iterable[str]]) -> pd.
     return frame[kept]
 
 
-RESULTS = ("payoff", "agreed", "replies", "rejected", "forfeits")
+RESULTS = ("payoff", "agreed", "replies", "rejected", "forfeits", "moves", "fallbacks", "decided_by_fallback")
 """Outcomes of every record; all else is measured."""
 _OUTCOME_WORDS = {
     "agreed": "ended in a deal",
@@ -142,6 +142,8 @@ _OUTCOME_WORDS = {
     "rule_faults": "replies against the rules",
     "time_faults": "late replies",
     "rejected": "rejected replies",
+    "fallbacks": "moves by a rule",
+    "decided_by_fallback": "decided by a move of a rule",
 }
 _STAKES = {"joint", "possible", "gain", "first_offer", "concession", "frontier_distance", "nash_distance"}
 _PARTS = {"efficiency", "surplus_share", "truth", "stubbornness", "pareto_proposals", "share", "mutual_share"}
@@ -239,20 +241,29 @@ def _unit(base: str, game: str) -> str:
 NUMBERS = ("mean", "low", "high", "n", "deals", "median", "lower", "upper")
 """Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of rows (copies left out)
 and of deals, and the three quartiles."""
+WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
+"""Further columns where a rule made moves in some matches: mean and n over the others."""
 
 
 def values(frame: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
-    """Return the rows that have the outcome: its `value` in its unit, its `deal`, whether it is `deterministic`, the
-    `game` that it is of (a deal and seating where the players are deterministic), and per factor the number of its
-    value."""
+    """Return the rows that have the outcome: its `value` in its unit, its `deal`, whether it is `deterministic`, if a
+    rule made a move in it (`fallback`), the `game` that it is of (a deal and seating where the players are
+    deterministic), and per factor the number of its value."""
     known = frame[frame[outcome.column].notna()]
     found = {
         "value": known[outcome.column].astype(float) / outcome.scale,
         "deal": known["deal"],
         "deterministic": known["deterministic"].astype(bool),
+        "fallback": with_fallback(known),
         "game": _games(known),
     }
     return pd.DataFrame({**found, **{factor.key: factor.codes(known) for factor in by}})
+
+
+def with_fallback(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return, per row, True if a rule made a move in its match."""
+    counts = [frame[name] for name in ("fallbacks_a", "fallbacks_b") if name in frame]
+    return sum(counts, pd.Series(0, index=frame.index)) > 0
 
 
 def _games(frame: pd.DataFrame) -> pd.Series[str]:
@@ -273,14 +284,14 @@ def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.Da
     rows = [
         {**dict(zip(names, key, strict=True)), **_summary_row(rows, outcome)} for key, rows in groups if not rows.empty
     ]
-    return pd.DataFrame(rows, columns=[*names, *NUMBERS])
+    beside = WITHOUT_FALLBACK if data["fallback"].any() else ()
+    return pd.DataFrame(rows, columns=[*names, *NUMBERS, *beside])
 
 
 def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
     copies = rows["deterministic"] & rows.duplicated(["game", "value"])
     seen = rows[~copies]
-    sample = Sample(list(seen["value"]), list(seen["deal"]), list(seen["game"]), bool(seen["deterministic"].all()))
-    estimate = _share(sample, outcome) if outcome.yes_no else sample.mean()
+    estimate, clean = (_estimate(part, outcome) for part in (seen, seen[~seen["fallback"]]))
     lower, median, upper = seen["value"].quantile([0.25, 0.5, 0.75])
     return {
         "mean": estimate.value,
@@ -291,7 +302,13 @@ def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
         "median": median,
         "lower": lower,
         "upper": upper,
+        **dict(zip(WITHOUT_FALLBACK, (clean.value, clean.n), strict=True)),
     }
+
+
+def _estimate(seen: pd.DataFrame, outcome: Outcome) -> stats.Estimate:
+    sample = Sample(list(seen["value"]), list(seen["deal"]), list(seen["game"]), bool(seen["deterministic"].all()))
+    return _share(sample, outcome) if outcome.yes_no else sample.mean()
 
 
 def _share(sample: Sample, outcome: Outcome) -> stats.Estimate:
@@ -305,7 +322,7 @@ def summary_table(found: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
     named: dict[str, Any] = {}
     for factor in by:
         title = factor.title
-        while title in NUMBERS or title in named:
+        while title in (*NUMBERS, *WITHOUT_FALLBACK) or title in named:
             title += " (parameter)"
         named[title] = found[factor.key].map(dict(enumerate(factor.texts)))
-    return pd.DataFrame({**named, **{name: found[name] for name in NUMBERS}})
+    return pd.DataFrame({**named, **{name: found[name] for name in (*NUMBERS, *WITHOUT_FALLBACK) if name in found}})

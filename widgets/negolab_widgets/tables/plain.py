@@ -41,7 +41,7 @@ class Controls(TableControls):
 
     @override
     def build(self) -> None:
-        self._own = w.HTML()
+        self._own, self._due = w.HTML(), w.HTML()
         self._typed = ReplyBox(self)
         self._options = row()
         self._options.add_class("nl-options")
@@ -52,13 +52,15 @@ class Controls(TableControls):
         self._choose = self.button("Play the chosen option", lambda: self.say(self._list.value or ""))
         self._texts: list[str] = []
         self.on_change(self._filter, self._narrow)
-        choices = column(self._options, self._filter, self._list, self._choose, self.notice)
+        choices = column(self._options, self._filter, self._list, self._choose, self.notice, self._due)
         self.main.children = [self.context.log, self._typed.widget, choices]
         self.side.children = [self._own]
 
     @override
     def draw(self) -> None:
         self._own.value = render_private_facts(self.game, self.seen)
+        self._due.value = html.element("div", self._last_try(), cls="nl-due")
+        set_visible(self._due, bool(self._last_try()))
         self._typed.draw(asked=self.asked)
         self._texts = [self.game.say(a) for a in self.game.options(self.seen)] if self.asked else []
         few = len(self._texts) <= MAX_BUTTONS
@@ -69,6 +71,11 @@ class Controls(TableControls):
             set_visible(control, not few)
         self._filter.value = ""
         self._narrow()
+
+    def _last_try(self) -> str:
+        """Say what another reply that cannot be used would do; "" while one may still be corrected."""
+        then = self.game.describe_forfeit(self.seen) if self.asked and self.left == 0 else ""
+        return f"If your next reply cannot be used, {then}." if then else ""
 
     @override
     def clear_input(self) -> None:

@@ -169,7 +169,7 @@ class Controls(TableControls):
         if not self.asked or self.left != 0:
             return ""
         answer = "One more unreadable answer" if self.rejection is not None else "One unreadable answer"
-        return f"{answer}, and {view.fallback_text(self.seen)}."
+        return f"{answer}, and {self.game.describe_forfeit(self.seen)}."
 
     def _draw_answer(self) -> None:
         public = self.seen.public

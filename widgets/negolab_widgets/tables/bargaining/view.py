@@ -223,17 +223,6 @@ def _no_deal_text(seen: Seen, *, unread: bool) -> str:
 # What stands in for an answer that cannot be read.
 
 
-def fallback_text(seen: Seen) -> str:
-    """Say what the rules do in place of this seat's next unreadable answer."""
-    if seen.seat == "B":
-        return "the match ends without a deal"
-    if seen.public.last_response:
-        return "the last offer is rejected for you"
-    own = [cents for _, seat, cents in seen.public.offers if seat == seen.seat]
-    # The first offer's stand-in is not told to a seat.
-    return f"{format_cents(own[-1])} is offered for you" if own else "an offer is made for you"
-
-
 def filled_offer_text(cents: int) -> str:
     return f"Your answer could not be read, so {format_cents(cents)} was offered for you."
 
