@@ -21,9 +21,12 @@ from negolab.llm.endpoint.errors import (
     AttemptFailed,
     BadResponse,
     GameFailed,
+    Overloaded,
     RateLimited,
+    RefusedParameter,
+    RejectedAnswer,
+    RequestRefused,
     RunFailed,
-    UnsupportedParameter,
     raise_for,
     retry_after,
 )
@@ -71,7 +74,7 @@ def test_json_deeper_than_any_reader_goes_is_a_broken_answer() -> None:
     for deep in (b"[" * 200_000, b'{"choices": ' + b"[" * 200_000):
         with pytest.raises(BadResponse):
             parse_completion(deep)
-        with pytest.raises(BadResponse):
+        with pytest.raises(Overloaded):
             raise_for(500, {}, deep, {})
 
 
@@ -118,6 +121,17 @@ def test_usage_is_read_where_it_is_and_unknown_where_not() -> None:
     assert parse_completion(body(usage={"prompt_tokens": 9, "prompt_cache_hit_tokens": 3})).usage == Usage(
         9, None, 3, None
     )
+    for output, details in ((5, {"reasoning_tokens": 100}), (5, None), (105, {"reasoning_tokens": 100})):
+        counted = {"prompt_tokens": 30, "completion_tokens": output, "total_tokens": 135}
+        counted["completion_tokens_details"] = details
+        assert parse_completion(body(usage=counted)).usage.output == 105
+    stated = {
+        "prompt_tokens": 9,
+        "completion_tokens": 1,
+        "cost": 0.25,
+        "prompt_tokens_details": {"cache_write_tokens": 3},
+    }
+    assert parse_completion(body(usage=stated)).usage == Usage(9, 1, written=3, cost=0.25)
     assert parse_completion(body(usage={"prompt_tokens": -1, "completion_tokens": True})).usage == Usage()
     assert parse_completion(body(usage={"prompt_tokens": 10_000_000, "completion_tokens": 2**52})).usage == Usage(
         10_000_000
@@ -141,11 +155,11 @@ def test_an_error_inside_an_answer_is_that_error() -> None:
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529, 408, 409])
 def test_errors_of_the_server_are_tried_again(status: int) -> None:
-    with pytest.raises(BadResponse, match=f"^HTTP {status}: "):
+    with pytest.raises(Overloaded, match=rf"^HTTP {status}: a web page \(bad gateway\)"):
         raise_for(status, {}, b"<html>\n\n bad\tgateway </html>", ())
 
 
-@pytest.mark.parametrize("status", [301, 401, 402, 403, 404, 405])
+@pytest.mark.parametrize("status", [301, 401, 402, 404, 405])
 def test_errors_of_the_set_up_end_the_run_in_one_short_line(status: int) -> None:
     with pytest.raises(RunFailed) as failed:
         raise_for(status, {}, b"x\n" * 5000, ())
@@ -169,9 +183,76 @@ def test_errors_of_the_set_up_end_the_run_in_one_short_line(status: int) -> None
 )
 def test_a_parameter_that_is_refused_is_named(error: dict[str, str], named: str) -> None:
     params = {"max_tokens": 5, "temperature": 0.7, "seed": 1}
-    with pytest.raises(UnsupportedParameter) as refused:
+    with pytest.raises(RefusedParameter) as refused:
         raise_for(400, {}, json.dumps({"error": error}).encode(), params)
     assert refused.value.parameter == named
+
+
+GEMINI = [
+    {
+        "error": {
+            "code": 429,
+            "message": "You exceeded your current quota.",
+            "status": "RESOURCE_EXHAUSTED",
+            "details": [
+                {
+                    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                    "violations": [{"quotaId": "GenerateRequestsPer{}PerProjectPerModel-FreeTier"}],
+                },
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"},
+            ],
+        }
+    }
+]
+
+
+def test_a_quota_of_a_minute_is_waited_for_and_one_of_a_day_ends_the_run_with_its_end() -> None:
+    minute, day = (json.dumps(GEMINI).replace("{}", unit).encode() for unit in ("Minute", "Day"))
+    with pytest.raises(RateLimited) as refused:
+        raise_for(429, {}, minute, ())
+    assert refused.value.retry_after == 34
+    with pytest.raises(RunFailed, match=r"quota is used up; run again after 20\d\d-\d\d-\d\d 0[78]:00 UTC to go on$"):
+        raise_for(429, {}, day, ())
+
+
+NO_CREDIT = {"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}
+NO_KEY = [{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]
+EXTRA = {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs"}]}}
+REJECTED = {"error": {"message": "No.", "code": "json_validate_failed", "failed_generation": "{"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind", "says"),
+    [
+        (400, NO_KEY, RunFailed, "set the environment variable"),
+        (400, NO_CREDIT, RunFailed, "no credit"),
+        (400, {"error": {"message": "gpt-9 is not a valid model ID", "code": 400}}, RunFailed, "the model's name"),
+        (
+            400,
+            {"object": "error", "message": "Invalid model: x", "type": "invalid_model"},
+            RunFailed,
+            "the model's name",
+        ),
+        (404, {"error": 'model "x" not found, try pulling it first'}, RunFailed, "the model's name"),
+        (400, {"error": {"message": "This model only support stream mode"}}, RunFailed, "in one piece"),
+        (
+            429,
+            {"error": {"message": "On tokens per day (TPD). Please try again in 3h2m."}},
+            RunFailed,
+            "run again after",
+        ),
+        (400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, RequestRefused, "too long"),
+        (400, REJECTED, RejectedAnswer, r"\{"),
+        (422, EXTRA, RefusedParameter, "body.seed: Extra"),
+        (400, {"error": {"message": "max_tokens: Field required"}}, RefusedParameter, "max_tokens"),
+        (529, {"error": {"type": "overloaded_error", "message": "Overloaded"}}, Overloaded, "Overloaded"),
+        (502, "<html><head><title>502 Bad Gateway</title></head></html>", Overloaded, "502 Bad Gateway"),
+    ],
+)
+def test_services_word_their_errors_differently(status: int, error: Any, kind: type[Exception], says: str) -> None:
+    text = error.encode() if isinstance(error, str) else json.dumps(error).encode()
+    with pytest.raises(kind, match=says):
+        raise_for(status, {}, text, ("temperature", "seed", "max_tokens"))
 
 
 def test_a_context_that_is_too_long_fails_the_game_even_where_it_names_a_parameter() -> None:
@@ -187,7 +268,7 @@ def test_a_code_that_is_about_one_input_fails_one_game_whatever_the_status(statu
 
 
 @pytest.mark.parametrize(
-    ("status", "means"), [(400, GameFailed), (401, RunFailed), (403, RunFailed), (429, RateLimited), (500, BadResponse)]
+    ("status", "means"), [(400, GameFailed), (401, RunFailed), (403, GameFailed), (429, RateLimited), (500, Overloaded)]
 )
 def test_an_error_in_other_letters_means_what_its_status_means(status: int, means: type[Exception]) -> None:
     for said in (b'{"error": {"message": "Trop de requ\xeates"}}', b"Trop de requ\xeates"):
@@ -195,12 +276,12 @@ def test_an_error_in_other_letters_means_what_its_status_means(status: int, mean
             raise_for(status, {}, said, ())
 
 
-def test_a_count_beyond_ten_times_the_worst_case_is_not_believed() -> None:
-    worst, price = Cost(1_000, 100), Price(1.0, 1.0, 1.0)
-    assert usage_cost(None, Usage(990, 10), worst) == Cost(0, 1000)
-    assert usage_cost(None, Usage(990, 11), worst) == worst
-    assert usage_cost(price, Usage(500, 10), worst) == worst, "tokens that can be, at a price that cannot"
-    assert usage_cost(price, Usage(), worst) == worst
+def test_what_a_gateway_charges_goes_before_the_price() -> None:
+    price = Price(1.0, 1.0, 1.0)
+    assert usage_cost(None, Usage(990, 10)) == Cost(0, 1000)
+    assert usage_cost(price, Usage(990, 10)) == Cost(1000 * 10**6, 1000)
+    assert usage_cost(price, Usage(990, 10, cost=0.5)) == Cost(5 * 10**11, 1000)
+    assert usage_cost(price, Usage()) is None
 
 
 @pytest.mark.parametrize(
@@ -215,6 +296,9 @@ def test_a_count_beyond_ten_times_the_worst_case_is_not_believed() -> None:
         ({"retry-after": "inf"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "1m2.5s"}, 62.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.5s"}, 1.5),
+        ({"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "1.5s"}, None),
         ({"retry-after": "Wed, 99 Foo 2020 99:99:99 GMT"}, None),
     ],
 )
@@ -287,9 +371,9 @@ def test_what_only_looks_like_a_key_is_left_in_what_a_model_says() -> None:
 
 
 def test_a_key_is_found_by_the_name_of_its_variable() -> None:
-    assert read_key(None, {"OPENAI_API_KEY": " abc "}).header() == "Bearer abc"
-    assert read_key("MINE", {"MINE": "abc"}).header() == "Bearer abc"
-    assert read_key(None, {}).header() == "Bearer none"
+    assert read_key(None, {"OPENAI_API_KEY": " abc "}).reveal() == "abc"
+    assert read_key("MINE", {"MINE": "abc"}).reveal() == "abc"
+    assert read_key(None, {}).reveal() == "none"
     with pytest.raises(ValueError, match="the environment variable MINE is not set"):
         read_key("MINE", {})
 
@@ -335,13 +419,24 @@ def test_a_translation_that_is_refused_is_taken_back_and_then_ends_the_run() -> 
     compatibility = ParameterCompatibility("gpt-5-of-my-own", lambda line: None)
     call = Call(model="m", messages=(), params={"max_tokens": 5}, repetition=())
     assert compatibility.translate(call) == {"max_completion_tokens": 5}
-    refused = UnsupportedParameter("max_completion_tokens", "HTTP 400: unknown")
-    compatibility.learn(refused, 0)
+    compatibility.learn(RefusedParameter("max_completion_tokens", "HTTP 400: unknown"), call)
     assert compatibility.translate(call) == {"max_tokens": 5}
-    # A request that was on its way with the old words says nothing new.
-    compatibility.learn(refused, 0)
     with pytest.raises(RunFailed):
-        compatibility.learn(refused, compatibility.version)
+        compatibility.learn(RefusedParameter("max_tokens", "HTTP 400: unknown"), call)
+
+
+def test_only_a_model_that_reasons_gets_no_bound_and_as_much_as_its_service_demands() -> None:
+    free = Call(model="m", messages=(), params={}, repetition=())
+    assert ParameterCompatibility("phi-4", lambda line: None).translate(free) == {"max_tokens": 1000}
+    reasons = ParameterCompatibility("grok-4.5", lambda line: None)
+    assert reasons.translate(free) == {}
+    reasons.learn(RefusedParameter("max_tokens", "HTTP 400: max_tokens: Field required"), free)
+    assert reasons.translate(free) == {"max_tokens": 16_000}
+    reasons.learn(RefusedParameter("max_tokens", "HTTP 400: supports at most 512 tokens"), free)
+    assert reasons.translate(free) == {"max_tokens": 512}
+    bound = Call(model="m", messages=(), params={"max_tokens": 900}, repetition=())
+    with pytest.raises(RunFailed, match="does not take max_tokens as it is set: change it"):
+        reasons.learn(RefusedParameter("max_tokens", "HTTP 400: supports at most 512 tokens"), bound)
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_a_models_name_may_hold_colons_slashes_and_dots(name: str) -> None:
     assert (call.model, call.params) == (name, {"temperature": 0.7, "max_tokens": 80})
 
 
-def test_what_is_set_is_sent_and_max_tokens_always() -> None:
-    assert model("llm:x").settings.request_fields() == {"max_tokens": 1000}
+def test_what_is_set_is_sent() -> None:
+    assert model("llm:x").settings.request_fields() == {}
     full = model("llm:x,temperature=0,top_p=0.9,seed=3,reasoning_effort=low,max_tokens=5")
     assert full.settings.request_fields() == {
         "temperature": 0.0,
@@ -67,6 +67,10 @@ def test_what_is_set_is_sent_and_max_tokens_always() -> None:
         "reasoning_effort": "low",
     }
     assert model("llm:x", temperature=0.5).settings.temperature == 0.5
+    extra = model('llm:x,extra.top_k=40,extra.stop=["a","b"],seed=3').settings
+    assert extra.request_fields() == {"seed": 3, "top_k": 40, "stop": ["a", "b"]}
+    with pytest.raises(ValueError, match=r"^extra.stream cannot be set"):
+        model("llm:x,extra.stream=true")
 
 
 def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
@@ -146,7 +150,7 @@ def test_a_persona_is_the_system_message_and_its_hash_is_noted(tmp_path: Path) -
         "url": ScriptedModel.url,
         "form": "free",
         "chat": True,
-        "parameters": {"max_tokens": 1000},
+        "parameters": {},
         "persona": {"file": "tough.txt", "sha256": hashlib.sha256(b"You never give in.\n").hexdigest()},
     }
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negolab.llm.endpoint.circuit_breaker import MAX_RETRY, CircuitBreaker
-from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.availability import Availability
+from negolab.llm.endpoint.errors import Overloaded, RateLimited, RunFailed, Unreachable
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.queue import MIN_BACKOFF, CallQueue, QueuedCall
 from negolab.llm.endpoint.rate_limiter import RateLimiter
@@ -24,9 +25,8 @@ from tests.support.fake_clock import run
 Ask = Callable[[], Coroutine[Any, Any, float | None]]
 
 
-def queue(breaker: CircuitBreaker | None = None, **limits: Any) -> CallQueue:
-    clock = asyncio.get_running_loop().time
-    return CallQueue(Limits(**limits), breaker or CircuitBreaker("http://x/v1", clock), clock)
+def queue(**limits: Any) -> CallQueue:
+    return CallQueue(Limits(**limits), asyncio.get_running_loop().time)
 
 
 def now() -> float:
@@ -356,114 +356,72 @@ def test_a_call_that_is_taken_back_gives_its_place_to_the_next() -> None:
     run(take_back())
 
 
-# A silent endpoint.
+# An endpoint that does not answer.
 
 
-def test_a_silent_endpoint_is_tried_by_one_call_at_a_time_and_ever_more_rarely() -> None:
+def test_an_overload_is_waited_out_by_time_and_told_ever_more_rarely() -> None:
+    told: list[str] = []
+
+    async def overload() -> None:
+        waiting = Availability("http://x/v1", 600, now, told.append)
+        for _ in range(2):
+            for _ in range(500):
+                waiting.record_failure(Overloaded("HTTP 529"))
+                await asyncio.sleep(1)
+            assert waiting.is_waited_for
+            waiting.record_answer()
+            assert not waiting.is_waited_for
+
+    run(overload())
+    assert told[0] == "http://x/v1 does not answer (HTTP 529): waiting; 1 s so far, at most 10 min"
+    assert [int(re.findall(r"(\d+) s so far", line)[0]) for line in told[:9]] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    assert told[9] == "http://x/v1 answers again after 500 s" and len(told) == 20
+
+
+def test_a_short_trouble_is_no_news() -> None:
+    told: list[str] = []
+
+    async def trouble() -> None:
+        waiting = Availability("http://x/v1", 600, now, told.append)
+        for _ in range(100):
+            waiting.record_failure(RateLimited("HTTP 429", retry_after=0.5))
+            await asyncio.sleep(0.5)
+            waiting.record_answer()
+
+    run(trouble())
+    assert told == []
+
+
+def test_patience_with_an_endpoint_ends_the_run_in_one_line() -> None:
     async def silence() -> None:
-        told: list[str] = []
-        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time, notify=told.append)
-        ways = [queue(breaker), queue(breaker)]
-        tries: list[float] = []
-        running = most = 0
-        up_at = now() + 200
-
-        async def one(model_queue: CallQueue) -> None:
-            nonlocal running, most
-            going = QueuedCall(now(), now(), 0)
-            while True:
-                await model_queue.acquire(going)
-                running += 1
-                if breaker.is_open:
-                    most = max(most, running)
-                    tries.append(now())
-                await asyncio.sleep(0.01)
-                running -= 1
-                if now() >= up_at:
-                    model_queue.record_success(going, None)
-                    model_queue.release(going)
-                    return
-                model_queue.record_unreachable(going, "connection refused")
-                model_queue.release(going)
-
-        await asyncio.gather(*(one(model_queue) for model_queue in ways for _ in range(50)))
-        assert most == 1
-        gaps = [after - before for before, after in pairwise(tries)]
-        assert gaps == pytest.approx([2.01, 4.01, 8.01, 16.01, *[MAX_RETRY + 0.01] * (len(gaps) - 4)], abs=0.001)
-        assert told[0] == "http://x/v1 does not answer (connection refused): waiting; 0 s so far"
-        assert told[-1].startswith("http://x/v1 answers again after")
-        assert now() - up_at < MAX_RETRY + 1
-
-    run(silence())
-
-
-def test_patience_with_a_silent_endpoint_ends_the_run_in_one_line() -> None:
-    async def silence() -> tuple[str, float]:
-        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time, patience=20)
-        model_queue = queue(breaker)
-        going = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(going)
-        began = now()
-        model_queue.record_unreachable(going, "connection refused")
-        model_queue.release(going)
-
-        async def hopeless() -> None:
-            again = QueuedCall(now(), now(), 0)
-            while True:
-                await model_queue.acquire(again)
-                model_queue.record_unreachable(again, "connection refused")
-                model_queue.release(again)
-
+        waiting = Availability("http://x/v1", 20, now, lambda line: None)
+        waiting.record_answer()
+        waiting.record_failure(Unreachable("connection refused"))
+        await asyncio.sleep(21)
         with pytest.raises(RunFailed) as failed:
-            await hopeless()
-        with pytest.raises(RunFailed):
-            await model_queue.acquire(QueuedCall(now(), now(), 0))
-        return str(failed.value), now() - began
-
-    text, took = run(silence())
-    assert text == "http://x/v1 has not answered for 20 s: see that it runs, then start again"
-    assert took == pytest.approx(20, abs=0.01)
-
-
-def test_an_endpoint_that_answers_after_patience_was_over_is_used_as_before() -> None:
-    async def silence() -> None:
-        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time, patience=20)
-        model_queue = queue(breaker, at_once=1)
-        going = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(going)
-        model_queue.record_unreachable(going, "no answer")
-        model_queue.release(going)
-        assert model_queue.timeout(60) == 20
-        await asyncio.sleep(30)
-        assert breaker.failure is not None
-        tries = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(tries)
-        assert model_queue.timeout(60) == 60
-        model_queue.record_success(tries, None)
-        assert breaker.failure is None
-        waiting = asyncio.create_task(model_queue.acquire(QueuedCall(now(), now(), 0)))
-        await asyncio.sleep(1)
-        model_queue.release(tries)
-        await waiting
+            waiting.record_failure(Unreachable("connection refused"))
+        assert str(failed.value) == (
+            "http://x/v1 has not answered for 21 s (connection refused): run again to go on, or raise the patience"
+        )
 
     run(silence())
 
 
-def test_the_next_call_tries_when_the_one_that_tried_is_taken_back() -> None:
+def test_a_wait_that_is_longer_than_patience_ends_the_run_at_once_with_the_time() -> None:
+    async def asked() -> None:
+        waiting = Availability("http://x/v1", 600, now, lambda line: None)
+        with pytest.raises(RunFailed, match=r"^http://x/v1: HTTP 429: run again after 20\d\d-\d\d-\d\d \d\d:\d\d UTC"):
+            waiting.record_failure(RateLimited("HTTP 429", retry_after=7200))
+
+    run(asked())
+
+
+def test_before_its_first_answer_an_endpoint_that_cannot_be_reached_ends_the_run() -> None:
     async def silence() -> None:
-        breaker = CircuitBreaker("http://x/v1", asyncio.get_running_loop().time)
-        model_queue = queue(breaker)
-        going = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(going)
-        model_queue.record_unreachable(going, "no answer")
-        model_queue.release(going)
-        tries = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(tries)
-        waiting = asyncio.create_task(model_queue.acquire(QueuedCall(now(), now(), 0)))
-        await asyncio.sleep(100)
-        assert not waiting.done()
-        model_queue.release(tries)
-        await waiting
+        waiting = Availability("http://x/v1", None, now, lambda line: None)
+        waiting.record_failure(Overloaded("HTTP 503: loading the model"))
+        with pytest.raises(RunFailed, match=r"^http://x/v1: unknown host: see that the address is right"):
+            waiting.record_failure(Unreachable("unknown host"))
 
     run(silence())
 

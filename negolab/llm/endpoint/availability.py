@@ -9,6 +9,8 @@ from negolab.llm.endpoint.errors import AttemptFailed, RunFailed, Unreachable
 
 FIRST_NOTICE = 1.0
 """Seconds without an answer after which a notice is given; the next ones follow after twice the time each."""
+ADVICE = "see that the address is right, the server runs, and the network asks for no login"
+"""About an endpoint that has never answered."""
 LONG_WAIT = 30.0
 """Seconds; so long a wait is told at once if the endpoint asks for it."""
 
@@ -56,7 +58,7 @@ class Availability:
             RunFailed: The address is wrong, the endpoint has not answered for too long, or asks to wait too long.
         """
         if isinstance(error, Unreachable) and not self.has_answered:
-            raise RunFailed(f"{self._url}: {error}: see that the address is right and the server runs") from None
+            raise RunFailed(f"{self._url}: {error}: {ADVICE}") from None
         now = self._clock()
         if self._since is None:
             self._since = now
@@ -78,8 +80,9 @@ class Availability:
     def _given_up(self, error: AttemptFailed, waited: float) -> str:
         if error.retry_after is not None and error.retry_after > (self._patience or 0.0):
             until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
-            return f"{self._url}: {error}: run again after {until:%Y-%m-%d %H:%M} UTC to go on, or raise the patience"
-        return f"{self._url} has not answered for {format_duration(waited)} ({error}): run again to go on"
+            return f"{self._url}: {error}: run again after {until:%Y-%m-%d %H:%M} UTC to go on"
+        how_long = format_duration(waited)
+        return f"{self._url} has not answered for {how_long} ({error}): run again to go on, or raise the patience"
 
 
 def format_duration(seconds: float) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -87,7 +86,6 @@ class Client:
                 # Time-outs are per read: a trickle would outlive them, so `_response` bounds the whole call.
                 timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
                 follow_redirects=False,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
         except (ValueError, httpx2.InvalidURL):
             raise RunFailed(f"{url}: the environment names no proxy of HTTP for it: set another, or NO_PROXY") from None

@@ -95,6 +95,6 @@ def request_body(call: Call, params: dict[str, Any]) -> bytes:
 
 def max_output_tokens(params: dict[str, Any]) -> int | None:
     """Return the most tokens that an answer may take over all of its choices; None if the call sets no bound."""
-    bound = next((params[name] for name in OUTPUT_NAMES if name in params), None)
+    bound = next((params[name] for name in reversed(OUTPUT_NAMES) if name in params), None)
     choices = params.get("n") or 1
     return bound * choices if type(bound) is int and type(choices) is int and bound > 0 else None

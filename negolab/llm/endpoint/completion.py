@@ -115,9 +115,7 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == b"<":
             page = read_problem(200, {}, body, ()).message
-            raise Unreachable(
-                f"{page}, came instead of an answer: check the base URL, or log in to the network"
-            ) from None
+            raise Unreachable(f"{page} came instead of an answer") from None
         beginning = one_line(decode_text(body[:400]))
         raise BadResponse(f"the answer is not a chat completion ({error}): {beginning:.120}") from None
 

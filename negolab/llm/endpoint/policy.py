@@ -111,7 +111,7 @@ class CallPolicy:
         """Return the price of a model, and tell once if it is that of the same name without its provider."""
         price = self.prices.get(model)
         if price is not None and model not in self._priced and (name := self.prices.name_for(model)) != model:
-            self.notify(f"{model} is priced as {name}: {price}")
+            self.notify(f"{model} is priced as {name}: ${price.input:g} in, ${price.output:g} out per million tokens")
         self._priced.add(model)
         return price
 

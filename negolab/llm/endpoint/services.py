@@ -71,6 +71,7 @@ class ErrorRule(NamedTuple):
 ERRORS = (
     ErrorRule("run", codes=frozenset({"run_failed"})),  # of a sweep's broker, as the next
     ErrorRule("game", codes=frozenset({"game_failed"})),
+    ErrorRule("filtered", codes=frozenset({"content_policy_violation", "content_filter"})),
     ErrorRule("quota", pattern=r"per_?day|per day|daily (limit|quota)|\b[TR]PD\b"),
     ErrorRule(
         "credit",
@@ -90,7 +91,6 @@ ERRORS = (
         frozenset({"context_length_exceeded", "string_above_max_length"}),
         r"prompt is too long|(maximum|available) context|context (length|window|size)|too large for model",
     ),
-    ErrorRule("filtered", codes=frozenset({"content_policy_violation", "content_filter"})),
     ErrorRule("rejected", codes=frozenset({"json_validate_failed"})),
     ErrorRule(
         "stream",
