@@ -23,6 +23,9 @@ PENDING: set[str] = {
     "xai/good",
     "openrouter/good",
     "xai/deep",
+    "gemini/deep",
+    "4-gemini/deep",
+    "200-gemini/deep",
     "vllm/harmony",
     "gemini/thought-tags",
     "openai/top-k",
@@ -32,7 +35,6 @@ PENDING: set[str] = {
     "openai/top-k-top_k-40",
     "vllm/template-arguments-chat_template_kwargs-value1",
     "test_a_reasoner_is_given_room_unless_the_user_limits_it",
-    "test_answers_cut_at_a_limit_of_the_user_are_tried_with_more_room_or_said_to_be_cut",
     "openai/wrong-key",
     "anthropic/wrong-key",
     "gemini/wrong-key",
@@ -90,17 +92,9 @@ PENDING: set[str] = {
     "openai/credit-ends",
     "vllm/gone-for-good",
     "groq/json-validate-failed",
-    "openai/refusal",
-    "openai/content-filter",
     "gemini/safety",
     "gemini/null",
-    "xai/empty",
-    "openai/always-cut",
-    "ollama/babbles",
-    "4-gemini/good",
     "4-xai/deep",
-    "200-xai/good",
-    "200-gemini/good",
     "200-xai/deep",
     "test_a_gateway_s_own_cost_wins_over_a_price",
     "test_a_price_is_found_without_the_provider_s_name_and_that_is_said",
@@ -298,7 +292,7 @@ def test_a_model_that_never_answers_usably_stops_the_run_with_status_3(
 # Money.
 
 
-@pytest.mark.parametrize("name", ["xai/good", "gemini/good", "xai/deep"])
+@pytest.mark.parametrize("name", ["xai/deep", "gemini/deep"])
 @pytest.mark.parametrize("concurrency", [4, 200])
 def test_a_budget_in_tokens_holds_for_what_a_reasoner_truly_uses(
     name: str, concurrency: int, services: RunningServices, tmp_path: Path
