@@ -121,9 +121,17 @@ def find_fallbacks(record: Record) -> Fallbacks:
     as a move.
     """
     events, notes = record.events, record.header.notes
-    forfeits = [at for at, event in enumerate(events) if isinstance(event, Forfeited)]
-    found = _moves_by_rule(record, forfeits) if forfeits else []
-    counts = Counter(seat for event in events if isinstance(event, Stepped) for seat in event.seats)
+    forfeits: list[int] = []
+    counts = dict.fromkeys(SEATS, 0)
+    for at, event in enumerate(events):
+        if type(event) is Stepped:
+            for seat in event.seats:
+                counts[seat] += 1
+        elif type(event) is Forfeited:
+            forfeits.append(at)
+    if not forfeits:
+        return Fallbacks({seat: SeatMoves(n, ()) for seat, n in counts.items()}, False)
+    found = _moves_by_rule(record, forfeits)
     causes: dict[Seat, list[Cause]] = {seat: [] for seat in SEATS}
     for one in found:
         rejected = events[one.at - 1]

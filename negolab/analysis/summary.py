@@ -134,7 +134,8 @@ class Tally:
         for seat, own in found.seats.items():
             counted = self.moves[record.header.players.get(seat, "?"), seat]
             counted.moves += own.moves
-            counted.causes.update(own.causes)
+            if own.causes:
+                counted.causes.update(own.causes)
         self.fallbacks += found.any
         self.decided += found.decided
         return found.any

@@ -1,11 +1,16 @@
-"""An event loop with a fake clock: minutes of rate limits and pauses are tested in milliseconds, exactly."""
+"""Event loops with clocks of their own: one skips all waiting, so that minutes of rate limits and pauses are tested in
+milliseconds, exactly; one is fast, so that a server is out of order for a fraction of the time."""
 
 from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from typing_extensions import override
 
 T = TypeVar("T")
 
@@ -35,6 +40,46 @@ class FakeClockLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.now
+
+
+class FastClockLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock goes `speed` times as fast as that of the servers it talks to."""
+
+    def __init__(self, speed: float) -> None:
+        self._speed, self._start = speed, time.monotonic()
+        selector = _FastSelector()
+        selector.speed = speed
+        super().__init__(selector)
+
+    @override
+    def time(self) -> float:
+        return self._start + self._speed * (time.monotonic() - self._start)
+
+
+class _FastSelector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
+    """Wait for a fraction of the time."""
+
+    speed: float
+
+    def select(self, timeout: float | None = None) -> Any:
+        return super().select(timeout and timeout / self.speed)
+
+
+@contextmanager
+def fast_clock(speed: float) -> Iterator[None]:
+    """Give `asyncio.run` a loop with a fast clock until the block ends."""
+
+    class Policy(asyncio.DefaultEventLoopPolicy):
+        @override
+        def new_event_loop(self) -> asyncio.AbstractEventLoop:
+            return FastClockLoop(speed)
+
+    before = asyncio.get_event_loop_policy()
+    asyncio.set_event_loop_policy(Policy())
+    try:
+        yield
+    finally:
+        asyncio.set_event_loop_policy(before)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
