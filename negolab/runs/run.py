@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from negolab.catalog import AnyGame
 from negolab.events import Event
-from negolab.game import SEATS, Ask, Seat
+from negolab.game import Ask, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoLegalMove, RunFailed
 from negolab.llm.models import Models
@@ -287,10 +287,11 @@ class Run:
 
     async def _preflight(self, pairing: Pairing) -> None:
         """Ask each model once; RunFailed for a wrong set-up. A sweep's broker sees to its own calls."""
-        if not isinstance(self.models, Models) or self.models.via_broker:
+        if not isinstance(self.models, Models) or self.models.via_broker or self._phase != "playing":
             return
-        dealt = [(seat, *self._deal(pairing)) for seat in SEATS]
-        calls = [ask_once(match, seat, model) for seat, match, seats in dealt if isinstance(model := seats[seat], LLM)]
+        seats = {name: seat for seat, name in reversed(pairing.players.items())}
+        dealt = [(seat, *self._deal(pairing)) for seat in seats.values()]
+        calls = [ask_once(match, seat, model) for seat, match, by in dealt if isinstance(model := by[seat], LLM)]
         self._workers = [asyncio.create_task(call) for call in calls]
         try:
             await asyncio.gather(*self._workers)

@@ -370,25 +370,25 @@ UNTIL = r"\d\d:\d\d|3 ?h|midnight|day"
 DAILY = [
     Case("gemini/quota-per-day", STOPS, UNTIL, 429,
          _gemini_limit("34.07s", "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
-                       "GenerateRequestsPerDayPerProjectPerModel-FreeTier"), {}, after(9)),
+                       "GenerateRequestsPerDayPerProjectPerModel-FreeTier"), {}, after(30)),
     Case("groq/tokens-per-day", STOPS, r"3 ?h|\d\d:\d\d", 429,
          openai("Rate limit reached for model `$model` in organization `org_1` service tier `on_demand` on tokens per "
                 "day (TPD): Limit 100000, Used 99336, Requested 1203. Please try again in 3h12m7.776s. Need more "
                 "tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing", "rate_limit_exceeded",
                 kind="tokens"),
-         {"retry-after": str(DAY), "x-ratelimit-reset-tokens": "3h12m7.776s"}, after(9)),
+         {"retry-after": str(DAY), "x-ratelimit-reset-tokens": "3h12m7.776s"}, after(30)),
     Case("openai/requests-per-day", STOPS, r"3 ?h|\d\d:\d\d", 429,
          openai("Rate limit reached for $model in organization org-1 on requests per day (RPD): Limit 200, Used 200, "
-                "Requested 1. Please try again in 3h12m7s.", "rate_limit_exceeded", kind="requests"), {}, after(9)),
+                "Requested 1. Please try again in 3h12m7s.", "rate_limit_exceeded", kind="requests"), {}, after(30)),
     Case("openrouter/free-models-per-day", STOPS, UNTIL, 429,
          openrouter(429, "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests "
                          "per day",
-                    headers={"X-RateLimit-Limit": "50", "X-RateLimit-Remaining": "0"}), {}, after(9)),
+                    headers={"X-RateLimit-Limit": "50", "X-RateLimit-Remaining": "0"}), {}, after(30)),
     Case("openai/credit-ends", STOPS, CREDIT, 429,
          openai("You exceeded your current quota, please check your plan and billing details.", "insufficient_quota",
-                kind="insufficient_quota"), {}, after(9)),
+                kind="insufficient_quota"), {}, after(30)),
     Case("vllm/gone-for-good", STOPS, r"--patience", 503,
-         vllm(503, "Service Unavailable", "ServiceUnavailable"), {}, after(9), options=("--patience", "2s")),
+         vllm(503, "Service Unavailable", "ServiceUnavailable"), {}, after(30), options=("--patience", "2s")),
 ]  # fmt: skip
 
 LENGTH = r"maximum|too long|context"

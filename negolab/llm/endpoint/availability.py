@@ -82,7 +82,7 @@ class Availability:
             until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
             return f"{self._url}: {error}: run again after {until:%Y-%m-%d %H:%M} UTC to go on"
         how_long = format_duration(waited)
-        return f"{self._url} has not answered for {how_long} ({error}): run again to go on, or raise the patience"
+        return f"{self._url} has not answered for {how_long} ({error}): run again to go on, or set a longer --patience"
 
 
 def format_duration(seconds: float) -> str:

@@ -47,6 +47,15 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     written: int | None = None
     cost: float | None = None
 
+    def plus(self, other: Usage) -> Usage:
+        """Add what another attempt took; None only where neither is known."""
+        return Usage(
+            *(
+                None if one is None and two is None else (one or 0) + (two or 0)
+                for one, two in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+            )
+        )
+
     @property
     def total(self) -> int | None:
         """Input and output tokens together; None unless the endpoint counted both."""
@@ -61,7 +70,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         finish: The endpoint's reason to stop: "stop", "length", "content_filter", "refusal" where the text says that
             the model will not answer, or "rejected" where the service rejected the text.
         request_id: The id in the response headers, else the completion's own.
-        cost: US dollars, attempts that were paid and lost included; None where no price is known.
+        usage: Tokens, those of attempts that were paid and lost included.
+        cost: US dollars, such attempts included; None where no price is known.
         queued: Seconds of waiting for admission.
         latency: Seconds from sending to the last byte, of the last attempt.
         replayed: The answer comes from the cache, and another run has paid for it.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from negolab.llm.endpoint.call import Call
 from negolab.llm.endpoint.errors import RefusedParameter, RunFailed
-from negolab.llm.endpoint.services import DEMANDED_OUTPUT, PLAIN_OUTPUT, model_traits
+from negolab.llm.endpoint.services import DEMANDED_OUTPUT, PLAIN_OUTPUT, SAMPLING, model_traits
 
 OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
 """Names of the bound on output tokens; a model may take only one of them."""
 RESERVED = ("model", "messages", "stream")
+_UNSUPPORTED = re.compile("unsupported|not support", re.IGNORECASE)
 _LARGEST = re.compile(r"(?:at most|less than or equal to|<=|maximum\D{0,40}) ?(\d+)", re.IGNORECASE)
 
 
@@ -48,7 +49,7 @@ class ParameterCompatibility:
             elif name not in self._notified:
                 self._notified.add(name)
                 self._notify(f"{self._model} takes no {name}: it is left out")
-        if self._output is not None and not has_bound(call):
+        if self._output is not None and not has_bound(call.params):
             translated[self._name] = self._output
         return translated
 
@@ -59,7 +60,7 @@ class ParameterCompatibility:
             RunFailed: There is nothing else to try.
         """
         name, text = error.parameter, str(error)
-        if name in OUTPUT_NAMES and not has_bound(call):
+        if name in OUTPUT_NAMES and not has_bound(call.params):
             largest = _LARGEST.search(text)
             bound = int(largest[1]) if largest else DEMANDED_OUTPUT if self._output is None else self._output
             if bound > 0 and bound != self._output:
@@ -71,21 +72,37 @@ class ParameterCompatibility:
                 self._name = next(other for other in OUTPUT_NAMES if other != name)
             if self._name not in self._refused:
                 return
-        what = "JSON schemas: choose form=free" if name == "response_format" else f"{name} as it is set: change it"
-        raise RunFailed(f"{self._model} does not take {what} ({text})")
+        if name in SAMPLING and name not in self._dropped and _UNSUPPORTED.search(text):
+            self._dropped.add(name)
+            return
+        raise RunFailed(f"{self._model} does not take {_advice(name)} ({text})")
 
     def learn_reasoning(self, call: Call) -> bool:
         """Give a model that was cut while it reasoned more room; False if it cannot have more."""
-        if has_bound(call) or self._output is None or self._output >= DEMANDED_OUTPUT:
+        if has_bound(call.params) or self._output is None or self._output >= DEMANDED_OUTPUT:
             return False
         self._output = DEMANDED_OUTPUT
         self._notify(f"{self._model} reasons: its answers get {DEMANDED_OUTPUT:,} tokens, as {PLAIN_OUTPUT:,} cut them")
         return True
 
 
-def has_bound(call: Call) -> bool:
-    """Return True if the call itself bounds the output tokens."""
-    return any(name in call.params for name in OUTPUT_NAMES)
+def _advice(name: str) -> str:
+    """Name a parameter as the user sets it, with what to do about it."""
+    if name == "response_format":
+        return "JSON schemas: choose form=free"
+    own = (*OUTPUT_NAMES, "temperature", "top_p", "seed", "reasoning_effort")
+    return f"{name if name in own else f'extra.{name}'} as it is set: change it or leave it out"
+
+
+def has_bound(params: Mapping[str, Any]) -> bool:
+    """Return True if parameters bound the output tokens."""
+    return any(name in params for name in OUTPUT_NAMES)
+
+
+def with_default_bound(model: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with the bound on output tokens that a model gets by default."""
+    is_free = has_bound(params) or model_traits(model).reasons
+    return {**params} if is_free else {**params, OUTPUT_NAMES[0]: PLAIN_OUTPUT}
 
 
 def request_body(call: Call, params: dict[str, Any]) -> bytes:

@@ -17,6 +17,7 @@ from negolab.llm.endpoint.errors import (
     raise_for,
     read_problem,
 )
+from negolab.llm.endpoint.services import FILTERS
 from negolab.match import replace_surrogates
 
 MAX_TOKENS = 10_000_000
@@ -85,6 +86,7 @@ def parse_completion(body: bytes) -> Answer:
         raise BadResponse("the answer holds no choice", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
     finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
+    finish = "content_filter" if finish.lower() in FILTERS else finish
     if text is None and choice.message.refusal:
         text, finish = str(choice.message.refusal), "refusal"
     broker = _broker_info(completion.negolab)

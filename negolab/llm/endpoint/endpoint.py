@@ -101,7 +101,8 @@ class RetryingCall:
         self._overloaded_since: float | None = None
         self._queued = 0.0
         self._lost_pico = 0
-        """Cost of attempts without an answer, as `Cost.pico`."""
+        self._lost_usage = Usage()
+        """What attempts without an answer took, the cost as `Cost.pico`."""
         now = self._loop.time()
         self._build_request()
         tokens = len(self._body) // BYTES_PER_TOKEN + (max_output_tokens(self._params) or DEFAULT_OUTPUT_TOKENS)
@@ -238,6 +239,7 @@ class RetryingCall:
         if error.usage is not None:
             pico = usage_pico(self._price, error.usage)
             self._lost_pico += pico or 0
+            self._lost_usage = self._lost_usage.plus(error.usage)
             usage.record_tokens(error.usage, pico)
         if isinstance(error, RateLimited):
             usage.refused += 1
@@ -248,24 +250,24 @@ class RetryingCall:
             self._availability.record_failure(error)
 
     def _record_answer(self, answer: Answer, latency: float) -> Answer:
-        """Complete an answer with its cost and times, and count it."""
+        """Complete an answer with what it took, and count it."""
         if self._policy.via_broker:  # it has the prices and the cache, so its figures count
             pico, replayed = None if answer.cost is None else int(answer.cost * PICO), answer.replayed
         else:
             pico, replayed = usage_pico(self._price, answer.usage), False
-        answer = msgspec.structs.replace(
+        if replayed:
+            self._policy.usage.record_replay(answer)
+        else:
+            self._policy.usage.record_answer(answer, pico)
+        return msgspec.structs.replace(
             answer,
+            usage=answer.usage.plus(self._lost_usage),
             cost=None if pico is None else dollars(pico + self._lost_pico),
             queued=round(self._queued, 6),
             latency=round(latency, 6),
             attempts=self._attempts,
             replayed=replayed,
         )
-        if replayed:
-            self._policy.usage.record_replay(answer)
-        else:
-            self._policy.usage.record_answer(answer, pico)
-        return answer
 
 
 class _LoopResources:

@@ -211,7 +211,10 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _names(text: str, parameter: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(parameter)}(?!\w)", text) is not None
+    """Return True if a text names a parameter, as it is sent or in camel case."""
+    first, *more = parameter.split("_")
+    camel = first + "".join(word.title() for word in more)
+    return re.search(rf"(?<!\w)({re.escape(parameter)}|{re.escape(camel)})(?!\w)", text) is not None
 
 
 def _page_title(text: str) -> str:

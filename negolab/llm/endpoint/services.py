@@ -16,6 +16,10 @@ DEMANDED_OUTPUT = 16_000
 SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs")
 
 
+FILTERS = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"})
+"""Reasons to stop, in small letters, that say that a filter withheld the answer."""
+
+
 class ModelTraits(NamedTuple):
     """Traits of the models whose name, without a provider before it, matches `name`.
 
