@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,29 @@ def test_every_block_of_a_page_runs_in_an_empty_folder(page: str, endpoint: str,
     folder.mkdir()
     with ExitStack() as stack:
         Reader(folder, stack, env).read(PAGES[page].read_text("utf-8"))
+
+
+_OUT = re.compile(r'(?:--out |--dir |out="|study new )([\w./-]+)')
+
+
+def written(text: str) -> dict[str, list[str]]:
+    """Return what the commands and blocks of a page write, by file or folder: the lines that do it, or the content."""
+    places: dict[str, list[str]] = {}
+    for block in blocks(text):
+        if block.file:
+            places.setdefault(block.file, []).append(block.text)
+        elif block.language in ("sh", "python"):
+            for line in block.text.splitlines():
+                for place in _OUT.findall(line):
+                    places.setdefault(place, []).append(line)
+    return places
+
+
+def test_no_page_writes_over_what_another_page_wrote() -> None:
+    by_page = {page: written(path.read_text("utf-8")) for page, path in PAGES.items()}
+    for (one, own), (two, others) in combinations(by_page.items(), 2):
+        shared = [place for place in own.keys() & others.keys() if own[place] != others[place]]
+        assert not shared, f"{one} and {two} both write {shared}"
 
 
 def test_the_readme_is_short() -> None:
