@@ -9,7 +9,6 @@ import pytest
 from tests.support.service_cases import CASES
 from tests.support.services import play_case, running_services
 
-
 PENDING = pytest.mark.xfail(strict=True, reason="still to do")
 
 
