@@ -122,6 +122,11 @@ def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
     return by_name
 
 
+def preset_notes(module: ModuleType) -> dict[str, str]:
+    """Return a sentence on each preset that both seats may read: the module's PRESET_NOTES, if there are any."""
+    return dict(getattr(module, "PRESET_NOTES", {}))
+
+
 def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
     """Return the one `Game` subclass that a module defines, or the one called `name`."""
     home = module.__name__
@@ -231,7 +236,10 @@ def imported_class(game: str) -> type[AnyGame]:
         return game_class(game_module(home))
     cls = getattr(sys.modules.get(home), name, None)
     if not (isinstance(cls, type) and issubclass(cls, Game) and cls is not Game):
-        raise ValueError(f"the game {game!r} is not loaded: nl.load its module first (--module FILE.py)")
+        raise ValueError(
+            f"the game {game!r} is not one of negolab's, and reading a record runs no code: name its file, such as "
+            f"--module {home}.py (in Python: call nl.load with it first)"
+        )
     return cls
 
 

@@ -122,7 +122,7 @@ LAUNCH = [sys.executable, "-P", "-m", "negolab_widgets.server"]
 def launch_environment(**options: Any) -> dict[str, str]:
     """The environment that hands options to the server; it finds modules of the tests."""
     text = json.dumps({"command": "serve", "browser": False, **options}, default=str)
-    return {**os.environ, "PYTHONPATH": str(ROOT), OPTIONS: text}
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'widgets'}", OPTIONS: text}
 
 
 @contextmanager

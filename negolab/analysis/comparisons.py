@@ -34,7 +34,7 @@ def contrasts(
     Returns:
         A row per pair `one`, `two`: `value` (mean of `one` less `two`) with its 95 % interval `low`, `high`; `n` deals,
         each the mean over the seats that both took; `p` of no difference (a permutation test of signs); `holm`, the
-        same corrected for the number of pairs (Holm 1979).
+        same corrected for the number of pairs (Holm 1979). Intervals are of one pair each, not simultaneous.
 
     Raises:
         ValueError: A player did not play all settings, so that its mean would be one of other settings.

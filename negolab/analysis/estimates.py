@@ -45,8 +45,8 @@ def estimate_groups(frame: pd.DataFrame, groups: Mapping[str, str], measures: Se
         measures: The measures to estimate.
 
     Returns:
-        A row per group and measure: the columns of `groups`, `measure`, `value`, `low`, `high`, `n`. Groups are in the
-        order of the frame.
+        A row per group and measure: the columns of `groups`, `measure`, `value`, its 95 % interval `low`, `high`, `n`
+        games and their `deals` (`bootstrap`: n deals). Groups are in the order of the frame.
     """
     rows = [
         {**dict(zip(groups, key, strict=True)), "measure": measure.name, **estimate_measure(part, measure)._asdict()}
@@ -131,7 +131,8 @@ def group_means(frame: pd.DataFrame, by: Sequence[str], column: str, level: floa
         level: Confidence level of the interval, from 0 to 1.
 
     Returns:
-        The columns of `by`, `value`, `low`, `high` (Student's t) and `n`, the number of rows with a value.
+        The columns of `by`, `value`, `low`, `high` (Student's t), `n`, the number of rows with a value, and an empty
+        `deals`: what a row is, the caller knows.
     """
     known = frame.dropna(subset=[column])
     rows = []

@@ -298,7 +298,7 @@ def losses(record: Record) -> dict[str, float | None]:
         `loss_no_deal`: all of it, in a match without a deal. `loss_bad_deal`: what the agreed deal would have left if
         it had been made at once. `loss_delay`: what it lost by being made later (discounting). The three sum to the
         possible less the reached surplus. None where these are not known; delay also where no proposal was accepted as
-        it was made, as in trading.
+        it was made, as in trading, and `loss_bad_deal` then holds both.
     """
     return _losses(record, *surplus(record), proposals(record))
 

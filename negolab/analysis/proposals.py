@@ -12,13 +12,16 @@ from negolab.game import SEATS
 def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int = 5) -> dict[str, dict[float, Sample]]:
     """Collect what each player claims for itself in its first proposal, its second, and so on.
 
+    Later points are of fewer matches, those that had not ended by then: a curve may fall because its matches change.
+
     Args:
         proposals: The rows of `tables.proposals`.
         matches: The rows of `tables.matches` of the same source.
         least: Proposals that fewer matches reached are left out.
 
     Returns:
-        Player -> number of the proposal -> payoffs that it would have brought its author, for `charts.trend`.
+        Player -> number of the proposal -> payoffs that it would have brought its author, in the unit of the game, one
+        per match (the mean of both seats if the player took both), with their deals; for `charts.trend`.
     """
     rows = _with_deals(proposals, matches)
     curves: dict[str, dict[float, Sample]] = {}
@@ -31,6 +34,10 @@ def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int
 
 def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Regress what a seat is paid on what its first proposal claimed for it, with errors clustered by deal.
+
+    The slope is an association, not the effect of a first offer: a seat with more at stake both claims and gets more.
+    Where offers were not assigned, compare within deals or add what the seat knew as terms of `clustered_regression`.
+    Matches without a deal count with what they paid; those that were stopped, and copies, are left out.
 
     Args:
         proposals: The rows of `tables.proposals`.

@@ -114,8 +114,9 @@ def cluster_share(hits: Sequence[bool], deals: Labels, *others: Labels, level: f
     """Return the share of games that are hits, with an interval that takes games of one deal together.
 
     Wilson's interval with the effective number of games n* = p (1 - p) / v, where v is the variance of `cluster_mean`,
-    at most the number of games, times (z / t)**2 for the number of clusters (Korn and Graubard 1998). Where all games
-    are alike, v says nothing, and n* is the number of clusters. Fewer than `FEW_DEALS` deals are treated as there.
+    at most the number of games, times (z / t)**2 for the number of clusters (Korn and Graubard 1998; with Wilson's
+    interval as in Franco, Little, Louis and Slud 2019). Where all games are alike, v says nothing, and n* is the number
+    of clusters. Fewer than `FEW_DEALS` deals are treated as there.
 
     Args:
         hits: One flag per game.
@@ -240,7 +241,7 @@ def paired_differences(
     """Return, per deal, by how much `one` exceeds `two` in `column` in the same seat of the same deal.
 
     Comparing within seat and deal cancels what these are worth. The two players may have met each other with seats
-    swapped, or the same other opponents; keep only the rows of the opponents that should count.
+    swapped, or the same other opponents; opponents count by their games, so keep only the rows of those that both met.
 
     Args:
         frame: A row per match and seat with `deal`, `seat` and `player`, such as `models.seat_frame` returns.
@@ -261,9 +262,10 @@ def paired_differences(
 def paired_test(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> PairedDifference:
     """Test whether the mean of `differences` is zero, by a permutation test of signs (Fisher 1935).
 
-    The p value is two-sided, exact up to 13 differences and from seeded random sign flips beyond. It assumes only that,
-    without an effect, each difference is as likely with the other sign. The interval is Student's t and assumes
-    independent deals and an approximately normal mean.
+    The p value is two-sided, exact up to 13 differences and from seeded random sign flips beyond; with n differences it
+    cannot be below 2 / 2**n. It assumes only that, without an effect, each difference is as likely with the other sign.
+    The interval is Student's t and assumes independent deals and an approximately normal mean, so that with few deals
+    the two may disagree.
 
     Args:
         differences: One difference per deal.

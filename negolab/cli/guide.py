@@ -15,6 +15,8 @@ from negolab._internal.validation import suggest
 
 _BLOCK = re.compile(r"^```(\w+)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+
 
 class Block(NamedTuple):
     """A fenced block of a page: its language, the file it belongs to ("": none), and its text."""
@@ -29,7 +31,7 @@ def guide(
     save: Annotated[bool, typer.Option("--save", help="Write the page's example files here.")] = False,
 ) -> None:
     """Read the guide: list its pages, or print one."""
-    pages = {path.stem: path.read_text("utf-8") for path in sorted((notebooks() / "guide").glob("*.md"))}
+    pages = _pages()
     if page is None and save:
         raise ValueError("--save needs a page: name the one whose examples you want")
     if page is None:
@@ -40,6 +42,19 @@ def guide(
         write_examples(pages[page], Path())
     else:
         pydoc.pager(pages[page])
+
+
+def _pages() -> dict[str, str]:
+    """Return the texts of the guide by page."""
+    return {path.stem: path.read_text("utf-8") for path in sorted((notebooks() / "guide").glob("*.md"))}
+
+
+def parameter_meanings(game: str) -> dict[str, str]:
+    """Return what the parameters of a game mean, from the table of its page in the guide; {} without such a page."""
+    _, _, rest = _pages().get(game, "").partition("\n## Parameters\n")
+    rows = [line.strip("|").split(" | ") for line in rest.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    plain = {names: _LINK.sub(r"\1", meaning).replace("`", "").strip() for names, *_, meaning in rows}
+    return {name: meaning for names, meaning in plain.items() for name in re.findall(r"`(\w+)`", names)}
 
 
 def blocks(text: str) -> Iterator[Block]:

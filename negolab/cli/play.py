@@ -13,6 +13,7 @@ import typer
 
 from negolab import catalog
 from negolab.catalog import AnyGame, text_front
+from negolab.cli.guide import parameter_meanings
 from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
 from negolab.game import Ask, Invalid, Observation, Seat, other
@@ -25,8 +26,8 @@ from negolab.store import Store
 _QUIT = "/quit"
 
 
-def format_event(event: Event) -> str | None:
-    """Format an event for the experimenter; None for events that are not shown."""
+def format_event(event: Event, game: AnyGame) -> str | None:
+    """Format an event of a match of `game` for the experimenter; None for events that are not shown."""
     match event:
         case Replied(seat, reply):
             return f"{seat}: {printable(reply.text)}"
@@ -36,7 +37,7 @@ def format_event(event: Event) -> str | None:
             return f"   {seat} forfeits"
         case Ended(end, payoffs, reason):
             why = f" ({reason})" if reason else ""
-            return f"{end}{why}: " + ", ".join(f"{seat} {format_payoff(payoff)}" for seat, payoff in payoffs.items())
+            return f"{end}{why}: " + ", ".join(f"{seat} {game.format_payoff(paid)}" for seat, paid in payoffs.items())
     return None
 
 
@@ -46,16 +47,18 @@ def printable(text: str) -> str:
     return shown.replace("\n", "\n     ")
 
 
-def format_payoff(payoff: float | None) -> str:
-    """Format a payoff without its unit; "unpaid" for None."""
-    return "unpaid" if payoff is None else f"{payoff:g}"
-
-
-def print_events(events: list[Event]) -> None:
-    """Print events, one line each, without those that are not shown."""
+def print_events(events: list[Event], game: AnyGame) -> None:
+    """Print events of a match of `game`, one line each, without those that are not shown."""
     for event in events:
-        if (text := format_event(event)) is not None:
+        if (text := format_event(event, game)) is not None:
             print(text, flush=True)
+
+
+def print_details(details: dict[str, Any], game: AnyGame) -> None:
+    """Print the details of an outcome, if there are any."""
+    if details:
+        print(f"\ndetails{', amounts in cents' if game.unit == 'cents' else ''}")
+        print("\n".join(format_details(details)))
 
 
 def format_details(value: Any, indent: str = "") -> list[str]:
@@ -144,7 +147,7 @@ RUNS = Path("data/runs")
 
 
 def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None) -> None:
-    """List the games and their presets; with GAME, its parameters and players."""
+    """List the games and their presets; with GAME, its presets, parameters and players, each in a few words."""
     if game is not None:
         _describe(catalog.load(game))
         return
@@ -154,14 +157,24 @@ def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None) ->
 
 
 def _describe(game: AnyGame) -> None:
-    print(f"{catalog.game_id(game)}: {_first_line(catalog.module_of(game).__doc__)}")
-    print(f"presets: {', '.join(catalog.presets(catalog.module_of(game)))}\n\nparameters (default)")
-    for name, value in catalog.parameters(game).items():
-        print(f"  {name} = {value!r}")
+    module, name = catalog.module_of(game), catalog.game_id(game)
+    notes, meanings = catalog.preset_notes(module), parameter_meanings(name)
+    print(f"{name}: {_first_line(module.__doc__)}\n\npresets (the first is the default)")
+    for preset in catalog.presets(module):
+        print(f"  {preset}{_explained(notes.get(preset))}")
+    print(f"\nparameters (default{'; amounts in cents' if game.unit == 'cents' else ''})")
+    for parameter, value in catalog.parameters(game).items():
+        print(f"  {parameter} = {value!r}{_explained(meanings.get(parameter))}")
     print("\nplayers")
     for name, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
-        print(f"  {name}{f' ({params})' if params else ''}: {_first_line(cls.__doc__)}")
+        print(f"  {name}{f' ({params})' if params else ''}{_explained(_first_line(cls.__doc__))}")
+    if meanings:
+        print(f"\nmore: negolab guide {catalog.game_id(game)}")
+
+
+def _explained(text: str | None) -> str:
+    return f": {text}" if text else ""
 
 
 def _first_line(text: str | None) -> str:
@@ -184,12 +197,11 @@ def watch(
     with _record_writer(out) as save:
         print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {a}, B = {b}\n")
         try:
-            play(match, seats, watch=lambda _, events: print_events(events))
+            play(match, seats, watch=lambda _, events: print_events(events, loaded))
         finally:
             save(match)
     assert match.outcome is not None
-    print(f"\npayoffs in {loaded.unit}")
-    print("\n".join(format_details(match.outcome.details)))
+    print_details(match.outcome.details, loaded)
 
 
 def play_(

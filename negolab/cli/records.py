@@ -84,11 +84,9 @@ def replay(
     header = record.header
     players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
     print(f"{header.game}, preset {header.preset}, seed {header.seed}: {players}\n")
-    play.print_events(list(record.events))
-    outcome = record.outcome
-    if outcome is not None:
-        print(f"\npayoffs in {record.game.unit}")
-        print("\n".join(play.format_details(outcome.details)))
+    play.print_events(list(record.events), record.game)
+    if record.outcome is not None:
+        play.print_details(record.outcome.details, record.game)
 
 
 def _seat_view(record: Record, seat: Seat) -> str:
@@ -104,14 +102,14 @@ def _seat_view(record: Record, seat: Seat) -> str:
         elif isinstance(entry, SeatOutcome):
             out.append(f"{entry.end}: you get {told.format_payoff(entry.payoff)}")
         elif isinstance(entry, Replied | Rejected | Forfeited):
-            out.append(play.format_event(entry) or "")
+            out.append(play.format_event(entry, told) or "")
     return "\n\n".join(out)
 
 
 def _list(records: list[Record]) -> None:
     for record in records[:50]:
         players = " / ".join(record.header.players.get(s, "?") for s in SEATS)
-        paid = " / ".join(play.format_payoff(record.payoffs[s]) for s in SEATS)
+        paid = " / ".join(record.game.format_payoff(record.payoffs[s]) for s in SEATS)
         print(f"{record.id:34} {record.header.game:12} {players:40} {record.end or 'unfinished':12} {paid}")
     if len(records) > 50:
         print(f"... and {len(records) - 50} more")

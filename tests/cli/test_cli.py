@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import negolab as nl
+from negolab import catalog
 from negolab.store import read
 from negolab.studies import links
 from negolab.studies.database import Database
@@ -48,6 +50,22 @@ def test_games_lists_every_game_with_its_presets() -> None:
     for word in ("balloon", "bargaining", "split", "trading", "textarena-0.7.4", "deal-or-no-deal"):
         assert word in shown
     assert "beta" in negolab("games", "bargaining").stdout
+
+
+def test_games_explains_each_preset_and_parameter_of_a_game() -> None:
+    for name, presets in nl.list_games().items():
+        shown = negolab("games", name).stdout
+        game, notes = nl.load(name), catalog.preset_notes(catalog.game_module(name))
+        assert list(notes) == list(presets)
+        for preset, note in notes.items():
+            assert f"  {preset}: {note}\n" in shown
+        for parameter, value in catalog.parameters(game).items():
+            assert f"\n  {parameter} = {value!r}: " in shown
+
+
+def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> None:
+    shown = negolab("games", "tests.support.games.ultimatum").stdout
+    assert "\n  pie = 10\n" in shown and "\n  classic\n" in shown
 
 
 @pytest.mark.parametrize(
@@ -100,6 +118,15 @@ def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
     again = negolab("replay", str(tmp_path))
     assert "A: [Offer:" in again.stdout
     assert negolab("check", str(tmp_path)).stdout.startswith("1 record, it replays to its stored events")
+
+
+def test_payoffs_are_shown_as_people_read_them(tmp_path: Path) -> None:
+    players = ("--a", "boulware", "--b", "linear", "--seed", "7")
+    watched = negolab("watch", "bargaining", *players, "--out", str(tmp_path)).stdout
+    assert "\nAGREED: A $16.81, B $8.19\n" in watched and "\ndetails, amounts in cents\nprice: 5681\n" in watched
+    assert "\nAGREED: A $16.81, B $8.19\n" in negolab("replay", str(tmp_path)).stdout
+    negolab("watch", "bargaining", *players, "--out", str(tmp_path))
+    assert "$16.81 / $8.19\n" in negolab("replay", str(tmp_path)).stdout
 
 
 def test_one_seats_replay_hides_the_other(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import negolab as nl
 from negolab import catalog
 from negolab.cli.guide import blocks, write_examples
 from tests.conftest import ROOT, running
-from tests.support.endpoints import running_endpoint
+from tests.support.services import ADDRESSES, RunningServices, running_services
 
 GUIDE = ROOT / "notebooks" / "guide"
 PAGES = {"README": ROOT / "README.md", **{path.stem: path for path in sorted(GUIDE.glob("[a-z]*.md"))}}
@@ -37,8 +38,8 @@ def is_server(words: list[str]) -> bool:
 class Reader:
     """Somebody who types what a page says, into a shell and a notebook in one folder."""
 
-    def __init__(self, folder: Path, stack: ExitStack, env: dict[str, str]) -> None:
-        self.folder, self.env = folder, env
+    def __init__(self, folder: Path, stack: ExitStack, env: dict[str, str], services: RunningServices) -> None:
+        self.folder, self.env, self.services = folder, env, services
         self.stack, self.page = stack, stack.enter_context(ExitStack())
         self.execute: Callable[[str], None] | None = None
 
@@ -60,7 +61,8 @@ class Reader:
                 assert block.language in ("text", "toml")
 
     def command(self, words: list[str]) -> None:
-        """Run one command; a page is served until the next one, a model until the end."""
+        """Run one command with imitations of services; a page is served until the next one, a model until the end."""
+        words = list(map(self.services.address, words))
         if not words or words[0] == "python3":  # to install and to test is what CI does itself
             return
         if words[0] == "export":
@@ -95,28 +97,51 @@ def check(reply: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    """An endpoint that answers with prices, in the place of a provider's."""
-    with running_endpoint(latency=0.01) as server:
-        yield server.url
+def services() -> Iterator[RunningServices]:
+    """Imitations of model services."""
+    with running_services(latency=0.01) as found:
+        yield found
 
 
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=[pytest.mark.long] if page in SLOW else []) for page in PAGES]
 )
-def test_every_block_of_a_page_runs_in_an_empty_folder(page: str, endpoint: str, tmp_path: Path) -> None:
+def test_every_block_of_a_page_runs_in_an_empty_folder(page: str, services: RunningServices, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {
         **os.environ,
         "PATH": path,
         "BROWSER": "true",
-        "OPENAI_BASE_URL": endpoint,
+        "OPENAI_BASE_URL": services.address(ADDRESSES["openai"]),
         "NEGOLAB_CACHE": str(tmp_path / "cache"),
     }
     folder = tmp_path / "empty"
     folder.mkdir()
     with ExitStack() as stack:
-        Reader(folder, stack, env).read(PAGES[page].read_text("utf-8"))
+        Reader(folder, stack, env, services).read(PAGES[page].read_text("utf-8"))
+
+
+_OUT = re.compile(r'(?:--out |--dir |out="|study new )([\w./-]+)')
+
+
+def written(text: str) -> dict[str, list[str]]:
+    """Return what the commands and blocks of a page write, by file or folder: the lines that do it, or the content."""
+    places: dict[str, list[str]] = {}
+    for block in blocks(text):
+        if block.file:
+            places.setdefault(block.file, []).append(block.text)
+        elif block.language in ("sh", "python"):
+            for line in block.text.splitlines():
+                for place in _OUT.findall(line):
+                    places.setdefault(place, []).append(line)
+    return places
+
+
+def test_no_page_writes_over_what_another_page_wrote() -> None:
+    by_page = {page: written(path.read_text("utf-8")) for page, path in PAGES.items()}
+    for (one, own), (two, others) in combinations(by_page.items(), 2):
+        shared = [place for place in own.keys() & others.keys() if own[place] != others[place]]
+        assert not shared, f"{one} and {two} both write {shared}"
 
 
 def test_the_readme_is_short() -> None:

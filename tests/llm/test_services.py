@@ -124,6 +124,12 @@ def test_a_wrong_set_up_is_told_in_one_line_before_any_game(
     assert 1 <= true.requests <= SETUP_REQUESTS
 
 
+def test_a_good_answer_may_take_longer_than_a_wrong_set_up(tmp_path: Path) -> None:
+    with running_services(latency=0.6) as services:
+        played = play_batch("ollama/good", services.url, tmp_path / "run", n=1, speed=20)
+    assert played.status == 0 and len(played.records) == 1, played.err
+
+
 @pytest.mark.parametrize(
     ("url", "says"),
     [

@@ -1,9 +1,9 @@
 """Imitations of model services, all at one address: `python -m tests.support.services --port 8099`.
 
 The model's name chooses service and case (`service_cases`; any other name of a service answers well), as in `negolab
-batch bargaining --a llm:gemini/quota-per-day --b linear --base-url http://127.0.0.1:8099/v1 --out DIR`. `GET /counted`
-returns what each model was asked and what that truly took, `POST /forget` clears it. `--table` plays a batch against
-each case and prints what it says.
+batch bargaining --a llm:gemini/quota-per-day --b linear --base-url http://127.0.0.1:8099/v1 --out DIR`; at
+`/gemini/v1` it lacks the service. `GET /counted` returns what each model was asked and what that truly took, `POST
+/forget` clears it. `--table` plays a batch against each case and prints what it says.
 """
 
 from __future__ import annotations
@@ -108,23 +108,24 @@ class Services:
         await self._listen(self._port)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        match request.method, request.path:
-            case "POST", "/v1/chat/completions":
-                return await self._complete(request)
-            case "GET", "/v1/models":
+        service, _, path = request.path.removeprefix("/").rpartition("v1/")
+        match request.method, path:
+            case "POST", "chat/completions":
+                return await self._complete(request, service)
+            case "GET", "models":
                 return web.json_response(
                     {"object": "list", "data": [{"id": name, "object": "model"} for name in CASES]}
                 )
-            case "GET", "/counted":
+            case "GET", "counted":
                 return web.Response(body=msgspec.json.encode(self.counted), content_type="application/json")
-            case "POST", "/forget":
+            case "POST", "forget":
                 self.counted.clear()
                 return web.json_response({})
         raise web.HTTPNotFound
 
-    async def _complete(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _complete(self, request: web.BaseRequest, service: str) -> web.StreamResponse:
         body = msgspec.json.decode(await request.read())
-        name = body["model"]
+        name = service + body["model"]
         case, counted = CASES.get(name) or Case(name, Kind.GOOD), self.counted[name]
         counted.requests += 1
         counted.last = body
@@ -207,11 +208,26 @@ def completion(case: Case, asked: Request, is_hit: bool) -> tuple[dict[str, Any]
 # Batches against them.
 
 
+ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+}
+"""Where services are reached."""
+
+
 class RunningServices(NamedTuple):
     """The server in a process of its own."""
 
     url: str
     pid: int
+
+    def address(self, url: str) -> str:
+        """The address of the imitation of the service at `url`; any other address as it is."""
+        return next((f"{self._root}/{name}/v1" for name, real in ADDRESSES.items() if url == real), url)
 
     def counted(self, name: str) -> Counted:
         """What a model was asked, and what that took."""

@@ -27,6 +27,7 @@ from negolab.runs.plan import make_plan
 from negolab.store import Store, read
 from tests.formats.test_transcript import DEAL, interactions
 from tests.formats.test_transcript import folder as episode
+from tests.support.tables import visible
 from tests.widgets.test_widgets import below, press, state
 
 GOLDEN = Path(__file__).parents[2] / "data" / "replays"
@@ -125,11 +126,25 @@ def test_the_list_is_filtered_and_sorted() -> None:
     assert chosen == [records[2]]
 
 
-def test_a_long_list_shows_its_first_and_counts_the_rest() -> None:
+def test_a_long_list_is_listed_in_pages() -> None:
     records = nl.batch("trading", "chat", "chat", n=MAX_LISTED + 10, seed=1)
     shelf = RecordList(records, lambda record: None)
+    assert len(shelf._list.options) == MAX_LISTED and shelf._previous.disabled
+    assert f"{MAX_LISTED + 10} of {MAX_LISTED + 10} records; listed: 1 to {MAX_LISTED}" in shelf._count.value
+    shelf._next.click()
+    assert [i for _, i in shelf._list.options] == [*range(MAX_LISTED, MAX_LISTED + 10)] and shelf._next.disabled
+    shelf._previous.click()
+    assert shelf._list.options[0][1] == 0
+    shelf._next.click()
+    shelf._sort.value = "end"
     assert len(shelf._list.options) == MAX_LISTED
-    assert f"{MAX_LISTED + 10} of {MAX_LISTED + 10} records" in shelf._count.value
+
+
+def test_a_short_list_has_no_pages() -> None:
+    shelf = RecordList(nl.batch("trading", "chat", "chat", n=2, seed=1), lambda record: None)
+    assert not visible(shelf._pages)
+    shelf._find.value = "nothing like it"
+    assert shelf._list.options == ()
 
 
 @pytest.mark.parametrize("game", game_names())

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import httpx2
@@ -143,6 +144,28 @@ def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert "is in use" in refusal(f"--port={taken.getsockname()[1]}", f"--out={tmp_path}")
+
+
+def test_of_two_servers_at_one_port_one_serves_and_the_other_says_so_in_a_line(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    records.touch()
+    options = {"command": "page", "page": "replay", "source": records, "out": tmp_path, "port": free_port()}
+    started = [
+        subprocess.Popen(LAUNCH, env=launch_environment(**options), stdout=PIPE, stderr=PIPE, text=True)
+        for _ in range(2)
+    ]
+    try:
+        assert wait_until(lambda: any(one.poll() is not None for one in started), 60)
+        refused, serves = sorted(started, key=lambda one: one.poll() is None)
+        out, err = refused.communicate(timeout=10)
+        (line,) = err.splitlines()
+        assert (refused.returncode, out) == (2, "") and f"port {options['port']} " in line and "choose another" in line
+        assert serves.stdout is not None and serves.stdout.readline().startswith("negolab is at http://127.0.0.1:")
+    finally:
+        for one in started:
+            one.terminate()
+        for one in started:
+            one.communicate(timeout=30)
 
 
 def test_a_child_that_dies_again_and_again_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:

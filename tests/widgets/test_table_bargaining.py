@@ -69,6 +69,23 @@ def test_a_price_is_offered_as_it_was_entered_and_the_field_is_empty_again() -> 
     assert controls(seat).price.field.value == ""
 
 
+def test_enter_in_the_price_field_makes_the_offer() -> None:
+    seat = sit()
+    field = controls(seat).price.field
+    set_value(field, "42.5")
+    field._handle_custom_msg({"event": "something else"}, [])
+    assert parsed_actions(seat) == []
+    field._handle_custom_msg({"event": "submit"}, [])
+    assert parsed_actions(seat) == [Offer(4250)]
+
+
+def test_enter_in_an_empty_price_field_says_what_to_enter() -> None:
+    seat = sit()
+    controls(seat).price.field._handle_custom_msg({"event": "submit"}, [])
+    assert parsed_actions(seat) == []
+    assert "Enter one price from $0.00" in controls(seat).notice.value
+
+
 @pytest.mark.parametrize("text", ["$42.50", "42.5 dollars", "I'll pay 42.50", "42.495"])
 def test_the_field_reads_a_price_as_the_game_does(text: str) -> None:
     seat = sit()

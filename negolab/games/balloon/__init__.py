@@ -13,7 +13,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "clembench": {"rules": "reference", "empty_turn_limit": 8, "turn_limit": None, "importance_seed": 1},
 }
-"""`seed`: the rules as the prompt states them. `clembench`: exactly the reference, for replaying published matches."""
+PRESET_NOTES = {
+    "seed": "The rules as the prompt states them; at most 40 messages.",
+    "clembench": "The rules as the reference program plays them, so that published episodes replay.",
+}
 
 ALIASES = ("hot_air_balloon", "air_balloon_survival")
 
@@ -33,6 +36,7 @@ __all__ = [
     "ALIASES",
     "FAMILIES",
     "PRESETS",
+    "PRESET_NOTES",
     "Balloon",
     "Fault",
     "Instance",

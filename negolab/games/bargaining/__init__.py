@@ -105,10 +105,31 @@ PRESETS: dict[str, dict[str, Any]] = {
     "cheap-talk": {**_TALK, "treatment": "cheap-talk", "talk": "seller"},
     "cheap-talk-two-way": {**_TALK, "treatment": "cheap-talk-two-way", "talk": "both"},
 }
+PRESET_NOTES = {
+    "exact": "Each side knows what the item is worth to the other.",
+    "exact-literal": "As exact, with replies read by the letter of the rules.",
+    "interview": "As exact-literal, with the cells of published sessions, so that these replay.",
+    "range": "Each side is told a range in which the other's number lies.",
+    "none": "Neither side is told anything of the other's number.",
+    "tight-exact": "Three rounds; each side knows the other's number.",
+    "tight-range": "Three rounds; each side is told a range in which the other's number lies.",
+    "tight-none": "Three rounds; neither side is told anything of the other's number.",
+    "unsourced": "The seller knows the buyer's value; the buyer is told nothing of the cost.",
+    "verified": "The seller knows the buyer's value; the buyer is told a range of the cost that was checked.",
+    "claimed": "The seller knows the buyer's value; the buyer has the seller's own word for a range of the cost.",
+    "one-sided": "The seller knows the buyer's value; the buyer is told three costs, one of which is the seller's.",
+    "asymmetric": "Five rounds, the buyer begins; each side is told four numbers, one of which is the other's.",
+    "mug": "A mug, which the seller keeps without a deal; neither side is told anything of the other's number.",
+    "mug-range": "A mug, which the seller keeps without a deal; the buyer is told a range of its worth to the seller.",
+    "cheap-talk": "The mug in four rounds; each side is told a range, and the seller may write messages.",
+    "cheap-talk-two-way": "The mug in four rounds; each side is told a range, and both may write messages.",
+}
+"""Sentences that both seats may read: they give no number away."""
 
 
 __all__ = [
     "PRESETS",
+    "PRESET_NOTES",
     "Accept",
     "Action",
     "Bargaining",

@@ -47,8 +47,22 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The four variants of the family, Deal or No Deal as people played it (arXiv 1706.05125), and parameter sets that
 replay published runs (arXiv 2511.19405, 2406.14662)."""
 
+PRESET_NOTES = {
+    "classic": "Ten coins; in each round a coin's worth to you is drawn from 1 to 20, and the other does not see it.",
+    "trust-and-split": "A hand of rock, paper, scissors decides to whom a coin is worth 10 and to whom 1; you see "
+    "your own hand only.",
+    "deal-or-no-deal": "Books, hats and balls with private values; both must divide them exactly, or nobody gets any.",
+    "lewis-2017": "Deal or No Deal as people played it: one round, and talk in turns until one of both ends it.",
+    "no-press": "Ten coins, worth 10 to one and 1 to the other, as both know; nobody can say a word.",
+    "mila-tas-rps": "Trust-and-Split with the parameters of published runs (arXiv 2511.19405).",
+    "mila-tas": "Hats and books, ten of each, worth 10 or 1 to you, in private; parameters of published runs.",
+    "mila-no-press": "Hats, books and balls, ten of each, worth 10 or 1, as both know; nobody can say a word; "
+    "parameters of published runs.",
+}
+
 __all__ = [
     "PRESETS",
+    "PRESET_NOTES",
     "Action",
     "Draw",
     "EndTalk",

@@ -16,8 +16,26 @@ PRESETS: dict[str, dict[str, Any]] = {
     "tolerant": {"rules": "tolerant"},
     "textarena-0.7.4": {"rules": "textarena-0.7.4"},
 }
+PRESET_NOTES = {
+    "seed": "An offer must be answered, and an invalid message ends the game.",
+    "tolerant": "Silence denies an offer; an invalid message is asked again once.",
+    "textarena-0.7.4": "The rules and the lenient reading of TextArena 0.7.4, so that its games replay.",
+}
 ALIASES = ("negotiation", "simple-negotiation")
 FREE = ("max_turns",)
 """Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
 
-__all__ = ["ALIASES", "FREE", "GOODS", "PRESETS", "Entry", "Goods", "Move", "Offer", "Private", "Public", "Trading"]
+__all__ = [
+    "ALIASES",
+    "FREE",
+    "GOODS",
+    "PRESETS",
+    "PRESET_NOTES",
+    "Entry",
+    "Goods",
+    "Move",
+    "Offer",
+    "Private",
+    "Public",
+    "Trading",
+]

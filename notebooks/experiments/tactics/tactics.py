@@ -30,8 +30,8 @@ def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
     Returns:
         `cell`, the parameters, `deal`, `agreed`, `share` (the seller's part of both gains), `gain_seller` and
         `gain_buyer` (after waiting costs), `efficiency` (gains of both in percent of the surplus), and `last` (100 if
-        the offer of the last round was taken, else 0). Without a deal, gains and efficiency are 0, share and `last`
-        missing.
+        the offer of the last round was taken, else 0). Without an agreement, gains and efficiency are 0, share and
+        `last` missing.
     """
     found = tables.with_parameters(tables.matches(path), path)
     agreed = found["end"] == "AGREED"
@@ -68,7 +68,7 @@ def without_effect(frame: pd.DataFrame, side: str) -> list[Setting]:
 NASH_SHARE = 50.0
 """The seller's share at the Nash bargaining solution (Nash 1950) with equal power."""
 SHARE = "seller's share (%)"
-LAST = "deals at the last offer (%)"
+LAST = "agreements at the last offer (%)"
 EFFICIENCY = "efficiency (%)"
 _MEASURES = {
     "share": SHARE,
@@ -102,7 +102,7 @@ def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row per setting and measure: the seller's share, the price above that of the equilibrium and of the Nash
-        point, the share of deals at the last offer, and the efficiency.
+        point, the share of agreements at the last offer, and the efficiency.
     """
     width = frame["zopa"]
     spe = [spe_share(*row) for row in frame[["deadline", "discount"]].itertuples(index=False)]

@@ -89,6 +89,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._leave_button.on_click(lambda _: self._guard(self._leave))
         fields = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
         fields.add_class("nl-form")
+        fields.add_class("nl-roomy")
         intro = "Choose a game and who sits across the table. What you play is kept as a record."
         head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", intro)])
         return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
@@ -104,21 +105,25 @@ class Lobby(w.VBox):  # type: ignore[misc]
         game = catalog.load(self._game.value, preset=self._preset.value)
         self._opponent.options = [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
         self._opponent.value = self._opponent.options[0]
+        self._describe()
 
     def _describe(self) -> None:
-        """Show the documentation of the chosen game and opponent."""
+        """Say what the chosen game, preset and opponent are."""
         game = catalog.load(self._game.value, preset=self._preset.value)
         is_model = self._opponent.value == MODEL_CHOICE
         opponent = (
             MODEL_DESCRIPTION if is_model else list_players(game).get(self._opponent.value or "", Scripted).__doc__
         )
-        about = {"The game": catalog.module_of(game).__doc__, "Your opponent": opponent}
+        module = catalog.module_of(game)
+        note = catalog.preset_notes(module).get(self._preset.value)
+        about = {"The game": module.__doc__, "The preset": note, "Your opponent": opponent}
         self._models.show(is_model)
         self._about.value = html.element(
             "div",
             *(
                 html.element("p", html.element("b", f"{name}. "), _first_paragraph(text))
                 for name, text in about.items()
+                if text
             ),
         )
 

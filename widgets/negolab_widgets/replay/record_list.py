@@ -11,10 +11,10 @@ from negolab.events import Replied
 from negolab.game import SEATS, Seat
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.tables.controls import column
+from negolab_widgets.tables.controls import column, row, set_visible
 
 MAX_LISTED = 200
-"""Records that are listed at once; a filter finds the others."""
+"""Records that are listed at once."""
 
 ALL = "all"
 
@@ -42,13 +42,16 @@ class RecordList:
         self._game, self._end = w.Dropdown(description="Game"), w.Dropdown(description="End")
         self._sort = w.Dropdown(description="Sort by", options=list(SORTS))
         self._list = w.Select(description="Records", rows=8)
-        self._count = w.HTML()
+        self._count, self._first = w.HTML(), 0
+        self._previous = guard.button(f"Previous {MAX_LISTED}", lambda: self._turn_page(-MAX_LISTED))
+        self._next = guard.button(f"Next {MAX_LISTED}", lambda: self._turn_page(MAX_LISTED))
+        self._pages = row(self._previous, self._next)
         for control in (self._find, self._game, self._end, self._sort):
-            control.observe(lambda _: guard(self._apply_filters), "value")
+            control.observe(lambda _: guard(self._show_first), "value")
         self._list.observe(lambda _: guard(self._on_chosen), "value")
         form = w.Box([self._find, self._game, self._end, self._sort])
         form.add_class("nl-form")
-        self.widget = column(form, self._list, self._count)
+        self.widget = column(form, self._list, self._count, self._pages)
         self.set_records(records)
 
     def set_records(self, records: Sequence[Record]) -> None:
@@ -58,22 +61,34 @@ class RecordList:
         self._game.options = [ALL, *sorted({record.header.game for record in records})]
         self._end.options = [ALL, *sorted({record.end or UNFINISHED for record in records})]
         self._game.index = self._end.index = 0
-        self._apply_filters()
+        self._show_first()
 
     def add(self, record: Record) -> None:
         """Add a record to the list."""
         self.set_records([*self._records, record])
 
-    def _apply_filters(self) -> None:
+    def _show_first(self) -> None:
+        """List the records from the first that matches the filters."""
+        self._first = 0
+        self._show_page()
+
+    def _turn_page(self, by: int) -> None:
+        self._first = max(0, self._first + by)
+        self._show_page()
+
+    def _show_page(self) -> None:
         found = self._matching()
-        listed = found[:MAX_LISTED]
+        listed = found[self._first : self._first + MAX_LISTED]
         old = self._list.value
         with self._list.hold_sync():
             self._list.options = [(record_label(self._records[i]), i) for i in listed]
             self._list.value = old if old in listed else None
-        shown = f", the first {MAX_LISTED} are listed" if len(found) > MAX_LISTED else ""
+        last = self._first + len(listed)
+        shown = f"; listed: {self._first + 1:,} to {last:,}" if len(found) > MAX_LISTED else ""
+        set_visible(self._pages, len(found) > MAX_LISTED)
+        self._previous.disabled, self._next.disabled = self._first == 0, last >= len(found)
         nothing = "; the match below stays as it was" if self._records and not found else ""
-        self._count.value = f"{len(found)} of {len(self._records)} records{shown}{nothing}"
+        self._count.value = f"{len(found):,} of {len(self._records):,} records{shown}{nothing}"
 
     def _matching(self) -> list[int]:
         words = self._find.value.lower().split()

@@ -34,7 +34,8 @@ from negolab_widgets.server.logs import print_line
 from negolab_widgets.server.selftest import check_server, probe, wait_for_answer
 from negolab_widgets.server.supervisor import Child, supervise, terminating
 
-HOST_READY_WITHIN = 60.0
+READY_WITHIN = 60.0
+"""Seconds a child may take to listen."""
 MEMORY_OF_A_KERNEL = 200 * 2**20
 MEMORY_KEPT_FREE = 2**30
 MAX_KERNELS = 30
@@ -117,14 +118,13 @@ def run_serve(options: LaunchOptions) -> None:
         sockets, token = Sockets(folder), secrets.token_urlsafe(24)
         children = [_study_host_child(options, sockets, user)]
         stack.enter_context(terminating(children))
-        _start_host(children[0])
+        _start(*children)
         admin_port = options.port if options.study is None else options.desk_port
         env = config.researcher_environment(options.out, **{ADMIN: sockets.admin, SOURCE: str(options.out.resolve())})
         children.append(_admin_child("play", admin_port, token, env, folder))
         if options.study is not None:
             children.append(_gate_child(options, address, sockets, user))
-        for child in children[1:]:
-            child.start()
+        _start(*children[1:])
         local = addresses.local_address(admin_port)
         check_server(children[1], "127.0.0.1", admin_port, local)
         where = f"records: {options.out.resolve()}"
@@ -156,10 +156,10 @@ def run_page(options: PageOptions) -> None:
         if host_config.endpoints:
             shown[ADMIN] = Sockets(folder).admin
             children.append(_branching_host_child(host_config, Sockets(folder), shown.get(MODULE)))
-            _start_host(children[0])
+            _start(*children)
         env = config.researcher_environment(options.out, **shown)
         children.append(_admin_child(options.page, options.port, token, env, folder, alone=True))
-        children[-1].start()
+        _start(children[-1])
         check_server(children[-1], "127.0.0.1", options.port, local)
         _announce(f"{local.url}?token={token}", f"branches: {options.out.resolve()}", options.browser)
         supervise(children)
@@ -227,27 +227,39 @@ def _host_child(module: str, sockets: Sockets, host_config: HostConfig, argument
     return Child("the host", command, config.kernel_environment(), stdin_data=host_config.line())
 
 
-def _start_host(child: Child) -> None:
-    """Start the host and wait until it says that it listens; what it refuses, it says itself."""
-    child.options["stdout"] = subprocess.PIPE
-    process = child.start()
-    lines: queue.Queue[bytes] = queue.Queue()
-    threading.Thread(target=_forward_lines, args=(process.stdout, lines), daemon=True).start()
+def _start(*children: Child) -> None:
+    """Start children together and wait until each says that it listens; what it refuses, it says itself.
+
+    Only the child knows that its port is its own: another server there would answer too.
+    """
+    for child in children:
+        child.options["stdout"] = subprocess.PIPE
+        child.start()
+    for child in children:
+        _wait_until_ready(child)
+        child.options["stdout"] = subprocess.DEVNULL
+
+
+def _wait_until_ready(child: Child) -> None:
+    process = child.process
+    assert process is not None
+    listens: queue.Queue[bool] = queue.Queue()
+    threading.Thread(target=_read_until_end, args=(process.stdout, listens), daemon=True).start()
     try:
-        while (line := lines.get(timeout=HOST_READY_WITHIN)).strip() != b"ready":
-            if not line:
-                code = process.wait()
-                sys.exit(2 if code == 2 else f"negolab: the host ended with code {code} before it was ready")
+        if not listens.get(timeout=READY_WITHIN):
+            code = process.wait()
+            sys.exit(2 if code == 2 else f"negolab: {child.name} ended with code {code} before it was ready")
     except queue.Empty:
-        raise RuntimeError(f"the host did not answer within {HOST_READY_WITHIN:g} s") from None
-    child.options["stdout"] = subprocess.DEVNULL
+        raise RuntimeError(f"{child.name} did not answer within {READY_WITHIN:g} s") from None
 
 
-def _forward_lines(stdout: IO[bytes], lines: queue.Queue[bytes]) -> None:
+def _read_until_end(stdout: IO[bytes], listens: queue.Queue[bool]) -> None:
+    """Read what a child prints: `listens` gets True for the line "ready", and False when the child ends."""
     with contextlib.suppress(ValueError, OSError):  # closed at the end
         for line in stdout:
-            lines.put(line)
-    lines.put(b"")
+            if line.strip() == b"ready":
+                listens.put(True)
+    listens.put(False)
 
 
 def _admin_child(first: str, port: int, token: str, env: dict[str, str], folder: Path, alone: bool = False) -> Child:
@@ -352,6 +364,7 @@ def run_lab(options: LabOptions) -> int:
     settings = {
         "ServerApp.ip": "127.0.0.1",
         "ServerApp.port": options.port,
+        "ServerApp.port_retries": 0,  # the address that is printed has this one
         "ServerApp.root_dir": folder.resolve(),
         "ServerApp.open_browser": False,
         "ServerApp.allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
@@ -365,7 +378,9 @@ def run_lab(options: LabOptions) -> int:
     child = Child("JupyterLab", command, env, {"cwd": folder})
     with terminating([child]):
         process = child.start()
-        wait_for_answer(lambda: probe("127.0.0.1", options.port, local, "api"), child)
+        status, _ = wait_for_answer(lambda: probe("127.0.0.1", options.port, local, f"api/status?token={token}"), child)
+        if status != 200:  # another server answers, which was a little faster
+            raise RuntimeError(f"port {options.port} is in use: choose another with --port")
         where = f"your copy of the notebooks: {folder.resolve()}"
         _announce(f"{local.url}{_LAB_START}&token={token}", where, options.browser)
         return process.wait()

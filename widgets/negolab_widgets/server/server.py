@@ -146,8 +146,10 @@ class DashboardServer(Voila):  # type: ignore[misc]
         try:
             server.listen(self.port, self.ip)
         except OSError as error:
-            self.log.error("port %s cannot be used: %s", self.port, error.strerror)
+            self.log.error("port %s cannot be used (%s): choose another", self.port, error.strerror)
             self.exit(2)
+        if self.tied:
+            logs.print_line("ready")  # for the process that started this one
         self.ioloop = tornado.ioloop.IOLoop.current()
         self.ioloop.add_callback(self._on_loop_started)
         try:

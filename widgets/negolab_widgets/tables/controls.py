@@ -93,6 +93,15 @@ class TableControls:
 
         control.observe(lambda _: self.context.guard(changed), trait)
 
+    def on_enter(self, field: w.Text, work: Callable[[], None]) -> None:
+        """Call `work` when Enter is pressed in a field of one line."""
+
+        def received(_: Any, content: Any, __: Any) -> None:
+            if isinstance(content, dict) and content.get("event") == "submit":
+                self.context.guard(work)
+
+        field.on_msg(received)
+
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, show the reason `beside` the control that caused it."""
         self._clear_notices()

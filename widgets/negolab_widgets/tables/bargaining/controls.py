@@ -133,6 +133,7 @@ class Controls(TableControls):
         set_visible(self.words, view.may_write(self.seen))
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
+        self.on_enter(self.price.field, self._make)
         self._offering = framed(
             self._title, self._last, self.price.widget, self.price.sum, self.words, self.offer, self.notice
         )
