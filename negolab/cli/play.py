@@ -154,6 +154,7 @@ def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None) ->
     for name, presets in catalog.list_games().items():
         print(f"{name:12} {_first_line(catalog.game_module(name).__doc__)}")
         print(f"{'':12} presets: {', '.join(presets)}")
+    print("\nnegolab games GAME explains one game's presets, parameters and players")
 
 
 def _describe(game: AnyGame) -> None:

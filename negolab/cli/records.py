@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from tqdm import tqdm
 
+from negolab import catalog
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
 from negolab.cli.options import Db, Module, import_game_module, parse_seat
@@ -140,11 +141,17 @@ def _count(records: int) -> str:
 
 
 def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]:
-    """Count the records, and by cause those that differ, each with a description of the first."""
+    """Count the records, and by cause those that differ, each with a description of the first.
+
+    Raises:
+        ValueError: A record is of a game that is not negolab's and was not imported.
+    """
     n, causes = 0, dict[str, tuple[int, str]]()
     ids: set[tuple[str | None, str]] = set()
     for entry in tqdm(source.entries(), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
         n += 1
+        if ":" in (game := entry.record.header.game):
+            catalog.imported_class(game)  # refuses a game whose module was not named
         key = (entry.cell, entry.record.id)
         repeated = [Difference("the id stands there twice", "")] if key in ids else []
         ids.add(key)

@@ -44,6 +44,15 @@ def sweep(tmp_path: Path) -> Path:
     return folder
 
 
+def test_check_of_a_game_of_ones_own_asks_for_its_module_in_one_line(tmp_path: Path) -> None:
+    own = "tests/support/games/ultimatum.py"
+    negolab("watch", own, "--seed", "2", "--out", str(tmp_path))
+    ran = negolab("check", str(tmp_path))
+    (line,) = ran.stderr.splitlines()
+    assert ran.returncode == 2 and not ran.stdout and "such as --module ultimatum.py" in line
+    assert "1 record, it replays" in negolab("check", str(tmp_path), "--module", own).stdout
+
+
 def keep(folder: Path, played: list[Record]) -> None:
     with Store(folder) as store:
         for record in played:
