@@ -271,7 +271,7 @@ def _claims(made: Sequence[Proposal]) -> dict[Seat, list[float]]:
 
 
 def turns_to_deal(record: Record) -> int | None:
-    """Count the accepted replies of both seats in a match that ended in a deal; None for any other end.
+    """Count the accepted replies of both seats in a match that ended in agreement; None for any other end.
 
     Trading and split last as long with a deal as without: for them see `games.trading.measures.first_trade` and the
     rounds of split.

@@ -127,7 +127,7 @@ def without_values(frame: pd.DataFrame, out: Mapping[str, Iterable[str]]) -> pd.
 RESULTS = ("payoff", "agreed", "replies", "rejected", "forfeits", "moves", "fallbacks", "decided_by_fallback")
 """Outcomes of every record; all else is measured."""
 _OUTCOME_WORDS = {
-    "agreed": "ended in a deal",
+    "agreed": "ended in agreement",
     "joint": "joint surplus",
     "possible": "possible surplus",
     "surplus_share": "share of the joint surplus",
