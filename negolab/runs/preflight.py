@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from negolab.game import Seat, other
-from negolab.llm.endpoint.errors import GameFailed
+from negolab.game import Ask, Seat, other
+from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.players.lookup import player
@@ -29,15 +27,22 @@ async def ask_once(match: Match, seat: Seat, model: LLM) -> None:
     Raises:
         RunFailed: The set-up is wrong, or the budget too small.
     """
+    try:
+        if (ask := _first_ask(match, seat)) is not None:
+            await model.reply(match.told(seat), ask)
+    except RunFailed:
+        raise
+    except Exception:  # of this game or its players: the games that fail likewise tell it
+        return
+
+
+def _first_ask(match: Match, seat: Seat) -> Ask | None:
+    """Play up to the first time that a seat is asked; None if it never is."""
     opponent = player("random-legal", match.game, seed=0)
     assert isinstance(opponent, Scripted)
     for _ in range(MAX_MOVES):
         asks = match.pending()
-        if seat in asks:
-            with suppress(GameFailed):  # told by the games that fail likewise
-                await model.reply(match.told(seat), asks[seat])
-            return
-        if not asks:
-            return
-        told = match.told(other(seat))
-        submit_reply(match, other(seat), opponent.reply(told, asks[other(seat)]))
+        if seat in asks or not asks:
+            return asks.get(seat)
+        submit_reply(match, other(seat), opponent.reply(match.told(other(seat)), asks[other(seat)]))
+    return None

@@ -7,7 +7,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -70,6 +70,9 @@ DEFAULT_CONCURRENCY = 400
 
 _SLICE_SECONDS = 0.02
 """Seconds that scripted games are played before the event loop gets its turn."""
+
+PREFLIGHT_SECONDS = 0.25
+"""Seconds after which games begin although a model's first answer is still under way: errors come sooner."""
 
 _MESSAGE_SECONDS = 30.0
 """Seconds that a message is shown."""
@@ -264,17 +267,21 @@ class Run:
                 return
 
     async def _play_async(self, missing: Iterator[Pairing]) -> None:
-        """Play `at_once` games at the same time."""
+        """Play `at_once` games at the same time, after a preflight call to each model."""
         if (first := next(missing, None)) is None:
             return
-        await self._preflight(first)
         missing = chain([first], missing)
-        size = min(self.at_once, self.plan.n)
-        for _ in range(size):
-            self._workers.append(asyncio.create_task(self._work(missing)))
-            # So that the first call leaves before the last of the first games is dealt.
-            await asyncio.sleep(0)
+        self._workers = [asyncio.create_task(call) for call in self._preflight(first)]
         try:
+            if self._workers:
+                done, _ = await asyncio.wait(
+                    self._workers, timeout=PREFLIGHT_SECONDS, return_when=asyncio.FIRST_EXCEPTION
+                )
+                await asyncio.gather(*done)
+            for _ in range(min(self.at_once, self.plan.n)):
+                self._workers.append(asyncio.create_task(self._work(missing)))
+                # So that the first call leaves before the last of the first games is dealt.
+                await asyncio.sleep(0)
             with relaxed_gc():
                 await asyncio.gather(*self._workers)
         except asyncio.CancelledError:
@@ -285,24 +292,15 @@ class Run:
                 worker.cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    async def _preflight(self, pairing: Pairing) -> None:
-        """Ask each model once; RunFailed for a wrong set-up. A sweep's broker sees to its own calls."""
+    def _preflight(self, pairing: Pairing) -> Iterator[Coroutine[Any, Any, None]]:
+        """Yield a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
         if not isinstance(self.models, Models) or self.models.via_broker or self._phase != "playing":
             return
         seats = {name: seat for seat, name in reversed(pairing.players.items())}
-        dealt = [(seat, *self._deal(pairing)) for seat in seats.values()]
-        calls = [ask_once(match, seat, model) for seat, match, by in dealt if isinstance(model := by[seat], LLM)]
-        self._workers = [asyncio.create_task(call) for call in calls]
-        try:
-            await asyncio.gather(*self._workers)
-        except asyncio.CancelledError:
-            if not self._is_cancelled:
-                raise
-        finally:
-            for worker in self._workers:
-                worker.cancel()
-            await asyncio.gather(*self._workers, return_exceptions=True)
-            self._workers = []
+        for seat in seats.values():
+            match, players = self._deal(pairing)
+            if isinstance(model := players[seat], LLM):
+                yield ask_once(match, seat, model)
 
     async def _work(self, missing: Iterator[Pairing]) -> None:
         """Play one game after the other until none is left or no more may start."""

@@ -78,6 +78,8 @@ class Client:
 
     def __init__(self, url: str, key: Key) -> None:
         self.url = url
+        # Joined here, because `openai` parses each address that it has to join.
+        self._chats = f"{url}/chat/completions"
         self._key = key
         try:
             backend = BoundedHttpClient(
@@ -99,7 +101,7 @@ class Client:
 
     async def complete(self, body: bytes, seconds: float) -> Response:
         """POST a chat completion; `seconds` cover everything up to the last byte."""
-        request = self._openai.post("/chat/completions", content=body, options=JSON, cast_to=httpx2.Response)
+        request = self._openai.post(self._chats, content=body, options=JSON, cast_to=httpx2.Response)
         return await self._response(request, seconds)
 
     async def list_models(self) -> list[str]:

@@ -101,7 +101,7 @@ class RetryingCall:
         self._overloaded_since: float | None = None
         self._queued = 0.0
         self._lost_pico = 0
-        self._lost_usage = Usage()
+        self._lost_usage: Usage | None = None
         """What attempts without an answer took, the cost as `Cost.pico`."""
         now = self._loop.time()
         self._build_request()
@@ -239,7 +239,7 @@ class RetryingCall:
         if error.usage is not None:
             pico = usage_pico(self._price, error.usage)
             self._lost_pico += pico or 0
-            self._lost_usage = self._lost_usage.plus(error.usage)
+            self._lost_usage = error.usage if self._lost_usage is None else error.usage.plus(self._lost_usage)
             usage.record_tokens(error.usage, pico)
         if isinstance(error, RateLimited):
             usage.refused += 1
@@ -261,7 +261,7 @@ class RetryingCall:
             self._policy.usage.record_answer(answer, pico)
         return msgspec.structs.replace(
             answer,
-            usage=answer.usage.plus(self._lost_usage),
+            usage=answer.usage if self._lost_usage is None else answer.usage.plus(self._lost_usage),
             cost=None if pico is None else dollars(pico + self._lost_pico),
             queued=round(self._queued, 6),
             latency=round(latency, 6),

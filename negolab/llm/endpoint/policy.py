@@ -83,7 +83,7 @@ class CallPolicy:
         self.via_broker = False
         self._notify = notify
         self._jitter = random.Random()
-        self._priced: set[str] = set()
+        self._known_prices: dict[str, Price | None] = {}
 
     def for_broker(self) -> CallPolicy:
         """Return the policy for a sweep's broker, which reports costs itself and may queue a call for a week."""
@@ -100,7 +100,7 @@ class CallPolicy:
 
     def check(self, model: str) -> None:
         """Raise ValueError if the budget cannot be kept with this model."""
-        if self.budget is not None and self.budget.usd is not None and self.prices.get(model) is None:
+        if self.budget is not None and self.budget.usd is not None and self.price(model) is None:
             raise ValueError(
                 f"a budget in money needs the price of {model}, which is not known: give it in US dollars per million "
                 f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for a model of your own), or set "
@@ -109,11 +109,13 @@ class CallPolicy:
 
     def price(self, model: str) -> Price | None:
         """Return the price of a model, and tell once if it is that of the same name without its provider."""
-        price = self.prices.get(model)
-        if price is not None and model not in self._priced and (name := self.prices.name_for(model)) != model:
-            self.notify(f"{model} is priced as {name}: ${price.input:g} in, ${price.output:g} out per million tokens")
-        self._priced.add(model)
-        return price
+        if model not in self._known_prices:
+            price = self._known_prices[model] = self.prices.get(model)
+            if price is not None and (name := self.prices.name_for(model)) != model:
+                self.notify(
+                    f"{model} is priced as {name}: ${price.input:g} in, ${price.output:g} out per million tokens"
+                )
+        return self._known_prices[model]
 
     def retry_delay(self, failures: int) -> float:
         """Return the seconds to wait after so many failures of one call."""
