@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from copy import copy
 
 from negolab.llm.endpoint import keys as api_keys
 from negolab.llm.endpoint.budget import Budget
@@ -75,7 +76,7 @@ class Models:
     @property
     def usage(self) -> UsageTotals:
         """Calls, tokens and costs so far."""
-        return self._policy.usage.totals()
+        return copy(self._policy.usage)
 
     @property
     def traffic(self) -> Traffic:

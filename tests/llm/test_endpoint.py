@@ -472,13 +472,13 @@ def test_one_models_object_serves_one_event_loop_after_another(server: Server) -
 
 def test_the_client_of_an_endpoint_ends_with_its_event_loop(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[bool] = []
-    close = client.Client.close
+    disconnect = client.Client.disconnect
 
     async def noted(self: client.Client) -> None:
-        await close(self)
+        await disconnect(self)
         closed.append(True)
 
-    monkeypatch.setattr(client.Client, "close", noted)
+    monkeypatch.setattr(client.Client, "disconnect", noted)
     asyncio.run(Models(keys={}).endpoint(server.url).answer(make_call()))
     assert closed == [True]
 

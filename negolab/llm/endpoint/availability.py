@@ -37,6 +37,7 @@ class Availability:
         self._since: float | None = None
         """Time of the first failure after the last good answer."""
         self._notices = 0
+        self._most = "" if patience is None else f", at most {format_duration(patience)}"
 
     @property
     def is_waited_for(self) -> bool:
@@ -68,14 +69,11 @@ class Availability:
         is_long = not self._notices and (error.retry_after or 0.0) >= LONG_WAIT
         if is_long or waited >= FIRST_NOTICE * 2**self._notices:
             self._notices += 1
-            self._notify(f"{self._url} does not answer ({error}): waiting; {waited:.0f} s so far{self._at_most()}")
+            self._notify(f"{self._url} does not answer ({error}): waiting; {waited:.0f} s so far{self._most}")
 
     def is_patience_over(self, since: float) -> bool:
         """Return True for a call that has failed for longer than the patience."""
         return self._patience is not None and self._clock() - since > self._patience
-
-    def _at_most(self) -> str:
-        return "" if self._patience is None else f", at most {format_duration(self._patience)}"
 
     def _given_up(self, error: AttemptFailed, waited: float) -> str:
         if error.retry_after is not None and error.retry_after > (self._patience or 0.0):

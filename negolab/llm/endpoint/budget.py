@@ -111,12 +111,8 @@ class Reservation:
         self.granted.get_loop().call_soon_threadsafe(self._resolve, error)
 
     def _resolve(self, error: BudgetReached | None) -> None:
-        if self.granted.done():
-            return
-        if error is None:
-            self.granted.set_result(None)
-        else:
-            self.granted.set_exception(error)
+        if not self.granted.done():
+            self.granted.set_result(None) if error is None else self.granted.set_exception(error)
 
 
 SAFETY = 2
@@ -264,14 +260,10 @@ class Budget:
         stored, spent = file.state, self._spent
         is_covered = spent.pico <= stored.pico and spent.tokens <= stored.tokens and calls <= stored.flying
         dear = Cost(stored.dear_pico, stored.dear_tokens)
-        if not (is_covered and dearest.max_with(dear) == dear and not self._is_overestimate(dear)):
+        if not (is_covered and dearest.max_with(dear) == dear):
             dear_ahead = Cost(*(value + value // GROWTH_STEPS for value in dearest))
             spent_ahead = spent.plus(self._margin(spent))
             file.write(BudgetState(*spent_ahead, calls + calls // CALL_STEPS + 1, *dear_ahead))
-
-    def _is_overestimate(self, dear: Cost) -> bool:
-        """Return True if the file holds an estimate although answers have shown what calls really cost."""
-        return self._dearest is not None and any(d > 2 * now + 2 for d, now in zip(dear, self._dearest, strict=True))
 
     def _margin(self, spent: Cost) -> Cost:
         """Return what is written ahead: a part of the cap, or of the sum where there is no cap."""

@@ -78,6 +78,7 @@ class Client:
 
     def __init__(self, url: str, key: Key) -> None:
         self.url = url
+        self.close = self.disconnect
         # Joined here, because `openai` parses each address that it has to join.
         self._chats = f"{url}/chat/completions"
         self._key = key
@@ -132,7 +133,7 @@ class Client:
             content = decode_text(content).encode()
         return Response(response.status_code, response.headers, self._key.redact_body(content))
 
-    async def close(self) -> None:
+    async def disconnect(self) -> None:
         """Close all connections."""
         await self._openai.close()
 
@@ -155,25 +156,25 @@ def _headers(url: str, key: Key) -> dict[str, Any]:
     return {"Authorization": f"Bearer {key.reveal()}", **{name: openai.Omit() for name in omitted}}
 
 
+MEANINGS: tuple[tuple[tuple[type[BaseException], ...], Any, str], ...] = (
+    ((aiohttp.ClientSSLError,), RunFailed, "{url}: its certificate or encryption is not accepted"),
+    ((aiohttp.InvalidURL, httpx2.InvalidURL, UnicodeError), RunFailed, "{url} is no address that can be asked"),
+    ((aiohttp.ClientProxyConnectionError,), Unreachable, "the proxy: {system}"),
+    ((aiohttp.ClientConnectorError,), Unreachable, "{system}"),
+    ((aiohttp.ConnectionTimeoutError,), Unreachable, f"no connection within {CONNECT_SECONDS:g} s"),
+    ((aiohttp.ClientHttpProxyError,), Unreachable, "the proxy answers HTTP {status}"),
+    ((aiohttp.ClientResponseError,), BadResponse, "what came is no answer in HTTP"),
+    ((BaseException,), Overloaded, "the connection was dropped before the answer was complete"),
+)
+"""Errors of the backend, what they mean for the call, and the text; the first that fits holds."""
+
+
 def _translate_error(error: BaseException, url: str) -> AttemptFailed | RunFailed:
     """Translate an error by the kind that aiohttp gives it: its text may quote headers."""
-    match next((cause for cause in _causes(error) if isinstance(cause, aiohttp.ClientError)), error):
-        case aiohttp.ClientSSLError():
-            return RunFailed(f"{url}: its certificate or encryption is not accepted")
-        case aiohttp.InvalidURL() | httpx2.InvalidURL() | UnicodeError():
-            return RunFailed(f"{url} is no address that can be asked")
-        case aiohttp.ClientProxyConnectionError() as cause:
-            return Unreachable(f"the proxy: {_system_message(cause)}", is_free=True)
-        case aiohttp.ClientConnectorError() as cause:
-            return Unreachable(_system_message(cause), is_free=True)
-        case aiohttp.ConnectionTimeoutError():
-            return Unreachable(f"no connection within {CONNECT_SECONDS:g} s", is_free=True)
-        case aiohttp.ClientHttpProxyError() as cause:
-            return Unreachable(f"the proxy answers HTTP {cause.status}", is_free=True)
-        case aiohttp.ClientResponseError():
-            return BadResponse("what came is no answer in HTTP")
-        case _:
-            return Overloaded("the connection was dropped before the answer was complete")
+    cause = next((cause for cause in _causes(error) if isinstance(cause, aiohttp.ClientError)), error)
+    kind, text = next((kind, text) for causes, kind, text in MEANINGS if isinstance(cause, causes))
+    said = text.format(url=url, system=_system_message(cause), status=getattr(cause, "status", ""))
+    return RunFailed(said) if kind is RunFailed else kind(said, is_free=kind is Unreachable)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -183,26 +184,18 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _system_message(error: aiohttp.ClientConnectorError) -> str:
+def _system_message(error: BaseException) -> str:
     """Return the system's text for a connection that could not be made."""
-    number = error.os_error.errno
+    number = getattr(getattr(error, "os_error", None), "errno", None)
     return (os.strerror(number) if isinstance(number, int) and number > 0 else "unknown host").lower()
-
-
-_lifetimes: dict[Client, AsyncGenerator[Client, None]] = {}
 
 
 async def open_client(url: str, key: Key) -> Client:
     """Open a client that is closed with its event loop, because a loop that ends closes its generators."""
     lifetime = _client_lifetime(url, key)
     client = await anext(lifetime)
-    _lifetimes[client] = lifetime
+    client.close = lifetime.aclose
     return client
-
-
-async def close_client(client: Client) -> None:
-    """Close a client before its event loop ends."""
-    await _lifetimes[client].aclose()
 
 
 async def _client_lifetime(url: str, key: Key) -> AsyncGenerator[Client, None]:
@@ -210,5 +203,4 @@ async def _client_lifetime(url: str, key: Key) -> AsyncGenerator[Client, None]:
     try:
         yield client
     finally:
-        _lifetimes.pop(client, None)
-        await client.close()
+        await client.disconnect()

@@ -77,13 +77,11 @@ class ParameterCompatibility:
             return
         raise RunFailed(f"{self._model} does not take {_advice(name)} ({text})")
 
-    def learn_reasoning(self, call: Call) -> bool:
-        """Give a model that was cut while it reasoned more room; False if it cannot have more."""
-        if has_bound(call.params) or self._output is None or self._output >= DEMANDED_OUTPUT:
-            return False
-        self._output = DEMANDED_OUTPUT
-        self._notify(f"{self._model} reasons: its answers get {DEMANDED_OUTPUT:,} tokens, as {PLAIN_OUTPUT:,} cut them")
-        return True
+    def learn_reasoning(self, call: Call) -> None:
+        """Give a model that was cut while it reasoned more room, if the call bounds it by our default."""
+        if not has_bound(call.params) and self._output is not None and self._output < DEMANDED_OUTPUT:
+            self._notify(f"{self._model} reasons: its answers get {DEMANDED_OUTPUT:,} tokens, not {self._output:,}")
+            self._output = DEMANDED_OUTPUT
 
 
 def _advice(name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache as cached
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -91,7 +93,7 @@ class RetryingCall:
     ) -> None:
         self._call = call
         self._compatibility = compatibility
-        self._queue = resources.queue(call.model)
+        self._queue = resources.queues[call.model]
         self._availability = resources.availability
         self._client = resources.client
         self._policy = policy
@@ -181,8 +183,8 @@ class RetryingCall:
 
     def _estimate(self) -> Cost:
         """Estimate what a call may cost whose model has not answered yet."""
-        usage = Usage(len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0)
-        return usage_cost(self._price, usage) or Cost()
+        tokens = len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0
+        return usage_cost(self._price, Usage(*tokens)) or Cost()
 
     async def _wait(self, admission: Awaitable[T]) -> T:
         began = self._loop.time()
@@ -223,7 +225,9 @@ class RetryingCall:
         request_id = short_name(response.headers.get("x-request-id")) or answer.request_id
         # No token is shorter than a byte.
         usage = answer.usage if (answer.usage.input or 0) <= len(self._body) + TEMPLATE_TOKENS else Usage()
-        return msgspec.structs.replace(answer, request_id=request_id, usage=usage)
+        # Only a sweep's broker knows what an answer has cost, and who has paid it.
+        own = {} if self._policy.via_broker else {"cost": None, "replayed": False}
+        return msgspec.structs.replace(answer, request_id=request_id, usage=usage, **own)
 
     def _check_room(self, answer: Answer) -> None:
         """Raise CutShort if the model was cut while it reasoned, and may have more room."""
@@ -251,11 +255,10 @@ class RetryingCall:
 
     def _record_answer(self, answer: Answer, latency: float) -> Answer:
         """Complete an answer with what it took, and count it."""
-        if self._policy.via_broker:  # it has the prices and the cache, so its figures count
-            pico, replayed = None if answer.cost is None else int(answer.cost * PICO), answer.replayed
-        else:
-            pico, replayed = usage_pico(self._price, answer.usage), False
-        if replayed:
+        pico = usage_pico(self._price, answer.usage)
+        if answer.cost is not None:  # of a sweep's broker, which has the prices and the cache
+            pico = int(answer.cost * PICO)
+        if answer.replayed:
             self._policy.usage.record_replay(answer)
         else:
             self._policy.usage.record_answer(answer, pico)
@@ -266,7 +269,6 @@ class RetryingCall:
             queued=round(self._queued, 6),
             latency=round(latency, 6),
             attempts=self._attempts,
-            replayed=replayed,
         )
 
 
@@ -276,16 +278,8 @@ class _LoopResources:
     def __init__(self, url: str, client: Client, policy: CallPolicy) -> None:
         clock = asyncio.get_running_loop().time
         self.client = client
-        self.queues: dict[str, CallQueue] = {}
+        self.queues = defaultdict[str, CallQueue](lambda: CallQueue(policy.limits, clock))
         self.availability = Availability(url, policy.limits.patience, clock, policy.notify)
-        self._limits = policy.limits
-        self._clock = clock
-
-    def queue(self, model: str) -> CallQueue:
-        queue = self.queues.get(model)
-        if queue is None:
-            queue = self.queues[model] = CallQueue(self._limits, self._clock)
-        return queue
 
 
 class Traffic(NamedTuple):
@@ -304,7 +298,7 @@ class Endpoint:
         self._key = key
         self._policy = policy.for_broker() if url.endswith(BROKER_PATH) else policy
         self._cache = cache
-        self._compatibility: dict[str, ParameterCompatibility] = {}
+        self._compatible = cached(lambda model: ParameterCompatibility(model, self._policy.notify))
         self._loops: dict[asyncio.AbstractEventLoop, _LoopResources] = {}
 
     @override
@@ -330,8 +324,8 @@ class Endpoint:
     def traffic(self) -> Traffic:
         """Return the current traffic of all event loops."""
         queues = [queue for loop in self._loops.values() for queue in loop.queues.values()]
-        calls, waiting = sum(queue.running for queue in queues), sum(queue.waiting for queue in queues)
-        return Traffic(calls, waiting, any(loop.availability.is_waited_for for loop in self._loops.values()))
+        is_waited_for = any(loop.availability.is_waited_for for loop in self._loops.values())
+        return Traffic(sum(queue.running for queue in queues), sum(queue.waiting for queue in queues), is_waited_for)
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the endpoint lists; RunFailed if it lists none."""
@@ -344,9 +338,7 @@ class Endpoint:
         """Close the connections of this event loop."""
         resources = self._loops.pop(asyncio.get_running_loop(), None)
         if resources is not None:
-            from negolab.llm.endpoint.client import close_client
-
-            await close_client(resources.client)
+            await resources.client.close()
 
     async def _ask(self, call: Call) -> Answer:
         resources = self._loops.get(asyncio.get_running_loop()) or await self._resources()
@@ -370,12 +362,6 @@ class Endpoint:
             return RetryingCall(call, self._compatible(call.model), resources, self._policy)
         except (ValueError, TypeError) as error:
             raise RunFailed(f"a call to {call.model} cannot be sent: {error}") from None
-
-    def _compatible(self, model: str) -> ParameterCompatibility:
-        compatibility = self._compatibility.get(model)
-        if compatibility is None:
-            compatibility = self._compatibility[model] = ParameterCompatibility(model, self._policy.notify)
-        return compatibility
 
     async def _resources(self) -> _LoopResources:
         loop = asyncio.get_running_loop()

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from math import isfinite
+from functools import partial
+from math import isfinite, nan
 from typing import Any, NamedTuple, NoReturn
 from zoneinfo import ZoneInfo
 
@@ -138,28 +139,37 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Coll
         RejectedAnswer: The service rejected what the model wrote.
     """
     problem = read_problem(status, headers, body, params)
-    kind = problem.kind()
-    match kind:
-        case "rate":
-            raise RateLimited(problem.line, retry_after=problem.retry_after, is_free=True)
-        case "overload":
-            # A gateway's time-out may well have been paid.
-            raise Overloaded(problem.line, retry_after=problem.retry_after, is_free=status != 504)
-        case "parameter":
-            raise RefusedParameter(problem.parameters[0], problem.line)
-        case "rejected":
-            raise RejectedAnswer(problem.written)
-        case "quota":
-            raise RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}")
-        case "run":
-            raise RunFailed(problem.line)
-        case "key" | "credit" | "model" | "stream":
-            raise RunFailed(f"{problem.line}: {ADVICE[kind]}")
-        case "game" | "filtered":
-            raise GameFailed(problem.line)
-    if status in (400, 403, 413, 422) or kind is not None:
-        raise RequestRefused(problem.line)
-    raise RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
+    raise ERROR_OF[problem.kind()](problem)
+
+
+def _refused(problem: Problem) -> Exception:
+    """Return the error of a request that is refused for a reason that is not known."""
+    if problem.status in (200, 400, 403, 422):
+        return RequestRefused(problem.line)
+    return RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
+
+
+def _set_up_failed(advice: str, problem: Problem) -> Exception:
+    return RunFailed(f"{problem.line}: {advice}")
+
+
+ERROR_OF: dict[Kind | None, Callable[[Problem], Exception]] = {
+    "run": lambda problem: RunFailed(problem.line),
+    "game": lambda problem: GameFailed(problem.line),
+    "filtered": lambda problem: GameFailed(problem.line),
+    "context": lambda problem: RequestRefused(problem.line),
+    "parameter": lambda problem: RefusedParameter(problem.parameters[0], problem.line),
+    "rejected": lambda problem: RejectedAnswer(problem.written),
+    "quota": lambda problem: RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}"),
+    "rate": lambda problem: RateLimited(problem.line, retry_after=problem.retry_after, is_free=True),
+    # A gateway's time-out may well have been paid.
+    "overload": lambda problem: Overloaded(
+        problem.line, retry_after=problem.retry_after, is_free=problem.status != 504
+    ),
+    **{kind: partial(_set_up_failed, advice) for kind, advice in ADVICE.items()},
+    None: _refused,
+}
+"""Error by the kind of a problem; None: unknown."""
 
 
 def _quota_end(problem: Problem) -> str:
@@ -238,29 +248,26 @@ def retry_after(headers: Mapping[str, str], text: str = "") -> float | None:
         headers: Of the response; Retry-After is a number, a duration such as `1m2.5s`, or an HTTP date.
         text: The error.
     """
-    for seconds in _waits(headers, text):
-        if isfinite(seconds):
-            return min(max(0.0, seconds), MAX_WAIT)
-    return None
+    told = _TOLD.search(text)
+    waits = [
+        _wait(headers.get("retry-after-ms", "")) / 1000,
+        _wait(headers.get("retry-after", "")),
+        _wait(told[1] if told else ""),
+        *(
+            _wait(headers.get(f"x-ratelimit-reset-{of}", ""))
+            for of in ("requests", "tokens")
+            if headers.get(f"x-ratelimit-remaining-{of}") == "0"
+        ),
+    ]
+    return next((min(max(0.0, seconds), MAX_WAIT) for seconds in waits if isfinite(seconds)), None)
 
 
-def _waits(headers: Mapping[str, str], text: str) -> Iterator[float]:
-    """Yield waits that are told, the most reliable first."""
-    parsers: tuple[tuple[str, Callable[[str], float]], ...] = (
-        ("retry-after-ms", lambda value: float(value) / 1000),
-        ("retry-after", float),
-        ("retry-after", parse_duration),
-        ("retry-after", _seconds_until),
-    )
-    for name, parse in parsers:
-        with suppress(KeyError, ValueError, TypeError, OverflowError):
-            yield parse(headers[name])
-    if told := _TOLD.search(text):
-        yield parse_duration(told[1])
-    for of in ("requests", "tokens"):
-        if headers.get(f"x-ratelimit-remaining-{of}") == "0":
-            with suppress(KeyError, ValueError):
-                yield parse_duration(headers[f"x-ratelimit-reset-{of}"])
+def _wait(text: str) -> float:
+    """Convert seconds, a duration or a date to seconds from now; NaN for anything else."""
+    for parse in (float, parse_duration, _seconds_until):
+        with suppress(ValueError, TypeError, OverflowError):
+            return parse(text)
+    return nan
 
 
 def parse_duration(duration: str) -> float:

@@ -12,7 +12,7 @@ import msgspec
 
 from negolab.llm.endpoint.budget import Budget, Cost
 from negolab.llm.endpoint.call import Usage
-from negolab.llm.endpoint.prices import PICO, Price, Prices, UsageCounter
+from negolab.llm.endpoint.prices import PICO, Price, Prices, UsageTotals
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,22 +43,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 6
 
     def __post_init__(self) -> None:
-        for name in ("at_once", "attempts"):
-            _check_count(name, getattr(self, name))
-        _check_positive("call_seconds", self.call_seconds)
-        for name in ("requests_per_minute", "tokens_per_minute", "patience"):
-            if getattr(self, name) is not None:
-                _check_positive(name, getattr(self, name))
-
-
-def _check_count(name: str, value: object) -> None:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-
-
-def _check_positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a number above 0, not {value!r}")
+        for name in self.__struct_fields__:
+            value, is_count = getattr(self, name), name in ("at_once", "attempts")
+            is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
+            is_unset = value is None and name not in ("at_once", "attempts", "call_seconds")
+            if not (is_unset or (is_number and isfinite(value) and value > 0)):
+                must = "a whole number of at least 1" if is_count else "a number above 0"
+                raise ValueError(f"{name} must be {must}, not {value!r}")
 
 
 log = logging.getLogger("negolab.models")
@@ -79,7 +70,7 @@ class CallPolicy:
         self.limits = limits
         self.prices = prices
         self.budget = budget
-        self.usage = UsageCounter()
+        self.usage = UsageTotals()
         self.via_broker = False
         self._notify = notify
         self._jitter = random.Random()
@@ -119,15 +110,14 @@ class CallPolicy:
 
     def retry_delay(self, failures: int) -> float:
         """Return the seconds to wait after so many failures of one call."""
-        delay = min(MAX_RETRY_DELAY, INITIAL_RETRY_DELAY * 2.0 ** min(failures - 1, 16))
-        return delay * self._jitter.uniform(0.5, 1.5)
+        longest = min(MAX_RETRY_DELAY, INITIAL_RETRY_DELAY * 2.0 ** min(failures - 1, 16))
+        return longest * self._jitter.uniform(0.5, 1.5)
 
 
 def usage_pico(price: Price | None, usage: Usage) -> int | None:
     """Return the cost of an answer as `Cost.pico`: what its gateway charges, else by price; None if unknown."""
-    if usage.cost is not None:
-        return round(usage.cost * PICO)
-    return price.cost(usage) if price else None
+    by_price = price.cost(usage) if price else None
+    return by_price if usage.cost is None else round(usage.cost * PICO)
 
 
 def usage_cost(price: Price | None, usage: Usage) -> Cost | None:

@@ -108,8 +108,7 @@ class Prices:
 
     def get(self, model: str) -> Price | None:
         """Return the price of a model, with or without provider and date in its name; None if it is not known."""
-        name = self.name_for(model)
-        return None if name is None else self._own.get(name) or default_prices()[name]
+        return self._own.get(name := self.name_for(model) or "") or default_prices().get(name)
 
     def name_for(self, model: str) -> str | None:
         """Return the name under which the price of a model is known; None if there is none."""
@@ -152,8 +151,8 @@ def default_prices() -> dict[str, Price]:
     }
 
 
-class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Usage summed over all calls of a run.
+class UsageTotals(msgspec.Struct, kw_only=True):
+    """Usage summed over all calls of a run, added up as calls end.
 
     Attributes:
         calls: Calls answered by the endpoint.
@@ -161,7 +160,8 @@ class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
         refused: Attempts rejected with HTTP 429.
         lost: Attempts that may have been paid without an answer.
         input, output: Tokens as the endpoint counted them.
-        cost, saved: US dollars paid, and saved by the cache.
+        pico: `PICO`ths of a dollar paid.
+        saved: US dollars saved by the cache.
         unpriced: Answers of unknown price or size.
     """
 
@@ -171,18 +171,14 @@ class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
     lost: int = 0
     input: int = 0
     output: int = 0
-    cost: float = 0.0
+    pico: int = 0
     saved: float = 0.0
     unpriced: int = 0
 
-
-class UsageCounter:
-    """Add up usage as calls end."""
-
-    def __init__(self) -> None:
-        self.calls = self.replayed = self.refused = self.lost = self.input = self.output = self.unpriced = 0
-        self._pico = 0
-        self._saved = 0.0
+    @property
+    def cost(self) -> float:
+        """US dollars paid."""
+        return dollars(self.pico)
 
     def record_answer(self, answer: Answer, pico: int | None) -> None:
         """Count an answer; `pico` is its own cost without lost attempts, None where it is unknown."""
@@ -193,23 +189,10 @@ class UsageCounter:
     def record_replay(self, answer: Answer) -> None:
         """Count an answer from the cache."""
         self.replayed += 1
-        self._saved += answer.cost or 0.0
+        self.saved += answer.cost or 0.0
 
     def record_tokens(self, usage: Usage, pico: int | None) -> None:
         """Count the tokens and the cost of an attempt, which may have brought no answer."""
         self.input += usage.input or 0
         self.output += usage.output or 0
-        self._pico += pico or 0
-
-    def totals(self) -> UsageTotals:
-        return UsageTotals(
-            calls=self.calls,
-            replayed=self.replayed,
-            refused=self.refused,
-            lost=self.lost,
-            input=self.input,
-            output=self.output,
-            cost=dollars(self._pico),
-            saved=self._saved,
-            unpriced=self.unpriced,
-        )
+        self.pico += pico or 0

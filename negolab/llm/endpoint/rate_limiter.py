@@ -81,8 +81,7 @@ class CallWindow:
 
     def __init__(self) -> None:
         self._half_began = self._first_at = inf
-        self._current = [0, 0, 0, 0]
-        self._previous = [0, 0, 0, 0]
+        self._current, self._previous = [0, 0, 0, 0], [0, 0, 0, 0]
 
     def add(self, result: int, now: float) -> None:
         if now - self._half_began >= HALF_WINDOW:
@@ -94,8 +93,7 @@ class CallWindow:
         self._current[result] += 1
 
     def clear(self) -> None:
-        self._current = [0, 0, 0, 0]
-        self._previous = [0, 0, 0, 0]
+        self._current, self._previous = [0, 0, 0, 0], [0, 0, 0, 0]
 
     def count(self, result: int) -> int:
         return self._previous[result] + self._current[result]
@@ -190,9 +188,8 @@ class AdaptiveLimiter:
         return measured if rate == inf else min(max(measured, rate * CUT_FACTOR), rate * MAX_NEW_RATE_SHARE)
 
     def _may_grow(self) -> bool:
-        window = self._window
-        is_welcome = window.share(CallWindow.RATE_LIMITED) <= GROWTH_SHARE
-        return is_welcome and window.share(CallWindow.FAILED) <= MAX_ERROR_SHARE
+        refused, failed = (self._window.share(result) for result in (CallWindow.RATE_LIMITED, CallWindow.FAILED))
+        return refused <= GROWTH_SHARE and failed <= MAX_ERROR_SHARE
 
     def _needed_concurrency(self) -> float:
         """Return the calls at once that the rate needs, with room for slow answers."""
