@@ -18,8 +18,6 @@ QUICK_SECONDS = 5.0
 SETUP_REQUESTS = 3
 """Requests with which a wrong set-up is found: one, and one for each parameter that is renamed or left out."""
 CONCURRENCY = 4
-PENDING: set[str] = set()
-"""What fails still: ids of parameters, and names of tests without any."""
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +31,6 @@ def services(running: RunningServices) -> RunningServices:
     """All services, with cleared counts."""
     running.forget()
     return running
-
-
-@pytest.fixture(autouse=True)
-def pending(request: pytest.FixtureRequest) -> None:
-    """Expect a failure of what is pending; say so when it passes."""
-    name, _, parameters = request.node.name.partition("[")
-    if (parameters.removesuffix("]") or name) in PENDING:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="still to do"))
 
 
 def of(*kinds: Kind) -> list[object]:
