@@ -234,7 +234,7 @@ def test_a_model_that_never_answers_usably_stops_the_run_with_status_3(
 # Money.
 
 
-@pytest.mark.parametrize("name", ["xai/deep", "gemini/deep"])
+@pytest.mark.parametrize("name", ["xai/deep", "gemini/deep", "xai/grok-4-deep", "gemini/gemini-2.5-pro-deep"])
 @pytest.mark.parametrize("concurrency", [4, 200])
 def test_a_budget_in_tokens_holds_for_what_a_reasoner_truly_uses(
     name: str, concurrency: int, services: RunningServices, tmp_path: Path

@@ -189,6 +189,8 @@ GOOD_ANSWERS = [
     *(Case(f"{service}/good", GOOD) for service in SERVICES),
     Case("xai/deep", GOOD, thinks=800),
     Case("gemini/deep", GOOD, thinks=800),
+    Case("xai/grok-4-deep", GOOD, thinks=800),
+    Case("gemini/gemini-2.5-pro-deep", GOOD, thinks=800),
     Case("vllm/harmony", GOOD, wrap="<|channel|>analysis<|message|>12.00 or 80.00?<|end|>"
                                     "<|start|>assistant<|channel|>final<|message|>$text<|return|>"),
     Case("gemini/thought-tags", GOOD, wrap="<thought>I could ask for 12.00 or 80.00.</thought>$text"),
