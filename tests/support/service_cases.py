@@ -116,6 +116,10 @@ def asks_too_much(request: Request) -> bool:
     return (room(request) or 0) > 512
 
 
+def asks_more_than(tokens: int) -> Condition:
+    return lambda request: (room(request) or 0) > tokens
+
+
 def has_little_room(request: Request) -> bool:
     limit = room(request)
     return limit is not None and limit < 16_000
@@ -148,6 +152,7 @@ class Case(NamedTuple):
             to stop; with "length" it has thought as long as it may, and nothing else.
         wrap: Template of the text of every answer.
         thinks: How many times as much as it says the model thinks (None: as the service's others).
+        little: Answers with less room than this are cut.
         settings: Settings of the player.
         options: Options of `negolab batch`.
     """
@@ -163,6 +168,7 @@ class Case(NamedTuple):
     finish: str | None = None
     wrap: str = "$text"
     thinks: int | None = None
+    little: int = 0
     settings: str = ""
     options: tuple[str, ...] = ()
 
@@ -183,6 +189,8 @@ GOOD_ANSWERS = [
     *(Case(f"{service}/good", GOOD) for service in SERVICES),
     Case("xai/deep", GOOD, thinks=800),
     Case("gemini/deep", GOOD, thinks=800),
+    Case("xai/grok-4-deep", GOOD, thinks=800),
+    Case("gemini/gemini-2.5-pro-deep", GOOD, thinks=800),
     Case("vllm/harmony", GOOD, wrap="<|channel|>analysis<|message|>12.00 or 80.00?<|end|>"
                                     "<|start|>assistant<|channel|>final<|message|>$text<|return|>"),
     Case("gemini/thought-tags", GOOD, wrap="<thought>I could ask for 12.00 or 80.00.</thought>$text"),
@@ -194,6 +202,13 @@ GOOD_ANSWERS = [
     Case("vllm/little-room-by-default", GOOD, when=has_no_room_by_default, message={"content": ""}, finish="length"),
     Case("anthropic/wants-max-tokens", GOOD, status=400, when=lacks("max_tokens"),
          body=anthropic("invalid_request_error", "max_tokens: Field required")),
+    Case("anthropic/has-a-smaller-maximum", GOOD, status=400, when=asks_more_than(8192), little=4000,
+         body=anthropic("invalid_request_error", "max_tokens: 16000 > 8192, which is the maximum allowed number of "
+                        "output tokens for $model")),
+    Case("vllm/has-a-small-context", GOOD, status=400, when=asks_more_than(7800), little=4000,
+         body=vllm(400, "'max_tokens' or 'max_completion_tokens' is too large: 16000. This model's maximum context "
+                   "length is 8192 tokens and your request has 300 input tokens (16000 > 8192 - 300). "
+                   "(parameter=max_tokens, value=16000)")),
     Case("openai/other-name-of-max-tokens", GOOD, status=400, when=has("max_tokens"), settings="max_tokens=20000",
          body=openai("Unsupported parameter: 'max_tokens' is not supported with this model. Use "
                      "'max_completion_tokens' instead.", "unsupported_parameter", param="max_tokens")),
@@ -222,6 +237,14 @@ WRONG_KEYS = [
     Case("vllm/wrong-key", SETUP, KEY, 401, {"error": "Unauthorized"}),
     Case("llamacpp/wrong-key", SETUP, KEY, 401,
          {"error": {"code": 401, "message": "Invalid API Key", "type": "authentication_error"}}),
+]  # fmt: skip
+
+WRONG_KEYS += [
+    Case("gemini/leaked-key", SETUP, r"key", 403,
+         gemini(403, "PERMISSION_DENIED", "Your API key was reported as leaked. Please use another API key.")),
+    Case("gateway/key-in-html", SETUP, KEY, 401, "<html><body><h1>401 Authorization Required</h1></body></html>",
+         {"Content-Type": "text/html"}),
+    Case("openrouter/wrong-key-inside", SETUP, KEY, 200, openrouter(401, "No auth credentials found")),
 ]  # fmt: skip
 
 UNKNOWN_MODELS = [
@@ -313,6 +336,13 @@ NOT_A_SERVICE = [
          openai("This model only support stream mode, please enable the stream parameter to access the model. ",
                 "invalid_parameter_error")),
     Case("gateway/login-page", SETUP, r"HTML|page|sign", 200, LOGIN, {"Content-Type": "text/html; charset=utf-8"}),
+    Case("gateway/redirect", SETUP, r"address|URL|page", 302, "", {"Location": "https://login.example/"}),
+    Case("gateway/no-method", SETUP, r"address|URL", 405, {"detail": "Method Not Allowed"}),
+    Case("gateway/other-json", SETUP, r"address|URL|completion", 200, {"status": "ok"}),
+    Case("gateway/plain-text", SETUP, r"address|URL|completion", 200, "Ollama is running",
+         {"Content-Type": "text/plain"}),
+    Case("gateway/event-stream", SETUP, r"stream", 200,
+         'data: {"choices": [{"delta": {"content": "4"}}]}\n\ndata: [DONE]\n\n', {"Content-Type": "text/event-stream"}),
     Case("gateway/not-found", SETUP, r"address|URL", 404, "404 page not found", {"Content-Type": "text/plain"}),
 ]  # fmt: skip
 
@@ -336,8 +366,49 @@ OUTAGES = [
 ]  # fmt: skip
 
 
-def _rate(name: str, body: Json, headers: dict[str, str], seconds: float = 0.8) -> Case:
-    return Case(name, PASSING, "", 429, body, headers, Lasting(seconds))
+OUTAGES += [
+    Case(
+        "anthropic/overloaded-as-openai",
+        PASSING,
+        WAITING,
+        529,
+        {"error": {"code": "overloaded_error", "message": "Overloaded", "type": "overloaded_error", "param": None}},
+        {},
+        Lasting(1.5),
+    ),
+    Case(
+        "openrouter/error-in-choice",
+        PASSING,
+        "",
+        200,
+        {
+            "id": "gen-1",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "error",
+                    "error": {"code": 502, "message": "Upstream error"},
+                    "message": {"role": "assistant", "content": ""},
+                }
+            ],
+        },
+        {},
+        each(3),
+    ),
+    Case(
+        "vllm/error-from-the-start",
+        PASSING,
+        WAITING,
+        503,
+        "no healthy upstream",
+        {"Content-Type": "text/plain"},
+        Lasting(1.5, after=0),
+    ),
+]
+
+
+def _rate(name: str, body: Json, headers: dict[str, str], seconds: float = 0.8, after: int = 6) -> Case:
+    return Case(name, PASSING, "", 429, body, headers, Lasting(seconds, after))
 
 
 _BUSY = openai("Rate limit reached for $model in organization org-1 on requests per min (RPM): Limit 500, Used 500, "
@@ -356,6 +427,10 @@ RATE_LIMITS = [
                                        "1203. Please try again in ${left}s.", "rate_limit_exceeded", kind="tokens"),
           {"x-ratelimit-reset-tokens": "${left}s", "x-ratelimit-remaining-tokens": "0",
            "x-ratelimit-reset-requests": "2m59.56s", "x-ratelimit-remaining-requests": "14370"}),
+    _rate("groq/reset-requests", openai("Rate limit reached."), {"x-ratelimit-reset-requests": "${left}s"}),
+    _rate("openai/from-the-start", _BUSY, {"Retry-After": "$left"}, after=0),
+    _rate("gemini/from-the-start",
+          _gemini_limit("${left}s", "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), {}, after=0),
     _rate("openrouter/reset-epoch", openrouter(429, "Rate limit exceeded: free-models-per-min. ",
           headers={"X-RateLimit-Limit": "20", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "$epoch"}),
           {"X-RateLimit-Reset": "$epoch", "X-RateLimit-Remaining": "0"}),
@@ -421,6 +496,10 @@ REJECTED_ANSWERS = [
                                "details.",
                     "type": "invalid_request_error", "code": "json_validate_failed",
                     "failed_generation": '{"say": "Let us agree'}}, {}, each(4), settings="form=schema"),
+    Case("groq/json-validate-failed-at-first", REJECTED, r"format +\d+", 400,
+         {"error": {"message": "Failed to validate JSON.", "type": "invalid_request_error",
+                    "code": "json_validate_failed", "failed_generation": "I say 40"}}, {},
+         lambda request: request.number <= 2, settings="form=schema"),
     Case("openai/refuses-now-and-then", REJECTED, r"format +\d+", when=each(4),
          message={"content": None, "refusal": "I'm sorry, I can't assist with that."}),
 ]  # fmt: skip
@@ -432,7 +511,7 @@ UNUSABLE_ANSWERS = [
     Case("gemini/safety", UNUSABLE, r"filter|SAFETY", message=NO_WORDS, finish="SAFETY"),
     Case("gemini/null", UNUSABLE, r"empty|no text|no words", message=NO_WORDS),
     Case("xai/empty", UNUSABLE, r"empty|no text|no words", message={"content": "", "reasoning_content": THOUGHT}),
-    Case("openai/always-cut", UNUSABLE, r"cut|length", message={"content": ""}, finish="length"),
+    Case("openai/always-cut", UNUSABLE, r"cut at 16,000", message={"content": ""}, finish="length"),
     Case("ollama/babbles", UNUSABLE, r"unusable|read|format", wrap="Certainly! As an AI I love negotiation."),
 ]  # fmt: skip
 

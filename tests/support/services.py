@@ -190,8 +190,10 @@ def completion(case: Case, asked: Request, is_hit: bool) -> tuple[dict[str, Any]
     message = service.message(text)
     if is_hit:
         message, finish = {**message, **(case.message or {})}, case.finish or "stop"
-    if finish == "length":
-        tokens = Tokens(put, cached, 0, room(asked) or ENDLESS)
+    most = room(asked) or ENDLESS
+    if finish == "length" or most < max(case.little, tokens.output):
+        message, finish = {**message, "content": ""}, "length"
+        tokens = Tokens(put, cached, 0, most)
     choice = {"index": 0, "message": message, "finish_reason": finish, **service.choice}
     body = {
         "id": f"chatcmpl-{digest.hex()[:12]}",
