@@ -20,6 +20,7 @@ from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
+from negolab.llm.models import Models
 from negolab.protocols import MODEL_PREFIX
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
@@ -229,6 +230,11 @@ def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
     """
     now, file = run.progress, run.file
     print("\n".join(summary.tally_lines(summary.tally_records(iter_records(file)), unit)))
+    if failure is not None and isinstance(run.models, Models) and (taken := run.models.usage).calls:
+        # Games that were dropped have no record, but their answers are paid.
+        cost = f"${taken.cost:.4f}" if not taken.unpriced else "unknown"
+        print(f"\nof this start, games that were dropped included: {taken.calls:,} answers")
+        print(f"tokens       {taken.input:,} in, {taken.output:,} out\ncost         {cost}")
     print(f"\n{file}")
     unfinished = {"failed": now.failed, "timeout": now.timed_out}
     if kinds := [kind for kind, count in unfinished.items() if count]:

@@ -10,7 +10,6 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
-from negolab.llm.endpoint.compatibility import with_default_bound
 from negolab.llm.endpoint.errors import NoLegalMove
 from negolab.llm.endpoint.services import PLAIN_OUTPUT
 from negolab.llm.output_modes import (
@@ -80,7 +79,7 @@ class LLM:
             "url": self.endpoint.url,
             "form": settings.form,
             "chat": settings.chat,
-            "parameters": with_default_bound(settings.model, self._parameters),
+            "parameters": self._parameters,
         }
         if settings.form == "schema":
             notes["talk"] = settings.talk

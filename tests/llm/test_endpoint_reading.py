@@ -19,7 +19,6 @@ from negolab.llm.endpoint.compatibility import ParameterCompatibility, max_outpu
 from negolab.llm.endpoint.completion import parse_completion
 from negolab.llm.endpoint.errors import (
     AttemptFailed,
-    BadResponse,
     GameFailed,
     Overloaded,
     RateLimited,
@@ -66,13 +65,13 @@ def test_whatever_comes_is_an_answer_or_a_trouble(found: Any) -> None:
 
 @given(junk=st.binary(max_size=200))
 def test_bytes_that_are_no_json_are_a_broken_answer(junk: bytes) -> None:
-    with pytest.raises(BadResponse):
+    with pytest.raises(AttemptFailed):
         parse_completion(b"\xff" + junk)
 
 
 def test_json_deeper_than_any_reader_goes_is_a_broken_answer() -> None:
     for deep in (b"[" * 200_000, b'{"choices": ' + b"[" * 200_000):
-        with pytest.raises(BadResponse):
+        with pytest.raises(AttemptFailed):
             parse_completion(deep)
         with pytest.raises(Overloaded):
             raise_for(500, {}, deep, {})

@@ -511,7 +511,7 @@ UNUSABLE_ANSWERS = [
     Case("gemini/safety", UNUSABLE, r"filter|SAFETY", message=NO_WORDS, finish="SAFETY"),
     Case("gemini/null", UNUSABLE, r"empty|no text|no words", message=NO_WORDS),
     Case("xai/empty", UNUSABLE, r"empty|no text|no words", message={"content": "", "reasoning_content": THOUGHT}),
-    Case("openai/always-cut", UNUSABLE, r"cut at 16,000", message={"content": ""}, finish="length"),
+    Case("openai/always-cut", UNUSABLE, r"cut at the limit of tokens", message={"content": ""}, finish="length"),
     Case("ollama/babbles", UNUSABLE, r"unusable|read|format", wrap="Certainly! As an AI I love negotiation."),
 ]  # fmt: skip
 

@@ -283,14 +283,14 @@ class Played(NamedTuple):
     @property
     def tokens(self) -> tuple[int, int] | None:
         """Tokens in and out, as printed."""
-        found = _TOKENS.search(self.out)
-        return None if found is None else (_number(found[1]), _number(found[2]))
+        *_, found = _TOKENS.findall(self.out) or [None]
+        return None if found is None else (_number(found[0]), _number(found[1]))
 
     @property
     def usd(self) -> float | None:
         """US dollars, as printed."""
-        found = _COST.search(self.out)
-        return None if found is None else float(found[1].replace(",", ""))
+        *_, found = _COST.findall(self.out) or [None]
+        return None if found is None else float(found.replace(",", ""))
 
 
 def _number(text: str) -> int:

@@ -16,7 +16,7 @@ OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
 """Names of the bound on output tokens; a model may take only one of them."""
 RESERVED = ("model", "messages", "stream")
 _UNSUPPORTED = re.compile("unsupported|not support", re.IGNORECASE)
-_LARGEST = re.compile(r"(?:at most|less than or equal to|<=|maximum\D{0,40}) ?(\d+)", re.IGNORECASE)
+_LARGEST = re.compile(r"(?:at most|less than or equal to|<=|> |maximum\D{0,40}) ?(\d+)", re.IGNORECASE)
 
 
 class ParameterCompatibility:
@@ -60,13 +60,14 @@ class ParameterCompatibility:
             RunFailed: There is nothing else to try.
         """
         name, text = error.parameter, str(error)
+        largest = int(found[1]) if (found := _LARGEST.search(text)) else 0
         if name in OUTPUT_NAMES and not has_bound(call.params):
-            largest = _LARGEST.search(text)
-            bound = int(largest[1]) if largest else DEMANDED_OUTPUT if self._output is None else self._output
-            if bound > 0 and bound != self._output:
+            told = largest // 2 if largest == self._output else largest  # the prompt takes its part
+            bound = told or (DEMANDED_OUTPUT if self._output is None else self._output)
+            if bound != self._output:
                 self._output = bound
                 return
-        if name in OUTPUT_NAMES and name not in self._refused and not _LARGEST.search(text):
+        if name in OUTPUT_NAMES and name not in self._refused and not largest:
             self._refused.add(name)
             if name == self._name:
                 self._name = next(other for other in OUTPUT_NAMES if other != name)
@@ -78,10 +79,10 @@ class ParameterCompatibility:
         raise RunFailed(f"{self._model} does not take {_advice(name)} ({text})")
 
     def learn_reasoning(self, call: Call) -> None:
-        """Give a model that was cut while it reasoned more room, if the call bounds it by our default."""
-        if not has_bound(call.params) and self._output is not None and self._output < DEMANDED_OUTPUT:
-            self._notify(f"{self._model} reasons: its answers get {DEMANDED_OUTPUT:,} tokens, not {self._output:,}")
-            self._output = DEMANDED_OUTPUT
+        """Give a model more room that was cut while it reasoned: first no bound, then one above the service's own."""
+        if not has_bound(call.params) and self._output in (PLAIN_OUTPUT, None):
+            self._output = None if self._output == PLAIN_OUTPUT else DEMANDED_OUTPUT
+            self._notify(f"{self._model} reasons and was cut: its answers get more tokens")
 
 
 def _advice(name: str) -> str:
@@ -95,12 +96,6 @@ def _advice(name: str) -> str:
 def has_bound(params: Mapping[str, Any]) -> bool:
     """Return True if parameters bound the output tokens."""
     return any(name in params for name in OUTPUT_NAMES)
-
-
-def with_default_bound(model: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with the bound on output tokens that a model gets by default."""
-    is_free = has_bound(params) or model_traits(model).reasons
-    return {**params} if is_free else {**params, OUTPUT_NAMES[0]: PLAIN_OUTPUT}
 
 
 def request_body(call: Call, params: dict[str, Any]) -> bytes:

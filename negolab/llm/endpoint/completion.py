@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -78,6 +79,8 @@ def parse_completion(body: bytes) -> Answer:
     usage = parse_usage(completion.usage)
     if completion.error and not completion.choices:
         _raise_error(completion.error, body)
+    if completion.choices is None:
+        raise Unreachable(f"{one_line(decode_text(body), 80)} came instead of an answer", usage=usage)
     choice = completion.choices[0] if completion.choices else None
     if choice is not None and (choice.error or choice.finish_reason == "error"):
         # Of the provider behind a gateway, so not the model's.
@@ -112,14 +115,12 @@ def _broker_info(field: Any) -> BrokerInfo:
 
 def _decode_leniently(body: bytes, error: Exception) -> _Body:
     """Accept lone surrogates and invalid UTF-8: no reason to lose an answer that was paid."""
-    try:
+    with suppress(ValueError, RecursionError):
         return msgspec.convert(decode_json(body), type=_Body)
-    except (ValueError, RecursionError):
-        if body.lstrip()[:1] == b"<":
-            page = read_problem(200, {}, body, ()).message
-            raise Unreachable(f"{page} came instead of an answer") from None
-        beginning = one_line(decode_text(body[:400]))
-        raise BadResponse(f"the answer is not a chat completion ({error}): {beginning:.120}") from None
+    beginning = one_line(decode_text(body[:400]))
+    if body.lstrip()[:1] != b"{":
+        raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer")
+    raise BadResponse(f"the answer is not a chat completion ({error}): {beginning:.120}")
 
 
 def _raise_error(error: Any, body: bytes) -> None:

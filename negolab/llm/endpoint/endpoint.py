@@ -118,7 +118,9 @@ class RetryingCall:
         """Return the first valid answer; GameFailed and RunFailed as in `ModelEndpoint.answer`."""
         while True:
             try:
-                return await self._attempt()
+                answer = await self._attempt()
+                lost = self._lost_usage
+                return answer if lost is None else msgspec.structs.replace(answer, usage=answer.usage.plus(lost))
             except RateLimited:
                 continue  # the queue makes it wait
             except CutShort:
@@ -264,7 +266,6 @@ class RetryingCall:
             self._policy.usage.record_answer(answer, pico)
         return msgspec.structs.replace(
             answer,
-            usage=answer.usage if self._lost_usage is None else answer.usage.plus(self._lost_usage),
             cost=None if pico is None else dollars(pico + self._lost_pico),
             queued=round(self._queued, 6),
             latency=round(latency, 6),

@@ -230,7 +230,7 @@ def _names(text: str, parameter: str) -> bool:
 def _page_title(text: str) -> str:
     """Return the title of a web page, or its beginning where it has none; any other text as it is."""
     if not text.lstrip().startswith("<"):
-        return text
+        return "a stream of events" if text.startswith("data:") else text
     title = re.search(r"<title[^>]*>(.*?)</title>", text[:20_000], re.IGNORECASE | re.DOTALL)
     words = title[1] if title else re.sub(r"<[^>]*>", " ", text[:2_000])
     return f"a web page ({one_line(words, 80)})"
