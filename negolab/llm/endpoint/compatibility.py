@@ -62,8 +62,10 @@ class ParameterCompatibility:
         name, text = error.parameter, str(error)
         largest = int(found[1]) if (found := _LARGEST.search(text)) else 0
         if name in OUTPUT_NAMES and not has_bound(call.params):
-            told = largest // 2 if largest == self._output else largest  # the prompt takes its part
-            bound = told or (DEMANDED_OUTPUT if self._output is None else self._output)
+            # Where the largest was refused too, the prompt takes its part.
+            bound = largest // (1 + (largest == self._output)) or (
+                DEMANDED_OUTPUT if self._output is None else self._output
+            )
             if bound != self._output:
                 self._output = bound
                 return
