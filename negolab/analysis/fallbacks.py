@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from typing_extensions import override
 
 from negolab.events import Ended, Event, Forfeited, Rejected, Stepped
-from negolab.game import SEATS, Invalid, InvalidKind, Seat
+from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat
 from negolab.record import Record, start_state, states
 
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
@@ -50,13 +50,16 @@ _KINDS: dict[InvalidKind, str] = {
 }
 
 
-def cause_of(invalid: Invalid, notes: Mapping[str, Any], seat: Seat) -> Cause:
+def cause_of(invalid: Invalid, notes: Mapping[str, Any], seat: Seat, reply: Reply | None = None) -> Cause:
     """Return why a reply was rejected; `notes` are those of its match, with the request fields of its models."""
     code = invalid.codes[0]
     if code != "cut":
         return Cause(invalid.kind, code)
     fields = notes.get("models", {}).get(seat, {}).get("parameters", {})
-    return Cause(invalid.kind, code, next((fields[name] for name in TOKEN_LIMITS if fields.get(name)), None))
+    limit = next((fields[name] for name in TOKEN_LIMITS if fields.get(name)), None)
+    # A model that turns out to reason is given more room than its match began with.
+    is_passed = limit is not None and (((reply and reply.usage) or {}).get("output") or 0) > limit
+    return Cause(invalid.kind, code, None if is_passed else limit)
 
 
 def list_causes(causes: Mapping[Cause, int], most: int = 4) -> str:
@@ -136,7 +139,7 @@ def find_fallbacks(record: Record) -> Fallbacks:
     for one in found:
         rejected = events[one.at - 1]
         assert isinstance(rejected, Rejected)
-        causes[one.seat].append(cause_of(rejected.invalid, notes, one.seat))
+        causes[one.seat].append(cause_of(rejected.invalid, notes, one.seat, rejected.said))
     seats = {seat: SeatMoves(counts[seat] + len(causes[seat]), tuple(causes[seat])) for seat in SEATS}
     return Fallbacks(seats, any(_decides(record, one, found) for one in found))
 

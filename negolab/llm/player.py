@@ -10,8 +10,9 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
+from negolab.llm.endpoint.compatibility import has_bound
 from negolab.llm.endpoint.errors import NoLegalMove
-from negolab.llm.endpoint.services import PLAIN_OUTPUT
+from negolab.llm.endpoint.services import PLAIN_OUTPUT, model_traits
 from negolab.llm.output_modes import (
     FreeText,
     ParaphraseMode,
@@ -79,7 +80,7 @@ class LLM:
             "url": self.endpoint.url,
             "form": settings.form,
             "chat": settings.chat,
-            "parameters": self._parameters,
+            "parameters": _with_default_bound(settings.model, self._parameters),
         }
         if settings.form == "schema":
             notes["talk"] = settings.talk
@@ -143,6 +144,12 @@ class LLM:
             raw=None if raw == text else raw,
         )
         return Malformed(reply, game_text) if isinstance(game_text, Invalid) else reply
+
+
+def _with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return request fields with the bound on output tokens that a model gets where the user sets none."""
+    is_free = has_bound(parameters) or model_traits(model).reasons
+    return parameters if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
 
 
 def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:

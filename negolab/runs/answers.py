@@ -62,7 +62,7 @@ class AnswerCounter:
             player = players.get(event.seat, "?")
             self._answers[player] += 1
             if invalid is not None and invalid.kind == "format":
-                self._causes[player][cause_of(invalid, notes, event.seat)] += 1
+                self._causes[player][cause_of(invalid, notes, event.seat, reply)] += 1
 
     def add_records(self, records: Iterable[Record]) -> None:
         """Count the answers of finished matches."""

@@ -14,6 +14,7 @@ from negolab.record import Record
 from negolab.store import Store
 from negolab.sweeps.status import CellStatus, write_status
 from tests.cli.test_cli import negolab
+from tests.conftest import ROOT
 from tests.support.clembench_folder import row_of, write
 
 EXPERIMENT = "air_balloon_survival_en_complexity_easy"
@@ -45,7 +46,7 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def test_check_of_a_game_of_ones_own_asks_for_its_module_in_one_line(tmp_path: Path) -> None:
-    own = "tests/support/games/ultimatum.py"
+    own = str(ROOT / "tests/support/games/ultimatum.py")
     negolab("watch", own, "--seed", "2", "--out", str(tmp_path))
     ran = negolab("check", str(tmp_path))
     (line,) = ran.stderr.splitlines()

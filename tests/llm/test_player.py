@@ -150,7 +150,7 @@ def test_a_persona_is_the_system_message_and_its_hash_is_noted(tmp_path: Path) -
         "url": ScriptedModel.url,
         "form": "free",
         "chat": True,
-        "parameters": {},
+        "parameters": {"max_tokens": 1000},
         "persona": {"file": "tough.txt", "sha256": hashlib.sha256(b"You never give in.\n").hexdigest()},
     }
 

@@ -95,7 +95,7 @@ def test_a_model_that_never_gives_a_usable_answer_stops_the_run(tmp_path: Path, 
 
 def test_finished_games_stay_and_count_when_the_same_command_is_given_again(tmp_path: Path) -> None:
     mute = Mute(lambda call: True, BAD["cut"])
-    with pytest.raises(UnusableAnswers, match="answers cut at the limit of tokens: set a larger max_tokens"):
+    with pytest.raises(UnusableAnswers, match="answers cut at 1,000 tokens: set a larger max_tokens"):
         asyncio.run(run(tmp_path, mute, LLM, "linear", n=50, at_once=1).play())
     kept, calls = len(nl.read(tmp_path)), mute.calls
     assert kept >= 2
