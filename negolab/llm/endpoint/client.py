@@ -79,6 +79,7 @@ class Client:
     def __init__(self, url: str, key: Key) -> None:
         self.url = url
         self.close = self.disconnect
+        """Ends the client; of one that `open_client` opened, its lifetime with it."""
         # Joined here, because `openai` parses each address that it has to join.
         self._chats = f"{url}/chat/completions"
         self._key = key
