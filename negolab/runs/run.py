@@ -7,7 +7,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -270,15 +270,15 @@ class Run:
         """Play `at_once` games at the same time, after a preflight call to each model."""
         if (first := next(missing, None)) is None:
             return
-        missing = chain([first], missing)
-        self._workers = [asyncio.create_task(call) for call in self._preflight(first)]
+        preflight = [asyncio.create_task(call) for call in self._preflight(first)]
+        self._workers = [*preflight]
         try:
-            if self._workers:
-                done, _ = await asyncio.wait(
-                    self._workers, timeout=PREFLIGHT_SECONDS, return_when=asyncio.FIRST_EXCEPTION
-                )
+            if preflight:
+                done, _ = await asyncio.wait(preflight, timeout=PREFLIGHT_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
                 await asyncio.gather(*done)
-            for _ in range(min(self.at_once, self.plan.n)):
+            # The first game uses the answers of the preflight.
+            self._workers.append(asyncio.create_task(self._work(chain([first], missing), preflight)))
+            for _ in range(min(self.at_once, self.plan.n) - 1):
                 self._workers.append(asyncio.create_task(self._work(missing)))
                 # So that the first call leaves before the last of the first games is dealt.
                 await asyncio.sleep(0)
@@ -302,9 +302,11 @@ class Run:
             if isinstance(model := players[seat], LLM):
                 yield ask_once(match, seat, model)
 
-    async def _work(self, missing: Iterator[Pairing]) -> None:
-        """Play one game after the other until none is left or no more may start."""
+    async def _work(self, missing: Iterator[Pairing], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
+        """Play one game after the other, once `preflight` is over, until none is left or no more may start."""
         try:
+            if preflight:
+                await asyncio.wait(preflight)
             while True:
                 await self._unpaused.wait()
                 if self._phase != "playing" or (pairing := next(missing, None)) is None:

@@ -187,7 +187,7 @@ def test_a_dead_endpoint_pauses_the_run_and_it_goes_on_when_it_is_back(tmp_path:
 def test_faults_fail_games_with_a_reason_and_without_them_the_rest_completes(server: Server, tmp_path: Path) -> None:
     """2,000 games under NEGOLAB_SLOW=1."""
     n = 2000 if os.environ.get("NEGOLAB_SLOW") else 200
-    kinds = ("drop", "429", "500", "503", "cut", "json", "html", "empty", "null", "length", "context", "policy")
+    kinds = ("drop", "429", "500", "503", "cut", "json", "html", "empty", "length", "context", "policy")
     server.set(latency=0.005, faults=dict.fromkeys(kinds, 0.2 / len(kinds)))
     more = ["--game-seconds", "120", "--call-seconds", "2"]
     ran = negolab(*command(server.url, tmp_path, n, *more))
