@@ -136,7 +136,7 @@ def test_a_study_stops_at_its_budget_and_goes_on_with_a_larger_one(server: Serve
     chosen = {"models": [PRICED], "games": ["bargaining"], "deals": 5, "base_url": server.url}
     chosen["out"] = str(tmp_path / "out")
     with pytest.raises(papermill.PapermillExecutionError, match="the budget is reached") as stopped:
-        studied(tmp_path, **chosen, budget=0.0006)
+        studied(tmp_path, **chosen, budget=0.0003)
     assert "games are over" in str(stopped.value)
     before = server.counts()["answered"]
     assert before > 0
