@@ -39,16 +39,11 @@ class ResumablePlayer(Protocol):
     def recall(self, view: View) -> None: ...
 
 
-@runtime_checkable
-class AnnotatedPlayer(Protocol):
-    """A player with facts for the record's header beyond its name."""
-
-    def notes(self) -> dict[str, Any]: ...
-
-
 def player_notes(players: Mapping[Seat, Player]) -> dict[Seat, dict[str, Any]]:
-    """Collect the notes of players that have any, by seat."""
-    return {seat: who.notes() for seat, who in players.items() if isinstance(who, AnnotatedPlayer)}
+    """Collect by seat what players have to say for a record's header beyond their name: those with a method `notes`."""
+    # `isinstance` with a runtime protocol takes 20 times as long, once for each match.
+    notes = {seat: getattr(player, "notes", None) for seat, player in players.items()}
+    return {seat: note() for seat, note in notes.items() if callable(note)}
 
 
 class Scripted:

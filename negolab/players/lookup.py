@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any
 
 from negolab import catalog
-from negolab._internal.validation import convert_value, parse_value, suggest
+from negolab._internal.validation import suggest
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.player import LLM
 from negolab.llm.settings import model_settings
 from negolab.players import any_game
+from negolab.players.factory import PlayerFactory, class_factory, model_factory
+from negolab.players.spec import parse_model_name, parse_settings
 from negolab.protocols import MODEL_PREFIX, Scripted
-
-if TYPE_CHECKING:
-    from negolab.llm.player import LLM
 
 
 def list_players(game: AnyGame | str) -> dict[str, type[Scripted]]:
@@ -44,18 +41,65 @@ def list_players(game: AnyGame | str) -> dict[str, type[Scripted]]:
 
 def compatible_players(game: AnyGame, seat: Seat) -> list[str]:
     """List the players that play this seat of a game with their defaults, in the order of `list_players`."""
-    return [name for name, cls in list_players(game).items() if seat in cls.seats and _is_compatible(cls, game)]
+    return [name for name in list_players(game) if _is_compatible(name, game, seat)]
 
 
-def _is_compatible(cls: type[Scripted], game: AnyGame) -> bool:
-    """Check that a player needs no parameter and accepts the game."""
-    if any(param.default is param.empty for param in inspect.signature(cls).parameters.values()):
-        return False
+def _is_compatible(name: str, game: AnyGame, seat: Seat) -> bool:
+    """Check that a player needs no parameter and accepts the game and the seat."""
     try:
-        cls().check(game)
+        resolve(name, game).check_seat(seat)
     except ValueError:
         return False
     return True
+
+
+def resolve(spec: str | PlayerFactory, game: AnyGame, **params: Any) -> PlayerFactory:
+    """Find a player and check its parameters, once for all matches that it will play.
+
+    Args:
+        spec: The player's name, with parameters or not; a factory is returned as it is.
+        game: The game it will play; checked and not kept.
+        params: Further parameters, which may not repeat those in the name.
+
+    Raises:
+        ValueError: The name or a parameter does not exist, or the player cannot play the game.
+    """
+    if isinstance(spec, PlayerFactory):
+        return spec
+    if not isinstance(spec, str):
+        raise ValueError(f"a player is named by a word such as 'greedy', not {spec!r}")
+    if spec.startswith(MODEL_PREFIX):
+        if "model" in params:
+            raise ValueError(f"model is given twice: {spec!r} names the model already")
+        return _resolve_model({**parse_model_name(spec), **params}, game)
+    name, _, tail = spec.partition(":")
+    classes = list_players(game)
+    if name not in classes:
+        is_model = name.startswith("llm") or (tail and "=" not in tail)
+        more = " A language model is named llm:MODEL." if is_model else ""
+        raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {suggest(name, classes)}{more}")
+    return class_factory(name, classes[name], game, {**parse_settings(tail), **params}, spec=spec)
+
+
+def resolve_players(
+    game: AnyGame, a: str | PlayerFactory, b: str | PlayerFactory
+) -> tuple[PlayerFactory, PlayerFactory]:
+    """Resolve the two players of a run; ValueError as `resolve` says."""
+    return resolve(a, game), resolve(b, game)
+
+
+def _resolve_model(given: dict[str, Any], game: AnyGame) -> PlayerFactory:
+    settings = model_settings(given)
+    strategy = None if settings.strategy is None else _resolve_strategy(settings.strategy, game)
+    return model_factory(settings, given, strategy)
+
+
+def _resolve_strategy(name: str, game: AnyGame) -> PlayerFactory:
+    # Commas separate the settings of the model, so semicolons separate those of its strategy.
+    strategy = resolve(name.replace(";", ","), game)
+    if strategy.is_model:
+        raise ValueError(f"strategy must be a scripted player of the game, not {name!r}")
+    return strategy
 
 
 def player(
@@ -88,102 +132,6 @@ def player(
         >>> player("random-legal", "trading", seed=3).name
         'random-legal'
     """
-    if not isinstance(name, str):
-        raise ValueError(f"a player is named by a word such as 'greedy', not {name!r}")
-    game = catalog.load(game)
-    if name.startswith(MODEL_PREFIX):
-        if "model" in params:
-            raise ValueError(f"model is given twice: {name!r} names the model already")
-        return model_player({**_parse_model_name(name), **params}, game, models=models, match=match, draws=draws)
-    name, _, tail = name.partition(":")
-    classes = list_players(game)
-    if name not in classes:
-        is_model = name.startswith("llm") or (tail and "=" not in tail)
-        more = " A language model is named llm:MODEL." if is_model else ""
-        raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {suggest(name, classes)}{more}")
-    seeded = {} if draws is None else {"seed": draws}
-    return _scripted_player(name, classes[name], game, {**seeded, **parse_settings(tail), **params})
-
-
-def _scripted_player(name: str, cls: type[Scripted], game: AnyGame, params: dict[str, Any]) -> Scripted:
-    accepted = inspect.signature(cls).parameters
-    for param in params:
-        if param not in accepted:
-            raise ValueError(f"player {name!r} has no parameter {param!r}: {suggest(param, accepted)}")
-    try:
-        made = cls(**{param: _convert(cls, param, value) for param, value in params.items()})
-    except TypeError as error:
-        raise ValueError(f"player {name!r}: {error}") from None
-    made.check(game)
-    made.name = ":".join(filter(None, (name, ",".join(f"{k}={v}" for k, v in params.items() if k != "seed"))))
+    made = resolve(name, catalog.load(game), **params).make(seed=draws, match=match, models=models)
+    assert isinstance(made, Scripted | LLM)
     return made
-
-
-def _convert(cls: type[Scripted], param: str, value: Any) -> Any:
-    """Convert a parameter to the type that `__init__` declares; ValueError names it."""
-    return convert_value(value, get_type_hints(cls.__init__).get(param, Any), param, "parameter {} of the player")
-
-
-def _parse_model_name(name: str) -> dict[str, Any]:
-    """Split `llm:qwen2.5:0.5b,seed=3` into settings; the model's name may hold colons, and values stay texts."""
-    model, _, tail = name.removeprefix(MODEL_PREFIX).partition(",")
-    if "=" in model:
-        begin, _, first = model.rpartition(":")
-        raise ValueError(f"settings of a model follow a comma: {MODEL_PREFIX}{begin or 'MODEL'},{first}")
-    return {"model": model, **dict(_pairs(tail, {"model"}))}
-
-
-def parse_settings(text: str) -> dict[str, Any]:
-    """Parse `a=1,b=fair`; values are JSON, else texts."""
-    return {key: parse_value(value) for key, value in _pairs(text)}
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas, except inside of lists and objects."""
-    parts, depth = [""], 0
-    for char in text:
-        depth += (char in "[{") - (char in "]}")
-        if char == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts
-
-
-def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield names and values; ValueError for a name that comes twice or is `given` already."""
-    seen = set(given)
-    for part in filter(None, _split(text)):
-        key, sign, value = part.partition("=")
-        if not sign or not key:
-            raise ValueError(f"{part!r} is not of the form name=value")
-        key = key.strip()
-        if key in seen:
-            raise ValueError(f"{key} is given twice: give it once")  # its value may be a secret
-        seen.add(key)
-        yield key, value.strip()
-
-
-def model_player(
-    given: dict[str, Any],
-    game: AnyGame,
-    *,
-    models: EndpointProvider | None = None,
-    match: str = "",
-    draws: int | None = None,
-) -> LLM:
-    """Make a language model from its settings; `draws` seeds the strategy that decides for it, if there is one."""
-    settings = model_settings(given)
-    strategy = None if settings.strategy is None else _parse_strategy(settings.strategy, game, draws)
-    made = LLM(settings, models=models, match=match, strategy=strategy)
-    parameters = ",".join(f"{name}={value}" for name, value in given.items() if name != "model")
-    made.name = ",".join(filter(None, (f"llm:{settings.model}", parameters)))
-    return made
-
-
-def _parse_strategy(name: str, game: AnyGame, draws: int | None) -> Scripted:
-    # Commas separate the settings of the model, so semicolons separate those of its strategy.
-    strategy = player(name.replace(";", ","), game, draws=draws)
-    if not isinstance(strategy, Scripted):
-        raise ValueError(f"strategy must be a scripted player of the game, not {name!r}")
-    return strategy

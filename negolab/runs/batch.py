@@ -17,17 +17,19 @@ from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
-from negolab.game import Seat
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
+from negolab.llm.player import LLM
 from negolab.match import Match
+from negolab.players.factory import PlayerFactory
+from negolab.players.lookup import resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, check_limit
-from negolab.runs.driver import make_player, play, seat_players
+from negolab.runs.driver import play, seat_players
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.progress import StopReason
 from negolab.runs.run import DEFAULT_CONCURRENCY, Run
@@ -60,15 +62,17 @@ def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, s
         2
     """
     game = catalog.load(game)
-    plan = make_plan(game, a, b, n=n, seed=seed, swap=swap)
-    return [play_pairing(game, pairing).record() for pairing in plan.pairings()]
+    players = resolve_players(game, a, b)
+    plan = make_plan(game, *players, n=n, seed=seed, swap=swap)
+    factories = {player.name: player for player in players}
+    return [play_pairing(game, pairing, factories).record() for pairing in plan.pairings()]
 
 
-def play_pairing(game: AnyGame, pairing: Pairing) -> Match:
-    """Deal and play one game of a plan, with players of its own."""
+def play_pairing(game: AnyGame, pairing: Pairing, factories: Mapping[str, PlayerFactory] | None = None) -> Match:
+    """Deal and play one game of a plan, with players of its own; `factories` as in `seat_players`."""
     match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
     try:
-        return play(match, seat_players(match))
+        return play(match, seat_players(match, factories=factories))
     except Exception as error:
         raise RuntimeError(
             f"game {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
@@ -143,7 +147,8 @@ def run(
     if models is not None and any(value is not None for value in endpoint_options):
         raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
     game = catalog.load(game)
-    plan = make_plan(game, a, b, n=n, seed=seed, swap=swap)
+    players = resolve_players(game, a, b)
+    plan = make_plan(game, *players, n=n, seed=seed, swap=swap)
     configuration = ModelConfiguration(
         base_url=base_url,
         usd=budget,
@@ -156,6 +161,7 @@ def run(
         plan,
         out,
         models or configuration,
+        players=players,
         at_once=at_once,
         game_seconds=game_seconds,
         retry=retry,
@@ -176,6 +182,7 @@ def open_run(
     folder: Path | str,
     models: ModelConfiguration | Models | EndpointProvider,
     *,
+    players: tuple[PlayerFactory, PlayerFactory] | None = None,
     at_once: int | None = None,
     game_seconds: float | None = None,
     retry: Collection[str] = (),
@@ -183,7 +190,8 @@ def open_run(
 ) -> Run:
     """Open a run in its folder and write its manifest; no call is made yet.
 
-    The run closes what was opened for it, models given as a `ModelConfiguration` included.
+    The players are those of the plan; None finds them by their names. The run closes what was opened for it, models
+    given as a `ModelConfiguration` included.
 
     Raises:
         ValueError: The folder holds another run, or a player cannot be made.
@@ -202,14 +210,16 @@ def open_run(
         if configuration is not None and any(name.startswith(MODEL_PREFIX) for name in (plan.a, plan.b)):
             provider = open_models(configuration, store.folder, store.run, listeners, resources)
             at_once = 2 * configuration.limits.at_once if at_once is None else at_once
-        players = _player_facts(game, plan, provider)
-        store.claim(plan, players, **_manifest_fields(configuration, provider, players))
+        a, b = players or resolve_players(game, plan.a, plan.b)
+        facts = {player.name: _facts_of(player, provider) for player in (a, b)}
+        store.claim(plan, facts, **_manifest_fields(configuration, provider, facts))
         if retry:
             store.set_aside(retry)
         run = Run(
             game,
             plan,
             store,
+            {player.name: player for player in (a, b)},
             models=provider,
             at_once=DEFAULT_CONCURRENCY if at_once is None else at_once,
             game_seconds=game_seconds,
@@ -223,19 +233,11 @@ def open_run(
     return run
 
 
-def _player_facts(game: AnyGame, plan: Plan, models: EndpointProvider | None) -> dict[str, dict[str, Any]]:
-    """Return the facts about each player by name: for a model all that shapes its answers, with its system message."""
-    first = next(plan.pairings())
-    return {name: _facts_of(name, game, seat, models) for seat, name in first.players.items()}
-
-
-def _facts_of(name: str, game: AnyGame, seat: Seat, models: EndpointProvider | None) -> dict[str, Any]:
-    player = make_player(name, game, 0, seat, models=models)
-    if not name.startswith(MODEL_PREFIX):
+def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[str, Any]:
+    """Return the facts about a player: for a model all that shapes its answers, with its system message."""
+    player = factory.make(models=models)
+    if not isinstance(player, LLM):
         return {}
-    from negolab.llm.player import LLM  # imported only where a model plays
-
-    assert isinstance(player, LLM)
     facts = player.notes()
     if isinstance(models, Models):
         models.check(facts["model"])

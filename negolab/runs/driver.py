@@ -17,7 +17,8 @@ from negolab.events import Event
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.match import Match
-from negolab.players.lookup import player
+from negolab.players.factory import PlayerFactory
+from negolab.players.lookup import resolve
 from negolab.protocols import Player, deterministic_seats, player_notes
 from negolab.record import DETERMINISTIC
 from negolab.runs.plan import derive_seed
@@ -155,25 +156,40 @@ def make_player(
 
     Its seed derives from the deal's seed and the seat, unless its name carries one.
     """
-    made = player(name, game, models=models, match=match, draws=derive_seed(seed, "player", seat))
-    if seat not in made.seats:
-        raise ValueError(f"player {name!r} sits at {' or '.join(made.seats)} only, not at {seat}")
-    return made
+    factory = resolve(name, game)
+    factory.check_seat(seat)
+    return factory.make(seed=derive_seed(seed, "player", seat), models=models, match=match)
 
 
 def seat_players(
-    match: Match, models: EndpointProvider | None = None, people: Container[Seat] = (), draw: int = 0
+    match: Match,
+    models: EndpointProvider | None = None,
+    people: Container[Seat] = (),
+    draw: int = 0,
+    *,
+    factories: Mapping[str, PlayerFactory] | None = None,
 ) -> dict[Seat, Player]:
-    """Make the players that a match names, except at the seats of `people`, and note the models in the match.
+    """Make the players that a match names, except at the seats of `people`, and note facts about them in the match.
 
-    Each `draw` of a match has cached answers of its own.
+    Args:
+        match: The match.
+        models: Endpoints for language models.
+        people: Seats that get no player.
+        draw: Each draw of a match has cached answers of its own.
+        factories: The factories of a run by name (None: the players are found by their names).
+
+    Raises:
+        ValueError: A player does not exist, or cannot play its seat.
     """
     cache_id = f"{match.id}/{draw}" if draw else match.id
-    players = {
-        seat: make_player(name, match.game, match.seed or 0, seat, models=models, match=cache_id)
-        for seat, name in match.players.items()
-        if seat not in people
-    }
+    players: dict[Seat, Player] = {}
+    for seat, name in match.players.items():
+        if seat in people:
+            continue
+        factory = resolve(name, match.game) if factories is None else factories[name]
+        factory.check_seat(seat)
+        seed = derive_seed(match.seed or 0, "player", seat)
+        players[seat] = factory.make(seed=seed, match=cache_id, models=models)
     _note_players(match, players)
     return players
 

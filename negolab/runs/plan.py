@@ -10,8 +10,9 @@ import msgspec
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.game import Seat
-from negolab.players.lookup import player
+from negolab.game import SEATS, Seat
+from negolab.players.factory import PlayerFactory
+from negolab.players.lookup import resolve
 
 
 def derive_seed(seed: int, *names: str | int) -> int:
@@ -79,11 +80,16 @@ def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[A
     return catalog.with_legacy_defaults(game, params), msgspec.structs.replace(plan, params=params_then)
 
 
-def make_plan(game: AnyGame, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:
-    """Make the plan of `n` games of `a` against `b`; ValueError if a player does not exist or cannot play the game."""
-    for name in (a, b):
-        player(name, game)
+def make_plan(
+    game: AnyGame, a: str | PlayerFactory, b: str | PlayerFactory, *, n: int = 100, seed: int = 0, swap: bool = False
+) -> Plan:
+    """Make the plan of `n` games of `a` against `b`; ValueError if a player does not exist or cannot play its seats."""
+    a, b = resolve(a, game), resolve(b, game)
+    for player, seat in ((a, SEATS[0]), (b, SEATS[1]), *(((b, SEATS[0]), (a, SEATS[1])) if swap else ())):
+        player.check_seat(seat)
     if type(n) is not int or type(seed) is not int:
         raise ValueError(f"n and seed must be whole numbers, not {n!r} and {seed!r}")
     params = catalog.parameters(game)
-    return Plan(game=catalog.game_id(game), preset=game.preset, params=params, a=a, b=b, n=n, seed=seed, swap=swap)
+    return Plan(
+        game=catalog.game_id(game), preset=game.preset, params=params, a=a.name, b=b.name, n=n, seed=seed, swap=swap
+    )

@@ -7,7 +7,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut,
 from negolab.llm.models import Models
 from negolab.llm.player import LLM
 from negolab.match import Match
+from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
@@ -88,6 +89,7 @@ class Run:
         game: The game.
         plan: The games to play.
         store: The folder of the run.
+        players: The factories of the plan's players, by name.
         models: Endpoints for players named `llm:...`.
         at_once: Games at play at the same time.
         game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
@@ -104,6 +106,7 @@ class Run:
         game: AnyGame,
         plan: Plan,
         store: Store,
+        players: Mapping[str, PlayerFactory],
         *,
         models: Models | EndpointProvider | None = None,
         at_once: int = DEFAULT_CONCURRENCY,
@@ -114,6 +117,7 @@ class Run:
         if type(at_once) is not int or at_once < 1:
             raise ValueError(f"at_once must be a whole number of games above 0, not {at_once!r}")
         self.game, self.plan, self.models, self.at_once = game, plan, models, at_once
+        self.players = dict(players)
         self.folder = store.folder
         self._notification: tuple[str, float] = ("", 0.0)
         self._store, self._closing = store, closing or AsyncExitStack()
@@ -232,7 +236,8 @@ class Run:
                     await asyncio.to_thread(self._answers.add_records, self.records())
                     self._answers.check()
                 missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._stored)
-                await (self._play_async(missing) if self._has_async_players() else self._play_scripted(missing))
+                is_async = any(player.is_async for player in self.players.values())
+                await (self._play_async(missing) if is_async else self._play_scripted(missing))
                 if self._phase == "playing":
                     self._answers.check_any_usable()
         except RunFailed as error:
@@ -244,10 +249,6 @@ class Run:
         if self._failure is not None:
             raise self._failure
         return self.progress
-
-    def _has_async_players(self) -> bool:
-        _, seats = self._deal(next(self.plan.pairings()))
-        return any(map(_is_async, seats.values()))
 
     async def _play_scripted(self, missing: Iterator[Pairing]) -> None:
         """Play one game after the other without tasks, yielding to the event loop now and then."""
@@ -355,7 +356,7 @@ class Run:
 
     def _deal(self, pairing: Pairing) -> tuple[Match, dict[Seat, Player]]:
         match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
-        return match, seat_players(match, self.models, draw=self._redrawn[pairing.id])
+        return match, seat_players(match, self.models, draw=self._redrawn[pairing.id], factories=self.players)
 
     def _finish_match(self, match: Match) -> None:
         """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""

@@ -25,6 +25,7 @@ from negolab.llm.endpoint.endpoint import timer_paused
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, RunFailed
 from negolab.llm.models import Models
 from negolab.match import replay_differences
+from negolab.players.lookup import resolve
 from negolab.record import Record
 from negolab.runs import run as collector
 from negolab.runs.batch import open_run
@@ -233,7 +234,8 @@ def test_what_cannot_be_closed_stops_neither_the_rest_nor_the_news(tmp_path: Pat
     closing.callback(closed.append, "last")
     closing.callback(fails)
     store = Store(tmp_path)
-    going = Run(GAME, make_plan(GAME, LLM, LLM, n=2), store, models=Fake(), closing=closing)
+    players = {LLM: resolve(LLM, GAME)}
+    going = Run(GAME, make_plan(GAME, LLM, LLM, n=2), store, players, models=Fake(), closing=closing)
     with pytest.raises(RunFailed, match="the disk is full"):
         asyncio.run(going.play())
     store.close()

@@ -1,0 +1,140 @@
+"""Player factories: a player that was found and checked once, and is made anew for each match of a run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_type_hints
+
+from negolab._internal.validation import convert_value, suggest
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Seat
+from negolab.llm.endpoint.call import EndpointProvider
+from negolab.llm.player import LLM
+from negolab.llm.settings import Settings
+from negolab.players.spec import format_settings
+from negolab.protocols import Player, Scripted
+
+PlayerClass = Callable[..., Any]
+"""A class of players, or a function that returns a player; its keyword parameters are the player's."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlayerFactory:
+    """Makes the players of one side of a run, one for each match; made by `resolve`, which has checked it.
+
+    Attributes:
+        name: The player's name in plans and records, such as "time:beta=0.2,seed=3".
+        origin: Where it comes from: the text by which another process resolves the same player, or the object given.
+        seats: The seats it can play.
+        deterministic: True if it draws nothing at random.
+        is_async: True if its `reply` is a coroutine function.
+        is_model: True for a language model.
+        facts: Facts for the header of records beyond its name, such as the hash of its file.
+    """
+
+    name: str
+    origin: Any
+    seats: tuple[Seat, ...]
+    deterministic: bool
+    is_async: bool
+    is_model: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    _create: Callable[[int | None, str, EndpointProvider | None], Any]
+
+    def make(self, *, seed: int | None = None, match: str = "", models: EndpointProvider | None = None) -> Player:
+        """Make a player for one match.
+
+        Args:
+            seed: Seed of a player whose name carries none (None: the player's own default).
+            match: Id of the match, so that a language model finds its cached answers again.
+            models: Endpoints for a language model.
+        """
+        player: Player = self._create(seed, match, models)
+        return player
+
+    def check_seat(self, seat: Seat) -> None:
+        """Raise ValueError if it cannot play this seat."""
+        if seat not in self.seats:
+            raise ValueError(f"player {self.name!r} sits at {' or '.join(self.seats)} only, not at {seat}")
+
+
+def class_factory(
+    name: str, make: PlayerClass, game: AnyGame, params: Mapping[str, Any], *, spec: str | None = None
+) -> PlayerFactory:
+    """Return the factory of a class or function: its parameters are checked and converted here, once.
+
+    Args:
+        name: The name by which the class was found, without parameters.
+        make: The class, or a function that returns a player.
+        game: The game that its players will play; checked and not kept.
+        params: The player's parameters.
+        spec: The player as the user wrote it (None: the class itself was given).
+
+    Raises:
+        ValueError: A parameter does not exist or has the wrong type, or the player cannot play the game.
+    """
+    accepted = inspect.signature(make).parameters
+    for param in params:
+        if param not in accepted:
+            raise ValueError(f"player {name!r} has no parameter {param!r}: {suggest(param, accepted)}")
+    declared = getattr(make, "__init__") if isinstance(make, type) else make  # noqa: B009
+    hints = get_type_hints(declared) if params else {}
+    converted = {
+        param: convert_value(value, hints.get(param, Any), param, "parameter {} of the player")
+        for param, value in params.items()
+    }
+    takes_seed = "seed" in accepted and "seed" not in params
+    shown = ":".join(filter(None, (name, format_settings({k: v for k, v in params.items() if k != "seed"}))))
+
+    def create(seed: int | None, match: str, models: EndpointProvider | None) -> Any:
+        made = make(**converted) if seed is None or not takes_seed else make(**converted, seed=seed)
+        if isinstance(made, Scripted):
+            made.name = shown
+        return made
+
+    try:
+        probe = create(None, "", None)
+    except TypeError as error:
+        raise ValueError(f"player {name!r}: {error}") from None
+    if isinstance(probe, Scripted):
+        probe.check(game)
+    return _factory(shown if spec is None else spec, make if spec is None else spec, probe, create)
+
+
+def _factory(name: str, origin: Any, probe: Any, create: Callable[..., Any]) -> PlayerFactory:
+    """Return a factory with the properties of `probe`, one of its players."""
+    return PlayerFactory(
+        name=name,
+        origin=origin,
+        seats=tuple(getattr(probe, "seats", SEATS)),
+        deterministic=bool(getattr(probe, "deterministic", False)),
+        is_async=inspect.iscoroutinefunction(probe.reply),
+        _create=create,
+    )
+
+
+def model_factory(settings: Settings, given: Mapping[str, Any], strategy: PlayerFactory | None) -> PlayerFactory:
+    """Return the factory of a language model.
+
+    Args:
+        settings: The model and its parameters.
+        given: The settings as the user wrote them, for its name.
+        strategy: The scripted player that decides for it, if there is one.
+    """
+    tail = format_settings({name: value for name, value in given.items() if name != "model"})
+    name = ",".join(filter(None, (f"llm:{settings.model}", tail)))
+
+    def create(seed: int | None, match: str, models: EndpointProvider | None) -> LLM:
+        decides = None if strategy is None else strategy.make(seed=seed)
+        assert decides is None or isinstance(decides, Scripted)
+        made = LLM(settings, models=models, match=match, strategy=decides)
+        made.name = name
+        return made
+
+    seats = SEATS if strategy is None else strategy.seats
+    create(None, "", None)  # reads the persona
+    return PlayerFactory(
+        name=name, origin=name, seats=seats, deterministic=False, is_async=True, is_model=True, _create=create
+    )
