@@ -23,9 +23,10 @@ import msgspec
 from negolab import store
 from negolab._internal.validation import suggest
 from negolab.analysis.summary import tally_records
+from negolab.sources import modules_beside
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
-from negolab.sweeps.kernels import KernelPool, end_kernel, imported_modules
+from negolab.sweeps.kernels import KernelPool, end_kernel
 from negolab.sweeps.plan import SWEEP_PARAMETERS, Cell
 from negolab.sweeps.status import CellError, CellStatus, State
 
@@ -200,15 +201,7 @@ def code_sources(notebook: Any) -> list[str]:
 
 def own_modules(path: Path) -> list[Path]:
     """List the modules beside a notebook that it imports, directly or indirectly."""
-    modules: dict[Path, None] = {}
-    pending = code_sources(load_notebook(path))
-    while pending:
-        for name in imported_modules([pending.pop()]):
-            file = path.parent / f"{name.partition('.')[0]}.py"
-            if file not in modules and file.is_file():
-                modules[file] = None
-                pending.append(file.read_text("utf-8"))
-    return sorted(modules)
+    return modules_beside(path.parent, code_sources(load_notebook(path)))
 
 
 def notebook_hash(path: Path) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import logging
 import subprocess
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from negolab.sources import imported_modules
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
@@ -86,19 +87,3 @@ def preload_code(sources: Iterable[str]) -> str:
     """Return code that imports what a notebook imports; failures are left to the notebook, where they are seen."""
     modules = imported_modules(sources)
     return "\n".join(f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in modules)
-
-
-def imported_modules(sources: Iterable[str]) -> list[str]:
-    """Return the modules imported at the top level of sources, each once; what is no Python is skipped."""
-    modules: dict[str, None] = {}
-    for source in sources:
-        try:
-            tree: Any = ast.parse(source)
-        except SyntaxError:  # such as a cell with a magic
-            continue
-        for node in tree.body:
-            if isinstance(node, ast.Import):
-                modules |= dict.fromkeys(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                modules[node.module] = None
-    return list(modules)
