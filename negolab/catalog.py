@@ -1,4 +1,4 @@
-"""Games found by the name of their module, without a registry: loading, construction and decoding of stored ones."""
+"""Games found by name, module or file: their parts, construction, and decoding of stored ones."""
 
 from __future__ import annotations
 
@@ -9,27 +9,41 @@ import pkgutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any, get_args
 
 import msgspec
 
+from negolab import user_code
 from negolab._internal.validation import explain_validation_error, suggest
 from negolab.game import Game, Observation, Seat, State, freeze
+from negolab.user_code import CodeSource
 
 AnyGame = Game[Any, Any, Any]
+GROUP = "negolab.games"
+"""Entry point group in which an installed package names its games: `name = "package.module"`."""
 _PACKAGE = "negolab.games."
+_imported: dict[str, str] = {}
+"""Id prefix of the games of each module that was imported by path or dotted name, by the module's name."""
 
 
 @cache
 def game_names() -> tuple[str, ...]:
-    """Return the names of negolab's own games."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")])))
+    """Return the names of the installed games: negolab's own, and those of packages with entry points."""
+    return tuple(sorted(_installed()))
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Return the module of each installed game by its name; a package cannot replace one of negolab's."""
+    own = {m.name: _PACKAGE + m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")])}
+    return {point.name: point.value for point in entry_points(group=GROUP)} | own
 
 
 def list_games() -> dict[str, tuple[str, ...]]:
-    """List negolab's games with their presets.
+    """List the installed games with their presets: negolab's own, and those of packages with entry points.
 
     Returns:
         Names of presets by name of the game, the default preset first.
@@ -42,57 +56,78 @@ def list_games() -> dict[str, tuple[str, ...]]:
 
 
 def game_module(name: str) -> ModuleType:
-    """Import the module of a game: the name or alias of one of ours, a dotted module path, or a path ending in `.py`.
+    """Import the module of a game.
 
     Importing runs the module's code: call it only with a name that the user typed, never with one from a record.
+
+    Args:
+        name: The name or alias of an installed game, a dotted module path, or the path of a `.py` file or of a folder
+            with an `__init__.py`.
+
+    Raises:
+        ValueError: There is no such game, or its module cannot be imported.
     """
-    if name in game_names():
-        return importlib.import_module(_PACKAGE + name)
-    if name.endswith(".py"):
-        return _load_file(Path(name))
-    for ours in game_names():
-        package = importlib.import_module(_PACKAGE + ours)
-        if name in getattr(package, "ALIASES", ()):
-            return package
+    if (installed := _installed().get(name)) is not None:
+        return _import_installed(name, installed)
+    if not user_code.is_path(name):
+        for known, home in _installed().items():
+            if name in getattr(module := _import_installed(known, home), "ALIASES", ()):
+                return module
     try:
-        return importlib.import_module(name)
-    except (ImportError, ValueError, TypeError):
-        raise ValueError(f"unknown game {name!r}: {suggest(name, game_names())}") from None
-
-
-def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise ValueError(f"no game module at {path}")
-    name = path.stem
-    imported = sys.modules.get(name)
-    if imported is not None:
-        if Path(getattr(imported, "__file__", None) or "").resolve() == path.resolve():
-            return imported
-        raise ValueError(f"{path} cannot be loaded: another module is called {name!r}; rename the file")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException as error:
-        del sys.modules[name]
-        if isinstance(error, KeyboardInterrupt):
+        module = user_code.load(name)
+    except user_code.NoSuchModule:
+        if user_code.is_path(name):
             raise
-        raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise ValueError(f"unknown game {name!r}: {suggest(name, game_names())}") from None
+    if module.__name__ not in _imported:
+        _imported[module.__name__] = module.__name__
+        _home.cache_clear()
     return module
 
 
-def part(game: str, name: str) -> ModuleType | None:
-    """Import a submodule of one of our games at first use: `players`, `form`, `measures` or `front`.
+def _import_installed(name: str, home: str) -> ModuleType:
+    try:
+        return importlib.import_module(home)
+    except Exception as error:
+        raise ValueError(f"game {name}: {home} cannot be imported: {type(error).__name__}: {error}") from error
 
-    None if the game has no such submodule or is not ours. Games do not import these, so that a participant's process
-    loads the rules only.
+
+def part(game: AnyGame | str, name: str) -> Any:
+    """Return what a game's module holds beside its rules, such as `PLAYERS`, `FORM`, `MEASURES`, `FRONT` or `TABLE`.
+
+    It is found under this name in the module, else in the submodule of the same name in lower case, which is imported
+    at first use; a submodule without such a name is the part itself. So a participant's process loads the rules only.
+
+    Args:
+        game: A game, or the id of an installed or imported one.
+        name: The part's name, in upper case.
+
+    Returns:
+        The part; None if the game has none.
     """
-    path = f"{_PACKAGE}{game}.{name}"
-    if game not in game_names() or importlib.util.find_spec(path) is None:
+    module = _home_module(game if isinstance(game, str) else game_id(game))
+    if hasattr(module, name):
+        return getattr(module, name)
+    path = f"{module.__name__}.{name.lower()}"
+    if not hasattr(module, "__path__") or importlib.util.find_spec(path) is None:
         return None
-    return importlib.import_module(path)
+    found = importlib.import_module(path)
+    return getattr(found, name, found)
+
+
+def _home_module(game: str) -> ModuleType:
+    """Return the module of a game by its id; one that is not installed must have been imported before."""
+    home, _, name = game.partition(":")
+    if not name:
+        return game_module(home)
+    if home not in sys.modules:
+        raise ValueError(_not_imported(game))
+    return sys.modules[home]
+
+
+def source(game: AnyGame) -> CodeSource | None:
+    """Return where a game's code came from; None for an installed game and for one without a file."""
+    return None if ":" not in game_id(game) else user_code.source_of(module_of(game))
 
 
 def text_front(game: AnyGame, seat: Seat) -> Callable[[Sequence[Any]], list[str]] | None:
@@ -100,13 +135,13 @@ def text_front(game: AnyGame, seat: Seat) -> Callable[[Sequence[Any]], list[str]
 
     What the function returns is safe to show to the seat.
     """
-    module: Any = part(game_id(game), "front")
+    module: Any = part(game, "FRONT")
     return partial(module.texts, game) if module is not None and seat == module.SEAT else None
 
 
 def front_seat(name: str) -> Seat | None:
     """Return the seat whose texts a game fixes, which is the one made for a person; None if it fixes none."""
-    return getattr(part(name, "front"), "SEAT", None)
+    return getattr(part(name, "FRONT"), "SEAT", None)
 
 
 def title(name: str) -> str:
@@ -149,8 +184,8 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     """Load a game with a preset and changes of single parameters.
 
     Args:
-        game: The name or alias of one of negolab's games, a dotted module path, a path ending in `.py`, or a `Game`
-            instance. A module that is named is imported, which runs its code.
+        game: The name or alias of an installed game, a dotted module path, the path of a `.py` file or of a package's
+            folder, or a `Game` instance. A module that is named is imported, which runs its code.
         preset: Name of a preset; None: the default one. Not for an instance.
         **params: Parameters that differ from the preset's. Lists become tuples.
 
@@ -208,17 +243,37 @@ def parameters(game: AnyGame) -> dict[str, Any]:
 
 
 def module_of(game: AnyGame) -> ModuleType:
-    """Return the module a game belongs to, with its PRESETS and, for a researcher's own game, its PLAYERS."""
-    name = game_id(game)
-    return sys.modules[name.partition(":")[0]] if ":" in name else game_module(name)
+    """Return the module a game belongs to, which holds its PRESETS and other parts."""
+    return _home_module(game_id(game))
 
 
 def game_id(game: AnyGame) -> str:
-    """Return the name that records keep: that of one of our games, or `module:Class`."""
-    home = type(game).__module__
-    if home.startswith(_PACKAGE):
-        return home[len(_PACKAGE) :].split(".")[0]
-    return f"{home}:{type(game).__name__}"
+    """Return the name that records keep: that of an installed game, or `module:Class`."""
+    return _home(type(game))
+
+
+@cache
+def _home(cls: type[AnyGame]) -> str:
+    """Return the id of the games of a class.
+
+    Its module is the innermost around the class that is installed or was imported as a game; else the innermost
+    package that shows the class; else its own.
+    """
+    around = _modules_around(cls.__module__)
+    installed = {home: name for name, home in _installed().items()}
+    for module in around:
+        if module in installed:
+            return installed[module]
+        if module in _imported:
+            return f"{module}:{cls.__name__}"
+    shown = (module for module in around[1:] if getattr(sys.modules.get(module), cls.__name__, None) is cls)
+    return f"{next(shown, cls.__module__)}:{cls.__name__}"
+
+
+def _modules_around(module: str) -> list[str]:
+    """Return a module's name and those of the packages around it, innermost first."""
+    parts = module.split(".")
+    return [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
 
 
 def describe(game: AnyGame) -> str:
@@ -236,11 +291,16 @@ def imported_class(game: str) -> type[AnyGame]:
         return game_class(game_module(home))
     cls = getattr(sys.modules.get(home), name, None)
     if not (isinstance(cls, type) and issubclass(cls, Game) and cls is not Game):
-        raise ValueError(
-            f"the game {game!r} is not one of negolab's, and reading a record runs no code: name its file, such as "
-            f"--module {home}.py (in Python: call nl.load with it first)"
-        )
+        raise ValueError(_not_imported(game))
     return cls
+
+
+def _not_imported(game: str) -> str:
+    home = game.partition(":")[0]
+    return (
+        f"the game {game!r} is not installed, and reading a record runs no code: name its file, such as --module "
+        f"{home}.py, or load what its folder names with --trust (in Python: call nl.load with the file first)"
+    )
 
 
 def stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> AnyGame:

@@ -2,15 +2,16 @@
 
 Gains, offers and distances are counted in the game's `stake_unit`, or in its `unit` (cents in bargaining) where it has
 none. Functions that replay the record raise `ValueError` where it cannot be replayed. `measure_match` adds the measures
-of the game's own module, such as `negolab.games.trading.measures`.
+of the game itself, its part `MEASURES`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import hypot
+from numbers import Real
 from typing import Any
 
 from negolab import catalog
@@ -94,9 +95,22 @@ def flatten_by_seat(by_seat: dict[str, Any]) -> dict[str, Any]:
 
 
 def _game_measures(record: Record) -> dict[str, Any]:
-    """Return the measures of the game's own module; games from outside the package have none."""
-    own: Any = catalog.part(record.header.game, "measures")
-    return {} if own is None else dict(own.measures(record))
+    """Return the measures of the game's part `MEASURES`: functions of a record by name, or one that returns all."""
+    own: Any = catalog.part(record.game, "MEASURES")
+    if callable(own):
+        return dict(own(record))
+    return {name: _measure(name, function, record) for name, function in (own or {}).items()}
+
+
+def _measure(name: str, function: Callable[[Record], Any], record: Record) -> float | bool | None:
+    try:
+        value = function(record)
+    except Exception as error:  # of a researcher's own function
+        why = f"{type(error).__name__}: {error}"
+        raise ValueError(f"measure {name!r} of {record.header.game} fails on record {record.id}: {why}") from error
+    if value is not None and not isinstance(value, bool | Real):
+        raise ValueError(f"measure {name!r} of {record.header.game} must be a number or None, not {value!r:.80}")
+    return value
 
 
 # Results.

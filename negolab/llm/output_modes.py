@@ -169,13 +169,13 @@ def phrases_for(told: AnyGame) -> Phrases:
 
 
 def form_for(game: AnyGame) -> Form:
-    """Return the game's form (`form.py` in its folder), else the one that lists its options."""
+    """Return the game's form, its part `FORM`, else the one that lists its options."""
     return _form(catalog.game_id(game))
 
 
 @cache
 def _form(game_id: str) -> Form:
-    return cast(Form, catalog.part(game_id, "form") or option_form)
+    return cast(Form, catalog.part(game_id, "FORM") or option_form)
 
 
 _FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)

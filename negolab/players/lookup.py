@@ -31,11 +31,7 @@ def list_players(game: AnyGame | str) -> dict[str, type[Scripted]]:
         True
     """
     game = catalog.load(game)
-    game_id = catalog.game_id(game)
-    if ":" in game_id:
-        own = getattr(catalog.module_of(game), "PLAYERS", {})
-    else:
-        own = getattr(catalog.part(game_id, "players"), "PLAYERS", {})
+    own = catalog.part(game, "PLAYERS") or {}
     return {**own, **{name: cls for name, cls in any_game.PLAYERS.items() if name not in own}}
 
 

@@ -23,12 +23,12 @@ import msgspec
 from negolab import store
 from negolab._internal.validation import suggest
 from negolab.analysis.summary import tally_records
-from negolab.sources import modules_beside
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
 from negolab.sweeps.kernels import KernelPool, end_kernel
 from negolab.sweeps.plan import SWEEP_PARAMETERS, Cell
 from negolab.sweeps.status import CellError, CellStatus, State
+from negolab.user_code import modules_beside
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager

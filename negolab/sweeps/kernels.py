@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from negolab.sources import imported_modules
+from negolab.user_code import imported_modules
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager

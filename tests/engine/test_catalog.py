@@ -60,7 +60,7 @@ def test_a_researchers_game_loads_by_module_file_and_instance() -> None:
     ("name", "said"),
     [
         ("blloon", "did you mean balloon"),
-        ("nowhere.py", "no game module at nowhere.py"),
+        ("nowhere.py", "no module at nowhere.py"),
         ("json", "must define one Game"),
     ],
 )

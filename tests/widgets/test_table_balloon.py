@@ -91,7 +91,7 @@ def buttons(seated: Any) -> Iterator[w.Button]:
 
 
 def test_the_game_has_a_table_of_its_own() -> None:
-    assert table(small()).Controls.__module__ == "negolab_widgets.tables.balloon.controls"
+    assert table(small()).__module__ == "negolab_widgets.tables.balloon.controls"
 
 
 def test_what_is_ticked_is_counted_at_once() -> None:

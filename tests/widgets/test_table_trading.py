@@ -79,7 +79,7 @@ def shown(widget: w.Widget) -> bool:
 
 
 def test_the_game_has_a_table_of_its_own() -> None:
-    assert table(load("trading")).Controls.__module__ == "negolab_widgets.tables.trading.controls"
+    assert table(load("trading")).__module__ == "negolab_widgets.tables.trading.controls"
 
 
 def test_own_goods_and_values_stand_beside_the_steppers() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import ipywidgets as w
 import pytest
-from negolab_widgets.tables import plain, table
+from negolab_widgets.tables import PlainTable, table
 from negolab_widgets.tables.controls import ControlsContext
 
 from negolab.catalog import game_names, list_games, load
@@ -24,7 +24,7 @@ def drawn(match: Match, seat: Seat) -> str:
     """Everything that a table shows at this moment: pure views and every widget's state."""
     told, seen = match.told(seat), match.seen(seat)
     looks = table(told)
-    controls = looks.Controls(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
+    controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
     controls.update(seen, asked=match.asks(seat))
     parts = [part.get_state() for box in (controls.main, controls.side) for part in below(box)]
     states = [[item for item in state.items() if "IPY_MODEL_" not in json.dumps(item, default=str)] for state in parts]
@@ -74,9 +74,9 @@ def test_a_table_is_the_same_whatever_the_other_knows(preset: tuple[str, str], s
 
 def test_the_plain_table_obeys_the_same_law() -> None:
     assert blind(Ultimatum(), "A", 1) + blind(Ultimatum(), "B", 1) >= 0
-    assert table(Ultimatum()) is plain
+    assert table(Ultimatum()) is PlainTable
 
 
 @pytest.mark.parametrize("game", game_names())
 def test_every_game_has_a_table_of_its_own(game: str) -> None:
-    assert table(load(game)) is not plain
+    assert table(load(game)) is not PlainTable

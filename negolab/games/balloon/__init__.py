@@ -9,6 +9,7 @@ from negolab.games.balloon.rules import Balloon
 from negolab.games.balloon.state import Fault, Message, Private, Public, Say, Terms
 
 TITLE = "Balloon: agree on a set of items"
+TABLE = "negolab_widgets.tables.balloon:BalloonTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "clembench": {"rules": "reference", "empty_turn_limit": 8, "turn_limit": None, "importance_seed": 1},
@@ -37,6 +38,7 @@ __all__ = [
     "FAMILIES",
     "PRESETS",
     "PRESET_NOTES",
+    "TABLE",
     "Balloon",
     "Fault",
     "Instance",

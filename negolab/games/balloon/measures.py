@@ -261,3 +261,7 @@ def _pareto_proposals(proposed: list[Names], state: Any, frontier: Frontier | No
         return None
     worths = (deal_payoffs(state, names) for names in proposed)
     return pareto_share(((int(pay["A"]), int(pay["B"])) for pay in worths), frontier)
+
+
+MEASURES = measures
+"""All measures of a match at once, because they share its replay."""

@@ -43,6 +43,7 @@ _TALK = {
     "extra_accept": ("ok", "okay", "sure", "agreed"),
 }
 
+TABLE = "negolab_widgets.tables.bargaining:BargainingTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "exact": {},
     "exact-literal": _LITERAL,
@@ -130,6 +131,7 @@ PRESET_NOTES = {
 __all__ = [
     "PRESETS",
     "PRESET_NOTES",
+    "TABLE",
     "Accept",
     "Action",
     "Bargaining",

@@ -208,3 +208,7 @@ def _plain_text(value: Any) -> str:
     if isinstance(value, str):
         return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
     return str(value)
+
+
+MEASURES = measures
+"""All measures of a match at once, because they share its replay."""

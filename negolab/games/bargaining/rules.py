@@ -88,7 +88,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     """
 
     unit: ClassVar[str] = "cents"
-    measure_units: ClassVar[Mapping[str, str]] = {"price": "cents"}
+    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("price", "price_less_spe", "price_less_nash"), "cents")
     divisible: ClassVar[bool] = True
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False}
 

@@ -13,6 +13,7 @@ TITLE = "Split: divide what is there"
 _TRUST: dict[str, Any] = {"source": "rps", "roles": "random", "show": "hand"}
 _TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True}
 
+TABLE = "negolab_widgets.tables.split:SplitTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "classic": {},
     "trust-and-split": _TRUST,
@@ -63,6 +64,7 @@ PRESET_NOTES = {
 __all__ = [
     "PRESETS",
     "PRESET_NOTES",
+    "TABLE",
     "Action",
     "Draw",
     "EndTalk",

@@ -269,3 +269,7 @@ def claims(record: Record) -> tuple[Claim, ...]:
             if stated is not None:
                 found.append(Claim(at, seat, "hand" if hands else "values", stated, true))
     return tuple(found)
+
+
+MEASURES = measures
+"""All measures of a match at once, because they share its replay."""

@@ -11,6 +11,7 @@ from negolab.games.trading.rules import Trading
 from negolab.games.trading.state import GOODS, Entry, Goods, Move, Offer, Private, Public
 
 TITLE = "Trading: exchange goods"
+TABLE = "negolab_widgets.tables.trading:TradingTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "tolerant": {"rules": "tolerant"},
@@ -31,6 +32,7 @@ __all__ = [
     "GOODS",
     "PRESETS",
     "PRESET_NOTES",
+    "TABLE",
     "Entry",
     "Goods",
     "Move",

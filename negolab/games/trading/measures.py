@@ -110,3 +110,7 @@ def _stated_values(text: str) -> Iterator[tuple[int, int]]:
 
 def _index(good: str) -> int:
     return GOODS.index(good.capitalize())
+
+
+MEASURES = measures
+"""All measures of a match at once, because they share its replay."""

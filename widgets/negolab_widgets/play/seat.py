@@ -60,7 +60,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         self._title, self._keep, self._opponent_model = title, keep, thinker
         self._record_notice: str | None = None
         self._game = handle.game
-        self._table_module = table(self._game)
+        self._table = table(self._game)
         self._pressed = 0.0
         self._sending = False
         self._view = handle.view()
@@ -76,7 +76,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
     def _build(self) -> list[w.Widget]:
         self._header, self._log, self._result, self._rules = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         context = ControlsContext(self._on_reply, self._guard, self._log)
-        self._controls = self._table_module.Controls(self._game, self._view.seen, context)
+        self._controls = self._table(self._game, self._view.seen, context)
         self._controls.main.add_class("nl-main")
         self._controls.side.add_class("nl-side")
         columns = w.Box([self._controls.main, self._controls.side])
@@ -105,7 +105,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
 
     def _render_header(self, now: SeatView) -> str:
         """Render the game, the seat, how far the match is, and whose turn it is."""
-        role = self._table_module.role
+        role = self._table.role
         across = role(self._game, other(self._seat))
         model = self._opponent_model
         waiting = texts.THINKING.format(model=model) if model else texts.WAITING_FOR.format(role=across)
@@ -115,7 +115,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
             "div",
             html.element("h1", self._title),
             html.element("span", texts.YOU_ARE.format(role=role(self._game, self._seat))),
-            html.element("span", self._table_module.clock(self._game, now.seen)),
+            html.element("span", self._table.clock(self._game, now.seen)),
             html.element("span", status, cls=state, role="status"),
             cls="nl-bar",
         )

@@ -1,45 +1,36 @@
-"""Tables: how a game looks to the person who plays it, one module per game; `plain` serves any game.
+"""Tables: how a game looks to the person who plays it; `plain` serves a game that has none of its own.
 
-A table's module has
-
-- `role(game, seat) -> str`: what the seat is called, "the buyer"
-- `clock(game, seen) -> str`: how far the match is, "Round 3 of 6"; "" if nothing counts
-- `render(game, seen) -> Markup`: all that stands before this seat, without controls, for replays and notebooks
-- `Controls`: what stands before it and the controls by which it answers
-
-each from the game as told to the seat and its observation alone.
+A game names its table in `TABLE`, such as "negolab_widgets.tables.split:SplitTable", because rules know no screen.
+It is a subclass of `Table`, which gets the game as told to the seat and the seat's observation alone.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
-from typing import Any, Protocol
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.game import Observation, Seat
-from negolab_widgets.html import Markup
-from negolab_widgets.tables import plain
-from negolab_widgets.tables.controls import TableControls
+from negolab_widgets.tables.controls import Table
+from negolab_widgets.tables.plain import PlainTable
+
+__all__ = ["PlainTable", "Table", "table"]
 
 
-class Table(Protocol):
-    """A game's table: a module of this package."""
+def table(game: AnyGame) -> type[Table]:
+    """Find the table of a game.
 
-    Controls: type[TableControls]
-
-    def role(self, game: AnyGame, seat: Seat) -> str: ...
-
-    def clock(self, game: AnyGame, seen: Observation[Any, Any]) -> str: ...
-
-    def render(self, game: AnyGame, seen: Observation[Any, Any]) -> Markup: ...
-
-
-def table(game: AnyGame) -> Table:
-    """Find the table of a game by the game's name; `plain` serves a game that has none of its own."""
-    name = f"{__name__}.{catalog.game_id(game)}"
-    found: Any = plain
-    if ":" not in name and importlib.util.find_spec(name) is not None:
-        found = importlib.import_module(name)
-    return found  # type: ignore[no-any-return]
+    Raises:
+        ValueError: The game's `TABLE` names no table.
+    """
+    named = catalog.part(game, "TABLE")
+    if named is None:
+        return PlainTable
+    module, _, name = str(named).partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which cannot be imported: {why}") from error
+    if not (isinstance(found, type) and issubclass(found, Table)):
+        raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which is no subclass of Table")
+    return found

@@ -1,4 +1,4 @@
-"""Base class of a table's controls, made once and redrawn from what the seat sees, and the widgets that tables share.
+"""The base class of tables, made once for a seat and redrawn from what it sees, and the widgets that tables share.
 
 A control is no gate: a disabled one can be pressed and a value rewritten from the browser. All that a control does is
 to compose a reply; the match reads it like any other and says what is wrong with it.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import ipywidgets as w
 
 from negolab.catalog import AnyGame
-from negolab.game import Observation
+from negolab.game import Observation, Seat
 from negolab_widgets import html
 
 
@@ -34,11 +34,11 @@ class RejectedReply(NamedTuple):
     reason: str
 
 
-class TableControls:
-    """Base class of a game's controls.
+class Table:
+    """Base class of a game's table: what stands before a seat, and the controls by which it answers.
 
     A subclass builds its widgets once in `build` (into `main` and `side`), sets their state in `draw` from `self.seen`
-    and `self.asked`, and clears what was entered in `clear_input`.
+    and `self.asked`, and clears what was entered in `clear_input`. It may word `role`, `clock` and `render`.
 
     Attributes:
         game: The game as this seat may know it.
@@ -61,6 +61,22 @@ class TableControls:
         self.build()
 
     # What a game's table writes.
+
+    @staticmethod
+    def role(game: Any, seat: Seat) -> str:
+        """Return what the seat is called, such as "the buyer"."""
+        return f"seat {seat}"
+
+    @staticmethod
+    def clock(game: Any, seen: Any) -> str:
+        """Return how far the match is, such as "Round 3 of 6"; "" if nothing counts."""
+        return ""
+
+    @staticmethod
+    def render(game: Any, seen: Any) -> html.Markup:
+        """Render all that stands before the seat, without controls, for replays and notebooks."""
+        told = html.panel("What you were told", html.preformatted(game.prompt(seen, None)))
+        return html.join([render_facts(game, seen), told])
 
     def build(self) -> None:
         """Make the widgets."""
@@ -148,6 +164,11 @@ class TableControls:
             notice.value = warning("")
 
 
+def render_facts(game: AnyGame, seen: Observation[Any, Any]) -> html.Markup:
+    """Render what the seat alone knows."""
+    return html.panel("What you know", html.facts(game.facts(seen)))
+
+
 def warning(text: str) -> html.Markup:
     """Render a refusal or a fault, read aloud when it appears; its place is kept while it is empty."""
     return html.element("div", text, cls="nl-notice", role="alert")
@@ -194,7 +215,7 @@ class ReplyBox:
 
     def __init__(
         self,
-        controls: TableControls,
+        controls: Table,
         *,
         text: str = "Your message",
         send: str = "Send message",
@@ -226,9 +247,7 @@ class ReplyBox:
 class Collapsible:
     """A button that shows and hides a widget; `on_open` is called when it opens."""
 
-    def __init__(
-        self, controls: TableControls, text: str, inner: w.Widget, on_open: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, controls: Table, text: str, inner: w.Widget, on_open: Callable[[], None] | None = None) -> None:
         self._text, self._inner, self._on_open = text, inner, on_open
         self._button = controls.button("", self._turn, cls="nl-link")
         self.widget = column(self._button, inner)

@@ -8,7 +8,7 @@ import anywidget
 import ipywidgets as w
 import traitlets as t
 
-from negolab_widgets.tables.controls import TableControls, row
+from negolab_widgets.tables.controls import Table, row
 
 MAX_NUMBER = 10**9 - 1
 
@@ -19,7 +19,7 @@ class Stepper:
     Each key stroke is sent, so that no press on another control comes before it.
     """
 
-    def __init__(self, controls: TableControls, label: str, what: str, changed: Callable[[], None]) -> None:
+    def __init__(self, controls: Table, label: str, what: str, changed: Callable[[], None]) -> None:
         self.field = w.BoundedIntText(description=label, min=0, max=MAX_NUMBER, continuous_update=True)
         self.less = controls.button("\N{MINUS SIGN}", lambda: self._step(-1), cls="nl-step", hint=f"one less {what}")
         self.more = controls.button("+", lambda: self._step(1), cls="nl-step", hint=f"one more {what}")

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ipywidgets as w
 from typing_extensions import override
 
-from negolab.catalog import AnyGame
-from negolab.game import Observation, Seat
 from negolab_widgets import html
-from negolab_widgets.html import Markup
-from negolab_widgets.tables.controls import ReplyBox, TableControls, column, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, render_facts, row, set_visible
 
 MAX_BUTTONS = 24
 """With more options than this they become a list to choose from."""
 
 
-def role(game: AnyGame, seat: Seat) -> str:
-    return f"seat {seat}"
-
-
-def clock(game: AnyGame, seen: Observation[Any, Any]) -> str:
-    return ""
-
-
-def render(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
-    return html.join(
-        [render_private_facts(game, seen), html.panel("What you were told", html.preformatted(game.prompt(seen, None)))]
-    )
-
-
-def render_private_facts(game: AnyGame, seen: Observation[Any, Any]) -> Markup:
-    """Render the seat's private facts."""
-    return html.panel("What you know", html.facts(game.facts(seen)))
-
-
-class Controls(TableControls):
+class PlainTable(Table):
     """A button per option, or a searchable list where there are many; the reply can always be typed."""
 
     @override
@@ -58,7 +34,7 @@ class Controls(TableControls):
 
     @override
     def draw(self) -> None:
-        self._own.value = render_private_facts(self.game, self.seen)
+        self._own.value = render_facts(self.game, self.seen)
         self._due.value = html.element("div", self._last_try(), cls="nl-due")
         set_visible(self._due, bool(self._last_try()))
         self._typed.draw(asked=self.asked)

@@ -4,7 +4,7 @@ checklist.py is where a set is chosen, editor.py composes the message, view.py d
 proposals, controls.py puts them together.
 """
 
-from negolab_widgets.tables.balloon.controls import Controls
+from negolab_widgets.tables.balloon.controls import BalloonTable
 from negolab_widgets.tables.balloon.view import clock, render, role
 
-__all__ = ["Controls", "clock", "render", "role"]
+__all__ = ["BalloonTable", "clock", "render", "role"]

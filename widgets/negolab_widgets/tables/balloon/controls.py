@@ -17,7 +17,7 @@ from negolab_widgets.tables.balloon.view import ProposalList, conversation_entri
 from negolab_widgets.tables.controls import (
     Collapsible,
     ReplyBox,
-    TableControls,
+    Table,
     column,
     framed,
     render_rejected,
@@ -30,8 +30,12 @@ SEARCH_THRESHOLD = 24
 """With more items than this there is a box to find some by name."""
 
 
-class Controls(TableControls):
+class BalloonTable(Table):
     """Left the chosen set and its value, right the proposals that stand and the conversation."""
+
+    role = staticmethod(view.role)
+    clock = staticmethod(view.clock)
+    render = staticmethod(view.render)
 
     game: Balloon
 

@@ -11,7 +11,7 @@ from negolab.games.balloon import Balloon
 from negolab.games.balloon.state import Names, Seen
 from negolab_widgets.html import element
 from negolab_widgets.tables.balloon.view import count_items, set_value
-from negolab_widgets.tables.controls import TableControls, framed, row, set_visible
+from negolab_widgets.tables.controls import Table, framed, row, set_visible
 
 
 class MessageEditor:
@@ -26,7 +26,7 @@ class MessageEditor:
 
     def __init__(
         self,
-        controls: TableControls,
+        controls: Table,
         game: Balloon,
         chosen: Callable[[], Names],
         refused: Callable[[], tuple[Names, ...]],

@@ -18,7 +18,7 @@ from negolab.games.balloon.state import Names, Public, Seen
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.controls import TableControls, framed, row, set_visible
+from negolab_widgets.tables.controls import Table, framed, row, set_visible
 from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry, render_conversation
 
 
@@ -271,7 +271,7 @@ class ProposalRow:
     """One proposal, made once, so that a redraw takes the focus from none of its buttons."""
 
     def __init__(
-        self, controls: TableControls, each: StandingProposal, agree: Callable[[], None], start: Callable[[], None]
+        self, controls: Table, each: StandingProposal, agree: Callable[[], None], start: Callable[[], None]
     ) -> None:
         self.each = each
         self.picture = w.HTML()
@@ -306,7 +306,7 @@ class ProposalList:
 
     def __init__(
         self,
-        controls: TableControls,
+        controls: Table,
         *,
         agree: Callable[[Names], None],
         start: Callable[[Names], None],

@@ -3,7 +3,7 @@
 controls.py holds the price editor and the controls, view.py draws a seat's table without controls.
 """
 
-from negolab_widgets.tables.bargaining.controls import Controls
+from negolab_widgets.tables.bargaining.controls import BargainingTable
 from negolab_widgets.tables.bargaining.view import clock, render, role
 
-__all__ = ["Controls", "clock", "render", "role"]
+__all__ = ["BargainingTable", "clock", "render", "role"]

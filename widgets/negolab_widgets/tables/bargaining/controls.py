@@ -17,7 +17,7 @@ from negolab_widgets import charts, html
 from negolab_widgets.html import element
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
-from negolab_widgets.tables.controls import ReplyBox, TableControls, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, framed, row, set_visible
 
 _STEPS = (
     ("\N{MINUS SIGN}$1", -100, "one dollar less"),
@@ -34,7 +34,7 @@ class PriceEditor:
     a button comes before it; `changed` is called then.
     """
 
-    def __init__(self, controls: TableControls, game: Bargaining, changed: Callable[[], None]) -> None:
+    def __init__(self, controls: Table, game: Bargaining, changed: Callable[[], None]) -> None:
         self._controls, self._game = controls, game
         self.field = w.Text(description="Price in dollars", continuous_update=True)
         self.field.placeholder = f"{cents_to_dollars(game.price_lo)} to {cents_to_dollars(game.price_hi)}"
@@ -94,9 +94,13 @@ class PriceEditor:
         self.field.value = cents_to_dollars(min(self._game.price_hi, max(self._game.price_lo, cents + by)))
 
 
-class Controls(TableControls):
+class BargainingTable(Table):
     """Left the standing offer, the price to answer it with and the course of the offers; right what the seat knows, the
     messages and the box to type in."""
+
+    role = staticmethod(view.role)
+    clock = staticmethod(view.clock)
+    render = staticmethod(view.render)
 
     game: Bargaining
 

@@ -4,7 +4,7 @@ controls.py holds the keep editor, the message editor and the controls, view.py 
 controls.
 """
 
-from negolab_widgets.tables.split.controls import Controls
+from negolab_widgets.tables.split.controls import SplitTable
 from negolab_widgets.tables.split.view import clock, render, role
 
-__all__ = ["Controls", "clock", "render", "role"]
+__all__ = ["SplitTable", "clock", "render", "role"]

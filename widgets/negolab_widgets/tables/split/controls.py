@@ -14,7 +14,7 @@ from negolab.games.split.rules import Split
 from negolab.games.split.state import EndTalk, Message, Proposal, Seen, Units
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import Collapsible, ReplyBox, TableControls, column, framed, row, set_visible
+from negolab_widgets.tables.controls import Collapsible, ReplyBox, Table, column, framed, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.inputs import MAX_NUMBER, Slider, Stepper
 from negolab_widgets.tables.split import view
@@ -28,7 +28,7 @@ class KeepEditor:
     a press too many must not ask for nothing. `changed` is called when one is moved.
     """
 
-    def __init__(self, controls: TableControls, game: Split, changed: Callable[[], None]) -> None:
+    def __init__(self, controls: Table, game: Split, changed: Callable[[], None]) -> None:
         self._controls, self._game, self._changed = controls, game, changed
         self.sliders = [Slider() for _ in game.items]
         self.numbers = [
@@ -104,7 +104,7 @@ _TALK_OVER = "The talk of this round is over: say what you keep."
 class MessageEditor:
     """The message of a round; what would not arrive as written is refused here, because it costs a message."""
 
-    def __init__(self, controls: TableControls, game: Split) -> None:
+    def __init__(self, controls: Table, game: Split) -> None:
         self._controls, self._game = controls, game
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
@@ -168,8 +168,12 @@ class MessageEditor:
         self._controls.refuse(reason, self.notice)
 
 
-class Controls(TableControls):
+class SplitTable(Table):
     """The talk of the round beside the share to ask for; below, how the rounds went."""
+
+    role = staticmethod(view.role)
+    clock = staticmethod(view.clock)
+    render = staticmethod(view.render)
 
     game: Split
 

@@ -4,7 +4,7 @@ controls.py holds the offer editor, the check of typed replies and the controls,
 controls.
 """
 
-from negolab_widgets.tables.trading.controls import Controls
+from negolab_widgets.tables.trading.controls import TradingTable
 from negolab_widgets.tables.trading.view import clock, render, role
 
-__all__ = ["Controls", "clock", "render", "role"]
+__all__ = ["TradingTable", "clock", "render", "role"]

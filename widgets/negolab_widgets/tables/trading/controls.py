@@ -16,7 +16,7 @@ from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
     Collapsible,
     ReplyBox,
-    TableControls,
+    Table,
     column,
     framed,
     render_rejected,
@@ -39,7 +39,7 @@ class OfferEditor:
     `changed` is called when an amount changes.
     """
 
-    def __init__(self, controls: TableControls, changed: Callable[[], None]) -> None:
+    def __init__(self, controls: Table, changed: Callable[[], None]) -> None:
         self._facts = [w.HTML() for _ in GOODS]
         self._give = [Stepper(controls, f"Give {good}", f"{good} to give", changed) for good in GOODS]
         self._get = [Stepper(controls, f"Get {good}", f"{good} to get", changed) for good in GOODS]
@@ -131,11 +131,15 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
     return found
 
 
-class Controls(TableControls):
+class TradingTable(Table):
     """Left the waiting offer and the one to make, right the gain and the conversation.
 
     What the rules would not accept is shown and not sent: here a mistake can cost the match.
     """
+
+    role = staticmethod(view.role)
+    clock = staticmethod(view.clock)
+    render = staticmethod(view.render)
 
     game: Trading
 
