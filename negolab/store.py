@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import uuid
 import warnings
@@ -15,8 +16,10 @@ from typing import Any, Self
 import filelock
 import msgspec
 
+from negolab import catalog, user_code
 from negolab._internal import manifest
 from negolab._internal.files import fsync_folder
+from negolab.catalog import AnyGame
 from negolab.record import Record, parse_record
 
 FILE = "records.jsonl"
@@ -63,7 +66,19 @@ def record_files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*.jsonl") if file.is_file())
 
 
+def _import_games(folder: Path) -> None:
+    """Import the games of a folder of records from outside the package, as far as the user trusts their code."""
+    for game, source in user_code.read(folder).items():
+        home = game.partition(":")[0]
+        if home in sys.modules or (now := user_code.current(source)) is None or not user_code.is_trusted(now):
+            continue
+        catalog.game_module(source.reference)
+        if now != source:
+            warnings.warn(f"{source.reference} has changed since games of {folder} were played", stacklevel=4)
+
+
 def _iter_file(file: Path) -> Iterator[Record]:
+    _import_games(file.parent)
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -114,10 +129,13 @@ class Store:
             raise
         self._out = _open_for_append(self.file)
         self._run: str | None = None
+        self._games: set[str] = set()
         self._synced = time.monotonic()
 
     def append(self, record: Record) -> None:
         """Append a record as one line; if the disk is full, nothing of it stays."""
+        if record.header.game not in self._games:
+            self.note_game(record.game, changed=True)
         line = memoryview(record.to_line())
         size = os.fstat(self._out).st_size
         try:
@@ -198,6 +216,30 @@ class Store:
         elif self.file.stat().st_size:
             raise ValueError(f"{self.folder} holds games without a manifest: choose another folder")
         manifest.write(self.folder, new)
+
+    def note_game(self, game: AnyGame, *, changed: bool = False) -> None:
+        """Keep where the code of a game came from, so that the folder can be read without naming it again.
+
+        Args:
+            game: The game of the matches that follow.
+            changed: Its files may differ from those that played the folder's earlier matches.
+
+        Raises:
+            ValueError: Its files differ, and `changed` is False.
+        """
+        name, source = catalog.game_id(game), catalog.source(game)
+        self._games.add(name)
+        if source is None:
+            return
+        known = user_code.read(self.folder)
+        if not changed and known.get(name, source) != source:
+            raise ValueError(
+                f"{source.reference} has changed since games of {self.folder} were played: choose another folder, "
+                "or go on with the file as it is now with --trust"
+            )
+        if known.get(name) != source:
+            user_code.write(self.folder, {**known, name: source})
+        user_code.trust(source)
 
     @property
     def run(self) -> str:

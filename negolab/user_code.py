@@ -11,6 +11,7 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ import msgspec
 import platformdirs
 
 from negolab._internal.files import atomic_write
+
+log = logging.getLogger("negolab.user_code")
 
 FILE = "sources.json"
 """File of a folder of records: the `CodeSource` of each game in it that is not installed, by the game's id."""
@@ -120,20 +123,17 @@ def source_of(module: ModuleType) -> CodeSource | None:
     return CodeSource(module.__name__ if by_name else str(root), _hash(files_of(root)))
 
 
-def current(source: CodeSource) -> CodeSource:
-    """Return a source with the hash that its files have now, without running them.
-
-    Raises:
-        ValueError: It is not on this machine.
-    """
+def current(source: CodeSource) -> CodeSource | None:
+    """Return a source with the hash that its files have now, without running them; None if it is not here."""
     root = Path(source.reference) if is_path(source.reference) else _find(source.reference)
     if root is None or not root.exists():
-        raise ValueError(f"{source.reference} is not on this machine: name the file with --module")
+        return None
     return CodeSource(source.reference, _hash(files_of(root)))
 
 
 def _find(name: str) -> Path | None:
-    spec = importlib.util.find_spec(name)
+    top = name.partition(".")[0]
+    spec = importlib.util.find_spec(name) if importlib.util.find_spec(top) else None
     if spec is None or spec.origin is None:
         return None
     path = Path(spec.origin)
@@ -195,11 +195,15 @@ def is_trusted(source: CodeSource) -> bool:
 
 def trust(source: CodeSource) -> None:
     """Note that this user runs or accepts the code with this hash."""
-    if not is_trusted(source):
-        file = _trusted_file()
+    if is_trusted(source):
+        return
+    file = _trusted_file()
+    try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
             out.write(_line(source) + "\n")
+    except OSError as error:  # the user will be asked again
+        log.warning("%s cannot be written (%s), so negolab asks each time whether code is trusted", file, error)
 
 
 def _trusted_file() -> Path:

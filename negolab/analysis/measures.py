@@ -108,9 +108,11 @@ def _measure(name: str, function: Callable[[Record], Any], record: Record) -> fl
     except Exception as error:  # of a researcher's own function
         why = f"{type(error).__name__}: {error}"
         raise ValueError(f"measure {name!r} of {record.header.game} fails on record {record.id}: {why}") from error
-    if value is not None and not isinstance(value, bool | Real):
-        raise ValueError(f"measure {name!r} of {record.header.game} must be a number or None, not {value!r:.80}")
-    return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Real):  # such as one of numpy's
+        return float(value)
+    raise ValueError(f"measure {name!r} of {record.header.game} must be a number or None, not {value!r:.80}")
 
 
 # Results.

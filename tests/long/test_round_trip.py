@@ -84,9 +84,8 @@ def compare(folder: Path, file: Path, came: list[tuple[str, list[str]]]) -> None
     done = tables["participants"].query("status == 'complete'")
     assert len(done) == PLAYED
     # A place is given back to the next who comes: nobody comes after those who leave last.
-    late = (
-        tables["participants"].query("status != 'complete'")["ended"] > tables["participants"]["started"].max()
-    ).sum()
+    people = tables["participants"]
+    late = (people.query("status != 'complete'")["ended"] > people["started"].max()).sum()
     assert abs(Counter(done["treatment"])["first"] - Counter(done["treatment"])["second"]) <= 1 + late
     whole = (folder / "export" / "events.csv").read_text()
     for i, (_, said) in enumerate(came):
