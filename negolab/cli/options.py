@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from negolab import catalog
+from negolab import catalog, user_code
 from negolab._internal.validation import parse_value
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
+from negolab.user_code import CodeSource
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
 Preset = Annotated[str | None, typer.Option(help="A preset of the game (see `negolab games`).")]
@@ -21,7 +24,15 @@ Db = Annotated[
     str | None,
     typer.Option("--db", envvar=DB, metavar="URL", help="A file, or postgresql+psycopg://... (default: a file)."),
 ]
-Module = Annotated[str | None, typer.Option(help="Module or .py file of the game, if it is not one of ours.")]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--module", metavar="MODULE", help="Module, .py file or folder of games or players of your own; repeatable."
+    ),
+]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run the code of games that the folder names, without being asked.")
+]
 
 
 def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGame:
@@ -54,7 +65,53 @@ def _pairs(changes: list[str]) -> dict[str, Any]:
     return pairs
 
 
-def import_game_module(module: str | None) -> None:
-    """Import the module of a game from outside the package, so that its records can be read; None: do nothing."""
-    if module is not None:
+def import_modules(modules: list[str] | None) -> list[str]:
+    """Import the modules that the user names, and return them with files and folders as whole paths."""
+    for module in modules or []:
         catalog.game_module(module)
+    return [str(Path(module).resolve()) if user_code.is_path(module) else module for module in modules or []]
+
+
+def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str]:
+    """Import the games from outside the package that records need.
+
+    Args:
+        path: A file of records, or the folder of a run, a sweep or an export.
+        modules: Modules that the user names.
+        trust: Run what the folder names and the user has not run before; False: ask.
+
+    Returns:
+        The modules that were imported, files and folders as whole paths.
+
+    Raises:
+        ValueError: The user does not trust the code, or it cannot be imported.
+    """
+    imported = import_modules(modules)
+    named = {source for folder in _code_folders(path) for source in user_code.read(folder).values()}
+    for source in sorted(named, key=lambda source: source.reference):
+        if source.reference not in imported and (now := user_code.current(source)) is not None:
+            _ask_to_trust(source, now, path, trust)
+            catalog.game_module(source.reference)
+            imported.append(source.reference)
+    return imported
+
+
+def _code_folders(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path.parent]
+    return [file.parent for file in sorted(path.rglob(user_code.FILE))]
+
+
+def _ask_to_trust(source: CodeSource, now: CodeSource, path: Path, trust: bool) -> None:
+    """Return if the code may run; `ValueError` if the user says no, or cannot be asked."""
+    changed = f"{source.reference} has changed since games of {path} were played"
+    if now != source:
+        print(f"negolab: {changed}", file=sys.stderr)
+    if user_code.is_trusted(now):
+        return
+    why = f"{path} has games of {source.reference}, whose code you have not run here"
+    if not trust and not sys.stdin.isatty():
+        raise ValueError(f"{why}: to run it, give --trust")
+    if not trust and not typer.confirm(f"{why}. Run it?", err=True):
+        raise ValueError(f"{source.reference} was not run")
+    user_code.trust(now)

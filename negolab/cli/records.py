@@ -12,7 +12,7 @@ from tqdm import tqdm
 from negolab import catalog
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
-from negolab.cli.options import Db, Module, import_game_module, parse_seat
+from negolab.cli.options import Db, Modules, Trust, import_games, parse_seat
 from negolab.cli.play import RUNS
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import SEATS, Observation, Seat
@@ -53,21 +53,22 @@ def replay(
     file: FileOrFolder,
     id: Id = None,
     seat: Annotated[str | None, typer.Option(help="Only what A or B saw and said.")] = None,
-    module: Module = None,
+    module: Modules = None,
+    trust: Trust = False,
     browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
     base_urls: serve.BaseUrls = None,
 ) -> None:
     """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
-    import_game_module(module)
+    modules = import_games(file, module, trust)
     if browser:
         if not file.exists():
             raise FileNotFoundError(f"no records at {file}: neither a file nor a folder")
         if id is not None or seat is not None:
             raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
         serve.start(
-            serve.PageOptions(page="replay", source=file, module=module, port=port, out=out, base_urls=base_urls)
+            serve.PageOptions(page="replay", source=file, modules=modules, port=port, out=out, base_urls=base_urls)
         )
     view = None if seat is None else parse_seat(seat)
     source = open_records(file)
@@ -117,12 +118,12 @@ def _list(records: list[Record]) -> None:
     print(f"\n{len(records)} records: choose one with --id")
 
 
-def check(run: FileOrFolder, module: Module = None) -> None:
+def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> None:
     """Deal and play every record again and compare the events and outcome with the stored ones.
 
     Published episodes are played by the rules and compared with their files.
     """
-    import_game_module(module)
+    import_games(run, module, trust)
     source = open_records(run)
     n, causes = _find_causes(source)
     if not n and source.kind != "sweep":
@@ -174,10 +175,11 @@ def export(
     id: Id = None,
     seat: Annotated[str | None, typer.Option(help="Transcripts of only what A or B saw and said.")] = None,
     db: Db = None,
-    module: Module = None,
+    module: Modules = None,
+    trust: Trust = False,
 ) -> None:
     """Write tables for analysis, with a dictionary of their columns, or transcripts to read or print."""
-    import_game_module(module)
+    import_games(source, module, trust)
     if to not in (*_STYLES, *_TABLES):
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
     view = None if seat is None else parse_seat(seat)

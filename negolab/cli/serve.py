@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 import msgspec
 import typer
 
-from negolab.cli.options import Db
+from negolab.cli.options import Db, Modules, import_modules
 from negolab.cli.play import RUNS
 from negolab.cli.study import check_servable
 
@@ -51,6 +51,7 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None
     pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2
     desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
+    modules: Modules = None
     base_urls: BaseUrls = None
     budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None
     browser: Browser = True
@@ -63,7 +64,7 @@ class PageOptions(ServerOptions, frozen=True, tag="page"):
     source: Path
     port: int
     out: Path
-    module: str | None = None
+    modules: list[str] = []
     base_urls: list[str] | None = None
     browser: bool = True
 
@@ -96,7 +97,7 @@ def serve(options: ServeOptions) -> None:
     """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
     if options.study is not None and options.study.is_file():
         check_servable(options.study, options.db)
-    start(options)
+    start(msgspec.structs.replace(options, modules=import_modules(options.modules)))
 
 
 def lab(options: LabOptions) -> None:

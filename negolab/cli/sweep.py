@@ -15,7 +15,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, mean_interval
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import Module, import_game_module
+from negolab.cli.options import Modules, Trust, import_games
 from negolab.cli.play import RUNS
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
@@ -160,10 +160,12 @@ def report(
     notebook: Annotated[Path | None, typer.Option(help="With the parameter `run` (default: the plan's own).")] = None,
     out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the sweep's folder).")] = None,
     code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Run a report notebook on a sweep and write its output as one self-contained HTML file."""
     from negolab.sweeps.report import write_report
 
+    import_games(run, None, trust)
     print(write_report(run, out, notebook, code=code))
 
 
@@ -195,17 +197,18 @@ def add_to(app_: typer.Typer) -> None:
 @app.command()
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The sweep's folder, as `negolab sweep run` says it.")],
-    module: Module = None,
+    module: Modules = None,
+    trust: Trust = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
     base_urls: serve.BaseUrls = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Look at a sweep in the browser, while it runs or later: its cells, their records, its results."""
-    import_game_module(module)
+    modules = import_games(run, module, trust)
     folder.read_folder_plan(run)
     serve.start(
         serve.PageOptions(
-            page="results", source=run, module=module, port=port, out=out, base_urls=base_urls, browser=browser
+            page="results", source=run, modules=modules, port=port, out=out, base_urls=base_urls, browser=browser
         )
     )

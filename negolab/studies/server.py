@@ -73,8 +73,8 @@ async def run(args: argparse.Namespace) -> None:
         ValueError: The game, study, database or model endpoints are invalid.
     """
     # "-" reads the configuration from standard input: a database URL may hold a password, and model keys are secret.
-    if args.module:
-        catalog.game_module(args.module)
+    for module in args.module:
+        catalog.game_module(module)
     config = read_host_config(FileIO(0, closefd=False).readline()) if args.db == "-" else HostConfig(args.db)
     models = config.models()
     database = Database(config.db)
@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
-    parser.add_argument("--module", help="of a game that is not one of ours")
+    parser.add_argument("--module", action="append", default=[], help="of games or players of the researcher's own")
     args = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)
     try:

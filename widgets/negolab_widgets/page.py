@@ -3,12 +3,14 @@ its data."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import anywidget
 import ipywidgets as w
 
+from negolab import catalog
 from negolab_widgets import html
 
 _ESM = """
@@ -118,8 +120,15 @@ OUT = "NEGOLAB_OUT"
 SOURCE = "NEGOLAB_RECORDS"
 """The file or folder that a replay opens."""
 
-MODULE = "NEGOLAB_MODULE"
-"""The module or file of a game that is not ours, so that its records can be read."""
+MODULES = "NEGOLAB_MODULES"
+"""Modules, files and folders of the researcher's own games and players, with `os.pathsep` between."""
+
+
+def import_modules() -> None:
+    """Import the researcher's own modules that the environment names; `ValueError` if one cannot be imported."""
+    for module in filter(None, os.environ.get(MODULES, "").split(os.pathsep)):
+        catalog.game_module(module)
+
 
 SEATS = "NEGOLAB_SEATS"
 """The host's socket for participants' pages."""

@@ -43,6 +43,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, game: str | None = None, *, preset: str | None = None, out: str | Path | None = None) -> None:
+        page.import_modules()
         folder, socket = Path(out or os.environ.get(OUT) or "data/runs/people"), os.environ.get(ADMIN)
         at_host = bool(socket) and out is None
         self._guard = FaultGuard("the lobby")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import ipywidgets as w
 
-from negolab import catalog
 from negolab.formats import OpenedRecords, open_records, transcript
 from negolab.game import Seat
 from negolab.match import replay_differences
@@ -19,7 +18,7 @@ from negolab.store import Store
 from negolab_widgets import html, page
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.page import MODULE, OUT, SOURCE
+from negolab_widgets.page import OUT, SOURCE, import_modules
 from negolab_widgets.replay.branching import Branching
 from negolab_widgets.replay.comparison import Comparison, proposal_figure, proposal_table
 from negolab_widgets.replay.record_list import RecordList, short_id
@@ -95,8 +94,7 @@ class Replay(w.VBox):  # type: ignore[misc]
         self._guard(lambda: self._start(source))
 
     def _start(self, source: Record | SeatRecord | Sequence[Record] | Path | str | None) -> None:
-        if module := os.environ.get(MODULE):
-            catalog.game_module(module)
+        import_modules()
         source = source if source is not None else os.environ.get(SOURCE)
         self._head.value = html.element("h1", "Replay")
         if isinstance(source, SeatRecord):

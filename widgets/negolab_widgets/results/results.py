@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from negolab import catalog
 from negolab.sweeps import folder as standing
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets import page
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML, element, join
-from negolab_widgets.page import MODULE, SWEEP
+from negolab_widgets.page import SWEEP, import_modules
 from negolab_widgets.results import download, drawing
 from negolab_widgets.results.board import SweepBoard
 from negolab_widgets.results.choices import FigureControls, MatchFilters
@@ -176,8 +175,7 @@ def open_results_page(run: Path | str | None = None) -> w.Widget:
     Args:
         run: Folder of the sweep (default: `$NEGOLAB_SWEEP`).
     """
-    if module := os.environ.get(MODULE):
-        catalog.game_module(module)
+    import_modules()
     folder = run or os.environ.get(SWEEP)
     if not folder:
         return _empty_page()

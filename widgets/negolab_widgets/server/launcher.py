@@ -26,7 +26,7 @@ from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
-from negolab_widgets.page import ADMIN, MODULE, SOURCE, SWEEP
+from negolab_widgets.page import ADMIN, MODULES, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.kernel_user import KernelUser, kernel_user
@@ -120,7 +120,14 @@ def run_serve(options: LaunchOptions) -> None:
         stack.enter_context(terminating(children))
         _start(*children)
         admin_port = options.port if options.study is None else options.desk_port
-        env = config.researcher_environment(options.out, **{ADMIN: sockets.admin, SOURCE: str(options.out.resolve())})
+        env = config.researcher_environment(
+            options.out,
+            **{
+                ADMIN: sockets.admin,
+                SOURCE: str(options.out.resolve()),
+                MODULES: os.pathsep.join(options.modules or []),
+            },
+        )
         children.append(_admin_child("play", admin_port, token, env, folder))
         if options.study is not None:
             children.append(_gate_child(options, address, sockets, user))
@@ -145,9 +152,7 @@ def run_page(options: PageOptions) -> None:
     check_port_free("127.0.0.1", options.port)
     options.out.mkdir(parents=True, exist_ok=True)
     shown = {SWEEP if options.page == "results" else SOURCE: str(options.source.resolve())}
-    if options.module is not None:
-        # The page runs in a folder of its own: what is a file gets its whole path.
-        shown[MODULE] = str(Path(options.module).resolve()) if Path(options.module).is_file() else options.module
+    shown[MODULES] = os.pathsep.join(options.modules)
     token, local = secrets.token_urlsafe(24), addresses.local_address(options.port)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(config.socket_folder()))
@@ -155,7 +160,7 @@ def run_page(options: PageOptions) -> None:
         stack.enter_context(terminating(children))
         if host_config.endpoints:
             shown[ADMIN] = Sockets(folder).admin
-            children.append(_branching_host_child(host_config, Sockets(folder), shown.get(MODULE)))
+            children.append(_branching_host_child(host_config, Sockets(folder), options.modules))
             _start(*children)
         env = config.researcher_environment(options.out, **shown)
         children.append(_admin_child(options.page, options.port, token, env, folder, alone=True))
@@ -212,13 +217,14 @@ def _study_host_child(options: LaunchOptions, sockets: Sockets, user: KernelUser
         copy.write_bytes(options.study.read_bytes())
         arguments += [f"--study={copy}", f"--study-at={options.study.resolve()}"]
     arguments += [] if user is None else [f"--owner={user.name}"]
+    arguments += [f"--module={module}" for module in options.modules or []]
     return _host_child(options.host_module, sockets, options.host_config(), arguments)
 
 
-def _branching_host_child(host_config: HostConfig, sockets: Sockets, module: str | None) -> Child:
+def _branching_host_child(host_config: HostConfig, sockets: Sockets, modules: list[str]) -> Child:
     """Make a host for branches alone: what it plays is kept by the page."""
     host_config = msgspec.structs.replace(host_config, db=str(sockets.folder / "branches.db"))
-    arguments = [] if module is None else [f"--module={module}"]
+    arguments = [f"--module={module}" for module in modules]
     return _host_child(LaunchOptions().host_module, sockets, host_config, arguments)
 
 
