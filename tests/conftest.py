@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from negolab.cli.serve import OPTIONS
+from negolab.user_code import TRUSTED
 
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 """Set by `.ci/run` alone: what a test needs must be there."""
@@ -60,6 +61,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("long")
     if NEGOLAB_CI and "browser" in marks:
         item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def trusted_code(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the list of code that the tests run apart from the user's."""
+    os.environ[TRUSTED] = str(tmp_path_factory.mktemp("trusted") / "trusted.txt")
 
 
 def pytest_collection_finish() -> None:

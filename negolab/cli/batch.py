@@ -126,6 +126,7 @@ def batch(
     patience: Annotated[
         str, _model("How long a model's service that has answered before may be overloaded or away.")
     ] = "10m",
+    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
 ) -> None:
     """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
@@ -154,7 +155,14 @@ def batch(
             f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
         )
     run = open_run(
-        loaded, plan, out, configuration, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable)
+        loaded,
+        plan,
+        out,
+        configuration,
+        game_seconds=game_seconds,
+        retry=_kinds(retry),
+        unusable=_share(unusable),
+        trust=trust,
     )
     failure = _play(run, on_stop)
     _print_results(run, loaded.unit, failure)

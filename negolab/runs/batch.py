@@ -99,6 +99,7 @@ def run(
     game_seconds: float | None = None,
     retry: Collection[str] | str = (),
     unusable: float = MAX_UNUSABLE,
+    trust: bool = False,
 ) -> Run:
     """Play `n` matches, also of language models, into the folder `out`, resuming what is already there.
 
@@ -125,6 +126,7 @@ def run(
         unusable: Largest share of a model's answers that may be unreadable (empty, cut, refused, no JSON, ...), from 0
             to 1. A run with more of them after 20 answers is stopped, because rules play in place of the model; so is
             one in which a model gives no usable answer at all. 1 sets no limit.
+        trust: Go on with a run although files of its own game have changed since it began.
 
     Returns:
         The run: `await run`, `run.progress`, `run.pause()`, `run.resume()`, `run.finish()`, `run.cancel()`,
@@ -166,6 +168,7 @@ def run(
         game_seconds=game_seconds,
         retry=retry,
         unusable=unusable,
+        trust=trust,
     )
     try:
         asyncio.get_running_loop()
@@ -187,6 +190,7 @@ def open_run(
     game_seconds: float | None = None,
     retry: Collection[str] = (),
     unusable: float = MAX_UNUSABLE,
+    trust: bool = False,
 ) -> Run:
     """Open a run in its folder and write its manifest; no call is made yet.
 
@@ -212,6 +216,7 @@ def open_run(
             at_once = 2 * configuration.limits.at_once if at_once is None else at_once
         a, b = players or resolve_players(game, plan.a, plan.b)
         facts = {player.name: _facts_of(player, provider) for player in (a, b)}
+        store.note_game(game, changed=trust)
         store.claim(plan, facts, **_manifest_fields(configuration, provider, facts))
         if retry:
             store.set_aside(retry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from negolab.formats import open_source
 from negolab.record import Record
 from negolab.store import Store
 from negolab.sweeps.status import CellStatus, write_status
+from negolab.user_code import TRUSTED
 from tests.cli.test_cli import negolab
 from tests.conftest import ROOT
 from tests.support.clembench_folder import row_of, write
@@ -45,13 +47,49 @@ def sweep(tmp_path: Path) -> Path:
     return folder
 
 
-def test_check_of_a_game_of_ones_own_asks_for_its_module_in_one_line(tmp_path: Path) -> None:
-    own = str(ROOT / "tests/support/games/ultimatum.py")
-    negolab("watch", own, "--seed", "2", "--out", str(tmp_path))
-    ran = negolab("check", str(tmp_path))
+@pytest.fixture
+def own_game(tmp_path: Path) -> Path:
+    return Path(shutil.copy(ROOT / "tests/support/games/ultimatum.py", tmp_path / "mygame.py"))
+
+
+def test_the_game_of_a_folder_is_loaded_again_where_its_user_has_run_it(own_game: Path, tmp_path: Path) -> None:
+    negolab("watch", str(own_game), "--seed", "2", "--out", str(tmp_path / "run"))
+    for command in (["check"], ["replay"], ["export", "--to", "csv"], ["export", "--to", "md"]):
+        ran = negolab(command[0], str(tmp_path / "run"), *command[1:])
+        assert ran.returncode == 0 and not ran.stderr, ran.stderr
+
+
+def test_code_that_was_never_run_here_is_run_only_with_trust(
+    own_game: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    negolab("watch", str(own_game), "--seed", "2", "--out", str(tmp_path / "run"))
+    monkeypatch.setenv(TRUSTED, str(tmp_path / "trusted.txt"))
+    ran = negolab("check", str(tmp_path / "run"))
     (line,) = ran.stderr.splitlines()
-    assert ran.returncode == 2 and not ran.stdout and "such as --module ultimatum.py" in line
-    assert "1 record, it replays" in negolab("check", str(tmp_path), "--module", own).stdout
+    assert ran.returncode == 2 and not ran.stdout and "mygame.py" in line and "give --trust" in line
+    assert "1 record, it replays" in negolab("check", str(tmp_path / "run"), "--trust").stdout
+    assert "1 record, it replays" in negolab("check", str(tmp_path / "run")).stdout  # asked once
+
+
+def test_a_record_alone_never_has_code_run(own_game: Path, tmp_path: Path) -> None:
+    negolab("watch", str(own_game), "--seed", "2", "--out", str(tmp_path / "run"))
+    (tmp_path / "run" / "sources.json").unlink()
+    ran = negolab("check", str(tmp_path / "run"))
+    (line,) = ran.stderr.splitlines()
+    assert ran.returncode == 2 and not ran.stdout and "such as --module mygame.py" in line
+    assert "1 record, it replays" in negolab("check", str(tmp_path / "run"), "--module", str(own_game)).stdout
+
+
+def test_a_game_that_has_changed_is_said_and_goes_on_only_with_trust(own_game: Path, tmp_path: Path) -> None:
+    batch = ["batch", str(own_game), "--a", "random-legal", "--b", "random-legal", "--out", str(tmp_path / "run")]
+    assert negolab(*batch, "--n", "4").returncode == 0
+    own_game.write_text(own_game.read_text() + "# changed\n")
+    ran = negolab(*batch, "--n", "8")
+    assert ran.returncode == 2 and "mygame.py has changed since games of" in ran.stderr and "--trust" in ran.stderr
+    looked = negolab("check", str(tmp_path / "run"))
+    assert looked.returncode == 2 and "mygame.py has changed since games of" in looked.stderr
+    assert negolab(*batch, "--n", "8", "--trust").returncode == 0
+    assert "8 records, all replay" in negolab("check", str(tmp_path / "run")).stdout
 
 
 def keep(folder: Path, played: list[Record]) -> None:
