@@ -120,7 +120,7 @@ def source_of(module: ModuleType) -> CodeSource | None:
     path = Path(file).resolve()
     root = path.parent if path.name == "__init__.py" else path
     by_name = "." in module.__name__ or root.stem != module.__name__
-    return CodeSource(module.__name__ if by_name else str(root), _hash(files_of(root)))
+    return CodeSource(module.__name__ if by_name else str(root), code_hash(root))
 
 
 def current(source: CodeSource) -> CodeSource | None:
@@ -128,7 +128,7 @@ def current(source: CodeSource) -> CodeSource | None:
     root = Path(source.reference) if is_path(source.reference) else _find(source.reference)
     if root is None or not root.exists():
         return None
-    return CodeSource(source.reference, _hash(files_of(root)))
+    return CodeSource(source.reference, code_hash(root))
 
 
 def _find(name: str) -> Path | None:
@@ -141,16 +141,19 @@ def _find(name: str) -> Path | None:
 
 
 def files_of(root: Path) -> list[Path]:
-    """List the files that a hash covers: all modules of a package's folder, or a file and those beside it that it
+    """List the files that a hash covers: all modules of a package's folder, or a file and then those beside it that it
     imports, directly or not."""
     if root.is_dir():
         return sorted(root.rglob("*.py"))
-    return [root, *modules_beside(root.parent, [root.read_text("utf-8", "replace")])]
+    beside = modules_beside(root.parent, [root.read_text("utf-8", "replace")])
+    return [root, *(file for file in beside if file != root)]
 
 
-def _hash(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
+def code_hash(root: Path) -> str:
+    """Hash the code of a file or a package's folder: of a file that imports nothing from beside it, its own SHA-256."""
+    first, *others = files_of(root)
+    digest = hashlib.sha256(first.read_bytes())
+    for file in others:
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
