@@ -25,8 +25,8 @@ AnyGame = Game[Any, Any, Any]
 GROUP = "negolab.games"
 """Entry point group in which an installed package names its games: `name = "package.module"`."""
 _PACKAGE = "negolab.games."
-_imported: dict[str, str] = {}
-"""Id prefix of the games of each module that was imported by path or dotted name, by the module's name."""
+_imported: set[str] = set()
+"""Names of the modules that were imported by path or dotted name, as homes of games."""
 
 
 @cache
@@ -43,16 +43,18 @@ def _installed() -> dict[str, str]:
 
 
 def list_games() -> dict[str, tuple[str, ...]]:
-    """List the installed games with their presets: negolab's own, and those of packages with entry points.
+    """List the games that can be loaded by a name, with their presets.
 
     Returns:
-        Names of presets by name of the game, the default preset first.
+        Names of presets by name of the game, the default preset first: negolab's own games, those of packages with
+        entry points, and those that this process has loaded by file or module.
 
     Example:
         >>> list_games()["trading"]
         ('seed', 'tolerant', 'textarena-0.7.4')
     """
-    return {name: tuple(presets(game_module(name))) for name in game_names()}
+    loaded = (home for home in sorted(_imported) if _game_classes(sys.modules[home]))
+    return {name: tuple(presets(game_module(name))) for name in (*game_names(), *loaded)}
 
 
 def game_module(name: str) -> ModuleType:
@@ -80,7 +82,7 @@ def game_module(name: str) -> ModuleType:
             raise
         raise ValueError(f"unknown game {name!r}: {suggest(name, game_names())}") from None
     if module.__name__ not in _imported:
-        _imported[module.__name__] = module.__name__
+        _imported.add(module.__name__)
         _home.cache_clear()
     return module
 
@@ -164,20 +166,23 @@ def preset_notes(module: ModuleType) -> dict[str, str]:
 
 def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
     """Return the one `Game` subclass that a module defines, or the one called `name`."""
+    classes = [c for c in _game_classes(module) if name in (None, c.__name__)]
+    if len(classes) != 1:
+        what = ", ".join(c.__name__ for c in classes) or "none"
+        raise ValueError(f"module {module.__name__!r} must define one Game subclass; it defines {what}")
+    return classes[0]
+
+
+def _game_classes(module: ModuleType) -> list[type[AnyGame]]:
     home = module.__name__
-    classes = [
+    return [
         c
         for c in vars(module).values()
         if isinstance(c, type)
         and issubclass(c, Game)
         and c is not Game
         and (c.__module__ == home or c.__module__.startswith(home + "."))
-        and name in (None, c.__name__)
     ]
-    if len(classes) != 1:
-        what = ", ".join(c.__name__ for c in classes) or "none"
-        raise ValueError(f"module {home!r} must define one Game subclass; it defines {what}")
-    return classes[0]
 
 
 def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **params: Any) -> AnyGame:

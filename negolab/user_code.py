@@ -43,6 +43,12 @@ class CodeSource(msgspec.Struct, frozen=True):
     sha256: str
 
 
+def beside(reference: str, folder: Path) -> str:
+    """Return a reference that a file in `folder` makes: a path is relative to it, and becomes absolute."""
+    path = folder / reference
+    return str(path.resolve()) if reference.endswith(".py") or (path / "__init__.py").is_file() else reference
+
+
 class NoSuchModule(ValueError):
     """There is no module of this name, or at this path."""
 
@@ -172,7 +178,10 @@ def modules_beside(folder: Path, sources: Iterable[str]) -> list[Path]:
 
 
 def imported_modules(sources: Iterable[str]) -> list[str]:
-    """Return the modules imported at the top level of source texts, each once; what is no Python is skipped."""
+    """Return the modules that source texts import at their top level or name as `TABLE`, each once.
+
+    A text that is no Python is skipped.
+    """
     modules: dict[str, None] = {}
     for source in sources:
         try:
@@ -184,7 +193,17 @@ def imported_modules(sources: Iterable[str]) -> list[str]:
                 modules |= dict.fromkeys(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules[node.module] = None
+            elif isinstance(node, ast.Assign) and (table := _table_module(node)):
+                modules[table] = None
     return list(modules)
+
+
+def _table_module(node: ast.Assign) -> str:
+    """Return the module that an assignment to TABLE names, which a screen imports; "" for any other assignment."""
+    match node:
+        case ast.Assign([ast.Name("TABLE")], ast.Constant(str(table))):
+            return table.partition(":")[0]
+    return ""
 
 
 # Trust.

@@ -52,6 +52,7 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2
     desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
     modules: Modules = None
+    trust: Annotated[bool, typer.Option("--trust", help="Serve a study although its own code has changed.")] = False
     base_urls: BaseUrls = None
     budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None
     browser: Browser = True

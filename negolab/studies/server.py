@@ -38,6 +38,8 @@ log = logging.getLogger("negolab.studies")
 
 TICK = 250
 """Milliseconds between two runs of the periodic work."""
+CODE = "code"
+"""Kind of the note with the hash and path of the researcher's own game, from when it was first served."""
 AGAIN = 2.0
 """Seconds between two checks of the claim on the database, or of its return from an outage."""
 
@@ -106,7 +108,22 @@ def _make_service(database: Database, args: argparse.Namespace, models: KnownEnd
         return None
     study = read_study(args.study, at=args.study_at)
     _reach(study, models)
+    _note_code(database, study, args.trust)
     return StudyService(database, study, models)
+
+
+def _note_code(database: Database, study: Study, trust: bool) -> None:
+    """Note the hash of the researcher's own game; ValueError if it has changed, unless `trust` is set."""
+    code = catalog.source(study.loaded(study.treatments[0]))
+    if code is None:
+        return
+    noted = [note.detail.partition(" ")[0] for note in database.notes(study.name) if note.kind == CODE]
+    if noted and noted[-1] != code.sha256 and not trust:
+        raise ValueError(
+            f"{code.reference} has changed since study {study.name} was last served: to go on with it, give --trust"
+        )
+    if not noted or noted[-1] != code.sha256:
+        database.note(CODE, "researcher", study=study.name, detail=f"{code.sha256} {code.reference}")
 
 
 def _reach(study: Study, models: KnownEndpoints) -> None:
@@ -189,6 +206,7 @@ def main() -> None:
     parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
+    parser.add_argument("--trust", action="store_true", help="go on although the study's own game has changed")
     parser.add_argument("--module", action="append", default=[], help="of games or players of the researcher's own")
     args = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)

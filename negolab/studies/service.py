@@ -295,8 +295,8 @@ class StudyService(PageService):
 
     @property
     def module(self) -> str | None:
-        """Path of the researcher's own game, which the page's kernel must import; None for a game of negolab's."""
-        return self.study.game if self.study.game.endswith(".py") else None
+        """Path or name of the researcher's own game, which the page's kernel must import; None for an installed one."""
+        return None if self.study.game in catalog.game_names() else self.study.game
 
     def note_error(self, lease: str, error: BaseException) -> None:
         """Store a note about an error in a request, without quoting text of participants (see `describe_error`)."""

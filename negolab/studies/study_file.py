@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from negolab import user_code
 from negolab._internal import validation
 from negolab.catalog import AnyGame
 from negolab.game import Seat
@@ -43,8 +44,8 @@ def parse_study(text: str, path: Path) -> Study:
     """
     table = validation.parse_toml(text, Study, own=("text",))
     game = table.get("game")
-    if isinstance(game, str) and game.endswith(".py"):
-        table["game"] = str((path.parent / game).resolve())
+    if isinstance(game, str):
+        table["game"] = user_code.beside(game, path.parent)
     study = validation.convert_table({"name": path.stem, **table, "text": text}, Study)
     for where, check in _checks(study, table):
         try:

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 from string import Template
 
-from negolab import catalog
+from negolab import catalog, user_code
 from negolab.game import other
 from negolab.players.lookup import compatible_players
 from negolab.studies.study_config import ENDINGS
@@ -27,8 +27,8 @@ def write_template(path: Path, game: str) -> None:
         FileExistsError: The file exists.
         ValueError: There is no such game, or the file cannot be written.
     """
-    beside = str(path.parent / game) if game.endswith(".py") else game
-    loaded, seat = catalog.load(beside), catalog.front_seat(game)
+    loaded = catalog.load(user_code.beside(game, path.parent))
+    seat = catalog.front_seat(catalog.game_id(loaded))
     first, second = compatible_players(loaded, other(seat or "A"))[:2]
     template = Template((Path(__file__).parent / "template.toml").read_text("utf-8"))
     text = template.substitute(

@@ -122,7 +122,7 @@ def test_there_is_an_example_for_every_game_and_one_of_pairs() -> None:
         (BASE.replace("Play.", "  "), "instructions is empty"),
         ("consent = ' '\n" + BASE, "consent is empty"),
         (BASE.replace('"trading"', '"tradin"'), "unknown game 'tradin': did you mean trading?"),
-        (BASE.replace('"trading"', '"nowhere.py"'), "no game module at"),
+        (BASE.replace('"trading"', '"nowhere.py"'), "there is no module at"),
         (BASE + "preset = 'sed'\n", "treatment 'one': unknown preset 'sed' of trading: did you mean seed?"),
         (
             BASE + "params = { max_turn = 3 }\n",

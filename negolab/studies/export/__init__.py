@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from negolab import catalog, user_code
 from negolab._internal.version import __version__
 from negolab.analysis import export as exporting
 from negolab.studies.database import Database
@@ -20,7 +21,7 @@ from negolab.studies.export import matches, participants
 from negolab.studies.export.source import Source, source
 from negolab.studies.study_config import Study
 
-_FILES = {"export.json", "study.toml", "records.jsonl", exporting.DICTIONARY, exporting.README}
+_FILES = {"export.json", "study.toml", "records.jsonl", user_code.FILE, exporting.DICTIONARY, exporting.README}
 _TABLE_NAMES = (*exporting.MATCH_TABLES, "events", "participants", "answers", "consents")
 
 
@@ -102,6 +103,9 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
     with replace_folder(folder, study.name) as new:
         rows = exporting.export(_tables(data), new, KINDS[to])
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
+        game = study.loaded(study.treatments[0])
+        if (code := catalog.source(game)) is not None:
+            user_code.write(new, {catalog.game_id(game): code})
         (new / "study.toml").write_text(study.text, "utf-8")
         about = {"study": study.name, "exported": database.clock(), "negolab": __version__, "rows": rows}
         (new / "export.json").write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")

@@ -51,7 +51,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
             HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
         self._form, (style, self._shield) = (
-            self._build_form(catalog.game_names() if game is None else [game]),
+            self._build_form(list(catalog.list_games()) if game is None else [game]),
             page.page_head(),
         )
         children = [style, self._shield, self._form, self._table, self._guard.notice]

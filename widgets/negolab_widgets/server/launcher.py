@@ -218,6 +218,7 @@ def _study_host_child(options: LaunchOptions, sockets: Sockets, user: KernelUser
         arguments += [f"--study={copy}", f"--study-at={options.study.resolve()}"]
     arguments += [] if user is None else [f"--owner={user.name}"]
     arguments += [f"--module={module}" for module in options.modules or []]
+    arguments += ["--trust"] if options.trust else []
     return _host_child(options.host_module, sockets, options.host_config(), arguments)
 
 
