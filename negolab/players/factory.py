@@ -13,11 +13,9 @@ from negolab.game import SEATS, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.player import LLM
 from negolab.llm.settings import Settings
+from negolab.players.code import PlayerClass, code_facts, describe_failure
 from negolab.players.spec import format_settings
 from negolab.protocols import Player, Scripted
-
-PlayerClass = Callable[..., Any]
-"""A class of players, or a function that returns a player; its keyword parameters are the player's."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +29,7 @@ class PlayerFactory:
         deterministic: True if it draws nothing at random.
         is_async: True if its `reply` is a coroutine function.
         is_model: True for a language model.
-        facts: Facts for the header of records beyond its name, such as the hash of its file.
+        facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them.
     """
 
     name: str
@@ -61,7 +59,7 @@ class PlayerFactory:
 
 
 def class_factory(
-    name: str, make: PlayerClass, game: AnyGame, params: Mapping[str, Any], *, spec: str | None = None
+    name: str, make: PlayerClass, game: AnyGame, params: Mapping[str, Any], *, spec: str = "", origin: Any = None
 ) -> PlayerFactory:
     """Return the factory of a class or function: its parameters are checked and converted here, once.
 
@@ -70,22 +68,13 @@ def class_factory(
         make: The class, or a function that returns a player.
         game: The game that its players will play; checked and not kept.
         params: The player's parameters.
-        spec: The player as the user wrote it (None: the class itself was given).
+        spec: The player's name in records ("": its name with its parameters).
+        origin: The text or object by which the user gave it.
 
     Raises:
-        ValueError: A parameter does not exist or has the wrong type, or the player cannot play the game.
+        ValueError: A parameter does not exist or has the wrong type, it is no player, or it cannot play the game.
     """
-    accepted = inspect.signature(make).parameters
-    for param in params:
-        if param not in accepted:
-            raise ValueError(f"player {name!r} has no parameter {param!r}: {suggest(param, accepted)}")
-    declared = getattr(make, "__init__") if isinstance(make, type) else make  # noqa: B009
-    hints = get_type_hints(declared) if params else {}
-    converted = {
-        param: convert_value(value, hints.get(param, Any), param, "parameter {} of the player")
-        for param, value in params.items()
-    }
-    takes_seed = "seed" in accepted and "seed" not in params
+    converted, takes_seed = _bind(name, make, params)
     shown = ":".join(filter(None, (name, format_settings({k: v for k, v in params.items() if k != "seed"}))))
 
     def create(seed: int | None, match: str, models: EndpointProvider | None) -> Any:
@@ -94,23 +83,72 @@ def class_factory(
             made.name = shown
         return made
 
+    facts = code_facts(make)
     try:
         probe = create(None, "", None)
+    except Exception as error:
+        if not facts and isinstance(error, ValueError):
+            raise
+        raise ValueError(f"player {name!r} cannot be made: {describe_failure(error)}") from error
+    return _factory(name, spec or shown, origin, probe, game, facts, create)
+
+
+def _bind(name: str, make: PlayerClass, params: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Convert a player's parameters; return them, and True if it takes a seed that they do not hold."""
+    try:
+        signature = inspect.signature(make)
+        declared = getattr(make, "__init__") if isinstance(make, type) else make  # noqa: B009
+        hints = get_type_hints(declared) if params else {}
+    except (TypeError, ValueError, NameError) as error:
+        raise ValueError(f"player {name!r}: its parameters cannot be read: {error}") from None
+    accepted = signature.parameters
+    has_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
+    for param in params:
+        if param not in accepted and not has_any:
+            raise ValueError(f"player {name!r} has no parameter {param!r}: {suggest(param, accepted)}")
+    try:
+        signature.bind(**params)
     except TypeError as error:
         raise ValueError(f"player {name!r}: {error}") from None
-    if isinstance(probe, Scripted):
-        probe.check(game)
-    return _factory(shown if spec is None else spec, make if spec is None else spec, probe, create)
+    converted = {
+        param: convert_value(value, hints.get(param, Any), param, "parameter {} of the player")
+        for param, value in params.items()
+    }
+    return converted, "seed" in accepted and "seed" not in params
 
 
-def _factory(name: str, origin: Any, probe: Any, create: Callable[..., Any]) -> PlayerFactory:
-    """Return a factory with the properties of `probe`, one of its players."""
+def object_factory(player: Any, game: AnyGame) -> PlayerFactory:
+    """Return the factory of a player that was given as an object: it plays all of its matches itself."""
+    if isinstance(player, LLM):
+        raise ValueError(f"a model keeps the chat of one match: give its name, {player.name!r}")
+    name = getattr(player, "name", None)
+    shown = name if isinstance(name, str) and name else type(player).__name__
+    return _factory(shown, shown, player, player, game, code_facts(type(player)), lambda *_: player)
+
+
+def _factory(
+    name: str, spec: str, origin: Any, probe: Any, game: AnyGame, facts: Mapping[str, Any], create: Callable[..., Any]
+) -> PlayerFactory:
+    """Return a factory with the properties of `probe`, one of its players; ValueError if it cannot play the game."""
+    is_silent = isinstance(probe, Scripted) and type(probe).act is Scripted.act and type(probe).reply is Scripted.reply
+    if is_silent or not callable(getattr(probe, "reply", None)):
+        lacks = (
+            "act(self, game, seen)" if is_silent else "reply(self, told, ask): subclass negolab.Scripted and write act"
+        )
+        raise ValueError(f"player {name!r} is no player: {type(probe).__name__} has no method {lacks}")
+    try:
+        getattr(probe, "check", lambda _: None)(game)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"player {name!r} cannot check the game: {describe_failure(error)}") from error
     return PlayerFactory(
-        name=name,
+        name=spec,
         origin=origin,
         seats=tuple(getattr(probe, "seats", SEATS)),
         deterministic=bool(getattr(probe, "deterministic", False)),
         is_async=inspect.iscoroutinefunction(probe.reply),
+        facts=facts,
         _create=create,
     )
 
@@ -136,5 +174,12 @@ def model_factory(settings: Settings, given: Mapping[str, Any], strategy: Player
     seats = SEATS if strategy is None else strategy.seats
     create(None, "", None)  # reads the persona
     return PlayerFactory(
-        name=name, origin=name, seats=seats, deterministic=False, is_async=True, is_model=True, _create=create
+        name=name,
+        origin=name,
+        seats=seats,
+        deterministic=False,
+        is_async=True,
+        is_model=True,
+        facts={} if strategy is None else strategy.facts,
+        _create=create,
     )

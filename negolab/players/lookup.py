@@ -1,7 +1,8 @@
-"""Players by name: `player("time", game, beta=0.2, seed=3)`, `player("llm:MODEL,temperature=0.7", game)`."""
+"""Players by name, reference to code or object: `resolve("time:beta=0.2", game)`, `resolve("mine.py:Mine", game)`."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from negolab import catalog
@@ -9,28 +10,37 @@ from negolab._internal.validation import suggest
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
-from negolab.llm.player import LLM
 from negolab.llm.settings import model_settings
 from negolab.players import any_game
-from negolab.players.factory import PlayerFactory, class_factory, model_factory
+from negolab.players.code import CodeReference, PlayerClass, find_player, offered_players, parse_reference
+from negolab.players.factory import PlayerFactory, class_factory, model_factory, object_factory
 from negolab.players.spec import parse_model_name, parse_settings
-from negolab.protocols import MODEL_PREFIX, Scripted
+from negolab.protocols import MODEL_PREFIX, Player
+
+PlayerSpec = str | Player | PlayerClass | PlayerFactory
+"""A player as a user gives it: a name, a reference such as `mine.py:Haggler,beta=2`, a class or function, an object."""
 
 
-def list_players(game: AnyGame | str) -> dict[str, type[Scripted]]:
+def list_players(game: AnyGame | str) -> dict[str, PlayerClass]:
     """List the scripted players for a game.
 
     Args:
         game: A game, or the name of one.
 
     Returns:
-        Classes by name: the game's own in the order of its PLAYERS, then those that play any game.
+        Classes by name: the game's own in the order of its PLAYERS, those that play any game, and those that installed
+        packages and loaded modules offer.
 
     Example:
         >>> "random-legal" in list_players("trading")
         True
     """
-    game = catalog.load(game)
+    shipped = _shipped_players(catalog.load(game))
+    return {**shipped, **{name: made for name, made in offered_players().items() if name not in shipped}}
+
+
+def _shipped_players(game: AnyGame) -> dict[str, PlayerClass]:
+    """Return the game's own players and those for any game: names that no other code can take over."""
     own = catalog.part(game, "PLAYERS") or {}
     return {**own, **{name: cls for name, cls in any_game.PLAYERS.items() if name not in own}}
 
@@ -49,68 +59,99 @@ def _is_compatible(name: str, game: AnyGame, seat: Seat) -> bool:
     return True
 
 
-def resolve(spec: str | PlayerFactory, game: AnyGame, **params: Any) -> PlayerFactory:
+def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any) -> PlayerFactory:
     """Find a player and check its parameters, once for all matches that it will play.
 
     Args:
-        spec: The player's name, with parameters or not; a factory is returned as it is.
+        spec: A player's name, with parameters or not; `file.py:Class` or `package.module:Class`, where a class may also
+            be a function that returns a player, or a key of the module's PLAYERS; a class or function, which makes a
+            player for each match; or an object, which plays all of its matches itself. A factory is returned as it is.
         game: The game it will play; checked and not kept.
+        load: Import the file or module that it names. False for a name from a record or a page: then only code that the
+            user named in this process before is run.
         params: Further parameters, which may not repeat those in the name.
 
     Raises:
-        ValueError: The name or a parameter does not exist, or the player cannot play the game.
+        ValueError: There is no such player, file or parameter, its code failed, or it cannot play the game.
     """
+    if isinstance(spec, str):
+        return _resolve_text(spec, game, load, params)
     if isinstance(spec, PlayerFactory):
         return spec
-    if not isinstance(spec, str):
-        raise ValueError(f"a player is named by a word such as 'greedy', not {spec!r}")
+    if isinstance(spec, type) or inspect.isroutine(spec):
+        return class_factory(spec.__name__, spec, game, params, origin=spec)
+    if not callable(getattr(spec, "reply", None)):
+        raise ValueError(
+            f"a player is a name such as 'greedy', a reference such as 'mine.py:Haggler', a class, a function or an "
+            f"object with reply(told, ask), not {spec!r:.80}"
+        )
+    if params:
+        raise ValueError(f"{type(spec).__name__} is made already: it takes no parameters here")
+    return object_factory(spec, game)
+
+
+def _resolve_text(spec: str, game: AnyGame, load: bool, params: dict[str, Any]) -> PlayerFactory:
     if spec.startswith(MODEL_PREFIX):
         if "model" in params:
             raise ValueError(f"model is given twice: {spec!r} names the model already")
-        return _resolve_model({**parse_model_name(spec), **params}, game)
+        return _resolve_model({**parse_model_name(spec), **params}, game, load)
     name, _, tail = spec.partition(":")
-    classes = list_players(game)
-    if name not in classes:
-        is_model = name.startswith("llm") or (tail and "=" not in tail)
-        more = " A language model is named llm:MODEL." if is_model else ""
-        raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {suggest(name, classes)}{more}")
-    return class_factory(name, classes[name], game, {**parse_settings(tail), **params}, spec=spec)
+    classes = _shipped_players(game)
+    reference = parse_reference(spec)
+    if name not in classes and (reference is None or not reference.is_file):
+        classes = list_players(game)
+    if name in classes:
+        return class_factory(name, classes[name], game, {**parse_settings(tail), **params}, spec=spec, origin=spec)
+    if reference is not None and (reference.is_file or reference.is_importable()):
+        return _resolve_reference(reference, game, load, params)
+    is_model = name.startswith("llm") or (tail and "=" not in tail)
+    more = " A language model is named llm:MODEL." if is_model else ""
+    raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {suggest(name, classes)}{more}")
 
 
-def resolve_players(
-    game: AnyGame, a: str | PlayerFactory, b: str | PlayerFactory
-) -> tuple[PlayerFactory, PlayerFactory]:
-    """Resolve the two players of a run; ValueError as `resolve` says."""
-    return resolve(a, game), resolve(b, game)
+def _resolve_reference(reference: CodeReference, game: AnyGame, load: bool, params: dict[str, Any]) -> PlayerFactory:
+    make = find_player(reference, load=load)
+    shown = reference.shown + (f",{reference.tail}" if reference.tail else "")
+    given = {**parse_settings(reference.tail), **params}
+    return class_factory(reference.shown, make, game, given, spec=shown, origin=reference.absolute())
 
 
-def _resolve_model(given: dict[str, Any], game: AnyGame) -> PlayerFactory:
+def resolve_players(game: AnyGame, a: PlayerSpec, b: PlayerSpec) -> tuple[PlayerFactory, PlayerFactory]:
+    """Resolve the two players of a run; ValueError as `resolve` says, or if two different players share a name."""
+    one, two = resolve(a, game), resolve(b, game)
+    if one.name == two.name and not (one.origin is two.origin or (isinstance(a, str) and one.origin == two.origin)):
+        raise ValueError(f"two different players are called {one.name!r}: give one of them another `name`")
+    return one, two
+
+
+def _resolve_model(given: dict[str, Any], game: AnyGame, load: bool) -> PlayerFactory:
     settings = model_settings(given)
-    strategy = None if settings.strategy is None else _resolve_strategy(settings.strategy, game)
+    strategy = None if settings.strategy is None else _resolve_strategy(settings.strategy, game, load)
     return model_factory(settings, given, strategy)
 
 
-def _resolve_strategy(name: str, game: AnyGame) -> PlayerFactory:
+def _resolve_strategy(name: str, game: AnyGame, load: bool) -> PlayerFactory:
     # Commas separate the settings of the model, so semicolons separate those of its strategy.
-    strategy = resolve(name.replace(";", ","), game)
+    strategy = resolve(name.replace(";", ","), game, load=load)
     if strategy.is_model:
         raise ValueError(f"strategy must be a scripted player of the game, not {name!r}")
     return strategy
 
 
 def player(
-    name: str,
+    name: str | PlayerClass,
     game: AnyGame | str,
     *,
     models: EndpointProvider | None = None,
     match: str = "",
     draws: int | None = None,
     **params: Any,
-) -> Scripted | LLM:
+) -> Any:
     """Make a player by name.
 
     Args:
-        name: The player's name, with parameters or not: "time:beta=0.2,seed=3", "llm:MODEL,temperature=0.7".
+        name: The player's name, with parameters or not: "time:beta=0.2,seed=3", "llm:MODEL,temperature=0.7"; or code of
+            yours, "mine.py:Haggler,beta=2" or "package.module:Haggler", which is imported.
         game: The game it will play, or the name of one; checked and not kept.
         models: Endpoints for a language model (None: one shared set for this process).
         match: Id of the match whose seat a language model plays, so that cached answers are found again.
@@ -118,16 +159,14 @@ def player(
         params: Further parameters, which may not repeat those in the name.
 
     Returns:
-        The player.
+        The player, an object with `reply(told, ask)`.
 
     Raises:
-        ValueError: The name or a parameter does not exist (the message suggests near ones), or the player cannot play
-            the game.
+        ValueError: The name or a parameter does not exist (the message suggests near ones), the code fails, or the
+            player cannot play the game.
 
     Example:
         >>> player("random-legal", "trading", seed=3).name
         'random-legal'
     """
-    made = resolve(name, catalog.load(game), **params).make(seed=draws, match=match, models=models)
-    assert isinstance(made, Scripted | LLM)
-    return made
+    return resolve(name, catalog.load(game), **params).make(seed=draws, match=match, models=models)

@@ -25,7 +25,7 @@ from negolab.llm.models import Models
 from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.players.factory import PlayerFactory
-from negolab.players.lookup import resolve_players
+from negolab.players.lookup import PlayerSpec, resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, check_limit
@@ -36,15 +36,19 @@ from negolab.runs.run import DEFAULT_CONCURRENCY, Run
 from negolab.store import Store
 
 
-def batch(game: AnyGame | str, a: str, b: str, *, n: int = 100, seed: int = 0, swap: bool = False) -> list[Record]:
+def batch(
+    game: AnyGame | str, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed: int = 0, swap: bool = False
+) -> list[Record]:
     """Play `n` matches of two scripted players in memory.
 
     The same arguments give the same matches.
 
     Args:
         game: A game, or the name of one with its default preset.
-        a: Name of the player of seat A, such as "time:beta=0.2".
-        b: Name of the player of seat B.
+        a: Player of seat A: a name such as "time:beta=0.2", a reference to code of yours such as
+            "mine.py:Haggler,beta=2" or "package.module:Haggler", a class or function, which makes a new player for each
+            match, or an object, which plays all of its matches itself.
+        b: Player of seat B.
         n: Number of matches; even with `swap`.
         seed: Seed from which those of deals and players are derived.
         swap: Play every deal twice, with the seats exchanged.
@@ -82,8 +86,8 @@ def play_pairing(game: AnyGame, pairing: Pairing, factories: Mapping[str, Player
 
 def run(
     game: AnyGame | str,
-    a: str,
-    b: str,
+    a: PlayerSpec,
+    b: PlayerSpec,
     *,
     out: Path | str,
     n: int = 100,
@@ -108,8 +112,8 @@ def run(
 
     Args:
         game: A game, or the name of one with its default preset.
-        a: Name of the player of seat A, such as "time:beta=0.2" or "llm:gpt-5-mini".
-        b: Name of the player of seat B.
+        a: Player of seat A: "llm:gpt-5-mini", or one that `batch` takes.
+        b: Player of seat B.
         out: Folder of the run. Repeating the call with the same plan continues it.
         n: Number of matches; with `swap` even.
         seed: Seed from which those of deals and players are derived.

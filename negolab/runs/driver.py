@@ -17,8 +17,9 @@ from negolab.events import Event
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.match import Match
+from negolab.players.code import code_facts
 from negolab.players.factory import PlayerFactory
-from negolab.players.lookup import resolve
+from negolab.players.lookup import PlayerSpec, resolve
 from negolab.protocols import Player, deterministic_seats, player_notes
 from negolab.record import DETERMINISTIC
 from negolab.runs.plan import derive_seed
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 def play(
     match: Match,
-    players: Mapping[Seat, Player],
+    players: Mapping[Seat, PlayerSpec],
     *,
     time_limit: float | None = None,
     watch: Watch | None = None,
@@ -38,7 +39,9 @@ def play(
 
     Args:
         match: The match; it is changed in place.
-        players: A player for each seat: an object with `reply(told, ask)`, sync or async.
+        players: A player for each seat: an object with `reply(told, ask)`, sync or async; or a name such as
+            "time:beta=0.2", a reference such as "mine.py:Haggler,beta=2", a class or a function, from which a player is
+            made with a seed derived from the match's.
         time_limit: Seconds for each reply; a later one is rejected as an `Invalid` of kind "time" (None: no limit).
         watch: Called with the match and the events of each reply.
 
@@ -51,11 +54,11 @@ def play(
     Example:
         >>> import negolab as nl
         >>> game = nl.load("trading")
-        >>> players = {"A": nl.player("greedy-honest", game), "B": nl.player("random-legal", game)}
+        >>> players = {"A": nl.player("greedy-honest", game), "B": "random-legal"}
         >>> nl.play(nl.Match(game, seed=1), players).outcome is not None
         True
     """
-    _check_players(match, players, time_limit)
+    players = _check_players(match, players, time_limit)
     if any(inspect.iscoroutinefunction(p.reply) for p in players.values()):
         return run_blocking(aplay(match, players, time_limit=time_limit, watch=watch))
     while asks := match.pending():
@@ -72,13 +75,13 @@ def play(
 
 async def aplay(
     match: Match,
-    players: Mapping[Seat, Player],
+    players: Mapping[Seat, PlayerSpec],
     *,
     time_limit: float | None = None,
     watch: Watch | None = None,
 ) -> Match:
     """Play a match as `play` does, as a coroutine: seats that are asked at once answer at once."""
-    _check_players(match, players, time_limit)
+    players = _check_players(match, players, time_limit)
     while asks := match.pending():
         tasks = [
             asyncio.ensure_future(ask_player(players[seat], match.told(seat), ask, time_limit))
@@ -150,13 +153,20 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def make_player(
-    name: str, game: AnyGame, seed: int, seat: Seat, *, models: EndpointProvider | None = None, match: str = ""
+    name: str,
+    game: AnyGame,
+    seed: int,
+    seat: Seat,
+    *,
+    models: EndpointProvider | None = None,
+    match: str = "",
+    load: bool = True,
 ) -> Player:
     """Make a player for one seat of the match with the id `match`; ValueError if it cannot play that seat.
 
-    Its seed derives from the deal's seed and the seat, unless its name carries one.
+    Its seed derives from the deal's seed and the seat, unless its name carries one; `load` as in `resolve`.
     """
-    factory = resolve(name, game)
+    factory = resolve(name, game, load=load)
     factory.check_seat(seat)
     return factory.make(seed=derive_seed(seed, "player", seat), models=models, match=match)
 
@@ -168,6 +178,7 @@ def seat_players(
     draw: int = 0,
     *,
     factories: Mapping[str, PlayerFactory] | None = None,
+    load: bool = True,
 ) -> dict[Seat, Player]:
     """Make the players that a match names, except at the seats of `people`, and note facts about them in the match.
 
@@ -177,43 +188,65 @@ def seat_players(
         people: Seats that get no player.
         draw: Each draw of a match has cached answers of its own.
         factories: The factories of a run by name (None: the players are found by their names).
+        load: Import files that the names refer to, as in `resolve`: False for names from a record or a page.
 
     Raises:
         ValueError: A player does not exist, or cannot play its seat.
     """
     cache_id = f"{match.id}/{draw}" if draw else match.id
     players: dict[Seat, Player] = {}
+    facts: dict[Seat, Mapping[str, Any]] = {}
     for seat, name in match.players.items():
         if seat in people:
             continue
-        factory = resolve(name, match.game) if factories is None else factories[name]
+        factory = resolve(name, match.game, load=load) if factories is None else factories[name]
         factory.check_seat(seat)
         seed = derive_seed(match.seed or 0, "player", seat)
         players[seat] = factory.make(seed=seed, match=cache_id, models=models)
-    _note_players(match, players)
+        facts[seat] = factory.facts
+    _note_players(match, players, facts)
     return players
 
 
-def _note_players(match: Match, players: Mapping[Seat, Player]) -> None:
-    """Note in the match what models its players are, and which seats are played without chance."""
+CODE = "code"
+"""Note in a record's header: the file or module of players that are not negolab's, with its hash, by seat."""
+
+
+def _note_players(match: Match, players: Mapping[Seat, Player], facts: Mapping[Seat, Mapping[str, Any]]) -> None:
+    """Note in the match what models its players are, whose code they are, and which seats are played without chance."""
     if notes := player_notes(players):
         match.notes["models"] = notes
+    if code := {seat: {k: v for k, v in found.items() if k != "path"} for seat, found in facts.items() if found}:
+        match.notes[CODE] = code
     if seats := deterministic_seats(players):
         match.notes[DETERMINISTIC] = seats
 
 
-def _check_players(match: Match, players: Mapping[Seat, Player], time_limit: float | None) -> None:
-    """Check players and time limit, and note the players' names in the match."""
-    for seat in SEATS:
-        if not callable(getattr(players.get(seat), "reply", None)):
-            raise ValueError(f"seat {seat} needs a player with a method reply(told, ask), not {players.get(seat)!r}")
-        match.players.setdefault(seat, getattr(players[seat], "name", None) or type(players[seat]).__name__)
-    if set(players) != set(SEATS):
-        raise ValueError(f"players sit at A and B, not {sorted(players)}")
-    if not {"models", DETERMINISTIC} & match.notes.keys():
-        _note_players(match, players)
+def _check_players(match: Match, players: Mapping[Seat, PlayerSpec], time_limit: float | None) -> dict[Seat, Player]:
+    """Check players and time limit, make the players that are not yet made, and note their names in the match."""
     if time_limit is not None and not 0 < time_limit < inf:
         raise ValueError(f"time_limit must be seconds above 0 or None, not {time_limit!r}")
+    if set(players) - set(SEATS):
+        raise ValueError(f"players sit at A and B, not {sorted(players)}")
+    made: dict[Seat, Player] = {}
+    facts: dict[Seat, Mapping[str, Any]] = {}
+    for seat in SEATS:
+        player: Any = players.get(seat)
+        if player is None:
+            raise ValueError(f"seat {seat} needs a player: a name, or an object with reply(told, ask)")
+        if isinstance(player, type) or not callable(getattr(player, "reply", None)):
+            factory = resolve(player, match.game)
+            factory.check_seat(seat)
+            player = factory.make(seed=derive_seed(match.seed or 0, "player", seat), match=match.id)
+            match.players.setdefault(seat, factory.name)
+            facts[seat] = factory.facts
+        else:
+            match.players.setdefault(seat, getattr(player, "name", None) or type(player).__name__)
+            facts[seat] = code_facts(type(player))
+        made[seat] = player
+    if not {"models", DETERMINISTIC, CODE} & match.notes.keys():
+        _note_players(match, made, facts)
+    return made
 
 
 def _late_reply(limit: float | None) -> Invalid:

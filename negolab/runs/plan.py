@@ -11,8 +11,7 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
-from negolab.players.factory import PlayerFactory
-from negolab.players.lookup import resolve
+from negolab.players.lookup import PlayerSpec, resolve_players
 
 
 def derive_seed(seed: int, *names: str | int) -> int:
@@ -80,16 +79,22 @@ def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[A
     return catalog.with_legacy_defaults(game, params), msgspec.structs.replace(plan, params=params_then)
 
 
-def make_plan(
-    game: AnyGame, a: str | PlayerFactory, b: str | PlayerFactory, *, n: int = 100, seed: int = 0, swap: bool = False
-) -> Plan:
+def make_plan(game: AnyGame, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:
     """Make the plan of `n` games of `a` against `b`; ValueError if a player does not exist or cannot play its seats."""
-    a, b = resolve(a, game), resolve(b, game)
-    for player, seat in ((a, SEATS[0]), (b, SEATS[1]), *(((b, SEATS[0]), (a, SEATS[1])) if swap else ())):
-        player.check_seat(seat)
+    first, second = resolve_players(game, a, b)
+    for player, seats in ((first, SEATS if swap else SEATS[:1]), (second, SEATS if swap else SEATS[1:])):
+        for seat in seats:
+            player.check_seat(seat)
     if type(n) is not int or type(seed) is not int:
         raise ValueError(f"n and seed must be whole numbers, not {n!r} and {seed!r}")
     params = catalog.parameters(game)
     return Plan(
-        game=catalog.game_id(game), preset=game.preset, params=params, a=a.name, b=b.name, n=n, seed=seed, swap=swap
+        game=catalog.game_id(game),
+        preset=game.preset,
+        params=params,
+        a=first.name,
+        b=second.name,
+        n=n,
+        seed=seed,
+        swap=swap,
     )

@@ -1,0 +1,227 @@
+"""Players in a user's own code: `mine.py:Haggler`, `package.module:Haggler`, and those that installed packages offer.
+
+A file or module is imported only for a text that the user typed: on a command line, in Python, in a plan or a study
+file. A record may name the same player later in the same process; of itself it imports nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from negolab import user_code
+from negolab._internal.validation import suggest
+from negolab.game import Game
+
+GROUP = "negolab.players"
+"""Entry point group of installed packages: a class, a function that returns a player, or a module with PLAYERS."""
+PlayerClass = Callable[..., Any]
+"""A class of players, or a function that returns a player; its keyword parameters are the player's."""
+
+_REFERENCE = re.compile(r"(?P<head>.+?\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w-]*)(?:,(?P<tail>.*))?", re.DOTALL)
+_OURS = ("negolab", "negolab_widgets", "builtins")
+
+
+class CodeReference(NamedTuple):
+    """A reference to a player in a user's code: a file or module, the player in it, and its parameters as text."""
+
+    head: str
+    name: str
+    tail: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.head.endswith(".py")
+
+    @property
+    def shown(self) -> str:
+        """The player without parameters, and a file without its folder, so that folders can be moved."""
+        return f"{Path(self.head).name if self.is_file else self.head}:{self.name}"
+
+    def is_importable(self) -> bool:
+        """Return True if the head may be a module: a dotted path, or one that is found."""
+        return "." in self.head or self.head in sys.modules or importlib.util.find_spec(self.head) is not None
+
+    def absolute(self, folder: Path | None = None) -> str:
+        """Write the reference with the absolute path of its file; a relative one begins at `folder`."""
+        head = str(((folder or Path()) / Path(self.head).expanduser()).resolve()) if self.is_file else self.head
+        return f"{head}:{self.name}" + (f",{self.tail}" if self.tail else "")
+
+
+def parse_reference(text: str) -> CodeReference | None:
+    """Parse `mine.py:Haggler,beta=2` or `package.module:Haggler`; None for a text that has another form."""
+    match = _REFERENCE.fullmatch(text)
+    return match and CodeReference(match["head"], match["name"], match["tail"] or "")
+
+
+def beside(text: str, folder: Path) -> str:
+    """Make the path of a player's file absolute, relative to the folder of the file that names it; other texts stay."""
+    reference = parse_reference(text)
+    return reference.absolute(folder) if reference is not None and reference.is_file else text
+
+
+_found: dict[str, PlayerClass] = {}
+"""Players of files and modules that the user named, as records call them."""
+
+
+def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
+    """Return the class or function that a reference names.
+
+    Args:
+        reference: The reference.
+        load: Import its file or module; only for a reference that the user typed. False: only what has been found in
+            this process already.
+
+    Raises:
+        ValueError: There is no such file, module or player, or its import failed.
+    """
+    if load:
+        _found[reference.shown] = _player_in(_load(reference), reference)
+    elif reference.shown not in _found:
+        raise ValueError(
+            f"the player {reference.shown!r} is code of its own, which no record runs: name it yourself, "
+            "where a player is chosen"
+        )
+    return _found[reference.shown]
+
+
+def _load(reference: CodeReference) -> ModuleType:
+    """Import what a reference names; a file that changed since this process loaded it is loaded again."""
+    if reference.is_file:
+        _forget_if_changed(Path(reference.head).expanduser().resolve())
+    try:
+        module = user_code.load(str(Path(reference.head).expanduser()) if reference.is_file else reference.head)
+    except ValueError as error:
+        raise ValueError(f"player {reference.shown!r}: {error}") from error.__cause__
+    _facts_of(module)
+    return module
+
+
+def _forget_if_changed(path: Path) -> None:
+    loaded = sys.modules.get(path.stem)
+    if loaded is None or loaded.__name__ not in _facts or not path.is_file():
+        return
+    facts = _facts_of(loaded)
+    if facts.get("path") != str(path) or facts["sha256"] == user_code.code_hash(path):
+        return
+    if _holds_game(loaded):
+        raise ValueError(f"{path.name} holds a game and changed after it was loaded: start Python again")
+    for file in user_code.files_of(path):
+        sys.modules.pop(file.stem, None)
+
+
+def _player_in(module: ModuleType, reference: CodeReference) -> PlayerClass:
+    listed = getattr(module, "PLAYERS", {})
+    found = listed.get(reference.name, getattr(module, reference.name, None))
+    if found is None:
+        known = [*listed, *(name for name, value in vars(module).items() if _is_own_class(value, module))]
+        more = suggest(reference.name, dict.fromkeys(known)) if known else "it defines no player."
+        where = Path(module.__file__ or module.__name__).name
+        raise ValueError(f"player {reference.shown!r}: {where} has no {reference.name}: {more}")
+    return found  # type: ignore[no-any-return]
+
+
+def _is_own_class(value: Any, module: ModuleType) -> bool:
+    return _is_player_class(value) and value.__module__ == module.__name__
+
+
+def _is_player_class(value: Any) -> bool:
+    return isinstance(value, type) and callable(getattr(value, "reply", None))
+
+
+def describe_failure(error: BaseException) -> str:
+    """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
+    text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((_HERE, "<frozen"))]
+    return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else text
+
+
+_HERE = str(Path(__file__).parents[1])
+
+
+# What modules and installed packages offer for any game.
+
+
+def offered_players() -> dict[str, PlayerClass]:
+    """Return the players of installed packages, and those in PLAYERS of modules that this process has loaded."""
+    offered: dict[str, PlayerClass] = {}
+    for listed in (*map(_players_of_entry, _entry_points()), *map(_players_of_module, list(sys.modules.values()))):
+        offered = {**listed, **offered}
+    return offered
+
+
+def _players_of_module(module: ModuleType) -> dict[str, PlayerClass]:
+    """Return a loaded module's PLAYERS, unless it is ours or belongs to a game."""
+    names = getattr(module, "__dict__", {})
+    listed, home = names.get("PLAYERS"), names.get("__name__", "")
+    if not isinstance(listed, dict) or home.partition(".")[0] in _OURS:
+        return {}
+    package = sys.modules.get(home.rpartition(".")[0])
+    if _holds_game(module) or (package is not None and _holds_game(package)):
+        return {}
+    return {name: made for name, made in listed.items() if _is_player_class(made) or inspect.isfunction(made)}
+
+
+def _holds_game(module: ModuleType) -> bool:
+    classes = (value for value in vars(module).values() if isinstance(value, type))
+    return any(issubclass(cls, Game) and cls is not Game for cls in classes)
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=GROUP))
+
+
+@cache
+def _players_of_entry(entry: EntryPoint) -> dict[str, PlayerClass]:
+    """Load an entry point; a package that cannot be loaded is warned about once, and leaves the others usable."""
+    try:
+        loaded = entry.load()
+    except Exception as error:
+        package = entry.dist.name if entry.dist else entry.value
+        warnings.warn(
+            f"the player {entry.name!r} of {package} cannot be loaded: {describe_failure(error)}", stacklevel=2
+        )
+        return {}
+    return dict(getattr(loaded, "PLAYERS", {})) if isinstance(loaded, ModuleType) else {entry.name: loaded}
+
+
+# Facts for records.
+
+_facts: dict[str, tuple[object, dict[str, Any]]] = {}
+"""Facts by module, with the module's spec: `importlib.reload` replaces that, and then the facts are found again."""
+
+
+def code_facts(code: Any) -> dict[str, Any]:
+    """Return facts about the code of a class or function that is not negolab's: `source`, its file's name or its
+    module, `sha256` of its file as it was loaded, and `path`; {} for negolab's own."""
+    name = getattr(code, "__module__", None) or ""
+    module = sys.modules.get(name)
+    return {} if module is None or name.partition(".")[0] in _OURS else _facts_of(module)
+
+
+def _facts_of(module: ModuleType) -> dict[str, Any]:
+    key = module.__spec__ or module
+    known = _facts.get(module.__name__)
+    if known is None or known[0] is not key:
+        known = _facts[module.__name__] = (key, _read_facts(module))
+    return known[1]
+
+
+def _read_facts(module: ModuleType) -> dict[str, Any]:
+    source = user_code.source_of(module)
+    if source is None:  # such as a notebook's cells
+        return {"source": module.__name__}
+    if not user_code.is_path(source.reference):
+        return {"source": source.reference, "sha256": source.sha256}
+    return {"source": Path(source.reference).name, "sha256": source.sha256, "path": source.reference}
