@@ -20,7 +20,7 @@ from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS, Ask, End, Game, Invalid, InvalidKind, Observation, Outcome, Reply, Seat, State, other
-from negolab.record import Header, Record, start_state
+from negolab.record import CODE, DETERMINISTIC, Header, Record, start_state
 
 
 def _validate(game: Any, seed: Any, players: Any, id: Any) -> None:
@@ -369,7 +369,9 @@ class Match:
         if not 1 <= at <= len(self.events):
             raise ValueError(f"at must be 1 to {len(self.events)} events, not {at}")
         # Who plays on, and how it ends, is the new match's own.
-        kept = {name: note for name, note in self.notes.items() if name not in ("stopped", "models")}
+        kept = {
+            name: note for name, note in self.notes.items() if name not in ("stopped", "models", CODE, DETERMINISTIC)
+        }
         notes = {**kept, "forked_from": self.id, "at": at}
         return Match.replay(self.record(), at, id=new_id(), notes=notes)
 

@@ -18,6 +18,8 @@ from negolab.game import SEATS, End, Invalid, Observation, Outcome, Reply, Seat,
 SCHEMA = 1
 DETERMINISTIC = "deterministic"
 """The note of a header that lists the seats of players that draw nothing at random."""
+CODE = "code"
+"""The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

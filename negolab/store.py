@@ -193,12 +193,13 @@ class Store:
             heads = [_header_decoder.decode(line).header for line in lines if line.endswith(b"\n")]
         return Counter(head.id for head in heads if head.notes.redraw)
 
-    def claim(self, plan: Any, players: dict[str, Any] | None = None, **about: Any) -> None:
+    def claim(self, plan: Any, players: dict[str, Any] | None = None, *, changed: bool = False, **about: Any) -> None:
         """Write the run's manifest: the plan, the facts about its players and other facts.
 
         Args:
             plan: The plan; the number of matches may grow when a run is resumed.
             players: Facts that make a player the same in a resumed run, by name.
+            changed: The code of players may differ from that which played the folder's earlier matches.
             **about: Other facts; a resumed run replaces them.
 
         Raises:
@@ -211,6 +212,11 @@ class Store:
             if differ := manifest.differences(old, new):
                 raise ValueError(
                     f"{self.folder} holds another run, which differs in {', '.join(differ)}: choose another folder"
+                )
+            if not changed and (files := manifest.changed_code(old, new)):
+                raise ValueError(
+                    f"{' and '.join(files)} has changed since games of {self.folder} were played: choose another "
+                    "folder, or go on with the file as it is now with --trust"
                 )
             new["plan"]["n"] = max(new["plan"]["n"], old["plan"].get("n", 0))
         elif self.file.stat().st_size:

@@ -44,12 +44,23 @@ def _player_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[st
 
 
 def _flatten(facts: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Flatten nested facts, names joined by spaces; hashes are left out, since their texts are compared."""
+    """Flatten nested facts, names joined by spaces; hashes of texts that are compared, and where code lies, are left
+    out."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         inner = _flatten(value, f"{before}{name} ") if isinstance(value, dict) else {f"{before}{name}": value}
-        flat |= {key: v for key, v in inner.items() if not key.endswith("sha256")}
+        flat |= {key: v for key, v in inner.items() if not key.endswith("sha256") and key != "path"}
     return flat
+
+
+def changed_code(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Return the files and modules of players whose hash differs, each once."""
+    pairs = ((old["players"].get(player) or {}, facts) for player, facts in new["players"].items())
+    return list(dict.fromkeys(now["source"] for then, now in pairs if "source" in now and _hash(then) != _hash(now)))
+
+
+def _hash(facts: dict[str, Any]) -> Any:
+    return facts.get("sha256")
 
 
 def _shorten(value: Any) -> str:

@@ -126,7 +126,7 @@ def _player_in(module: ModuleType, reference: CodeReference) -> PlayerClass:
     if found is None:
         known = [*listed, *(name for name, value in vars(module).items() if _is_own_class(value, module))]
         more = suggest(reference.name, dict.fromkeys(known)) if known else "it defines no player."
-        where = Path(module.__file__ or module.__name__).name
+        where = Path(getattr(module, "__file__", None) or module.__name__).name
         raise ValueError(f"player {reference.shown!r}: {where} has no {reference.name}: {more}")
     return found  # type: ignore[no-any-return]
 

@@ -130,7 +130,7 @@ def run(
         unusable: Largest share of a model's answers that may be unreadable (empty, cut, refused, no JSON, ...), from 0
             to 1. A run with more of them after 20 answers is stopped, because rules play in place of the model; so is
             one in which a model gives no usable answer at all. 1 sets no limit.
-        trust: Go on with a run although files of its own game have changed since it began.
+        trust: Go on with a run although files of its own game or players have changed since it began.
 
     Returns:
         The run: `await run`, `run.progress`, `run.pause()`, `run.resume()`, `run.finish()`, `run.cancel()`,
@@ -221,7 +221,7 @@ def open_run(
         a, b = players or resolve_players(game, plan.a, plan.b)
         facts = {player.name: _facts_of(player, provider) for player in (a, b)}
         store.note_game(game, changed=trust)
-        store.claim(plan, facts, **_manifest_fields(configuration, provider, facts))
+        store.claim(plan, facts, changed=trust, **_manifest_fields(configuration, provider, facts))
         if retry:
             store.set_aside(retry)
         run = Run(
@@ -246,8 +246,8 @@ def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[s
     """Return the facts about a player: for a model all that shapes its answers, with its system message."""
     player = factory.make(models=models)
     if not isinstance(player, LLM):
-        return {}
-    facts = player.notes()
+        return dict(factory.facts)
+    facts = {**player.notes(), **factory.facts}
     if isinstance(models, Models):
         models.check(facts["model"])
     if player.persona is not None:

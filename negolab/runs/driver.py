@@ -21,7 +21,7 @@ from negolab.players.code import code_facts
 from negolab.players.factory import PlayerFactory
 from negolab.players.lookup import PlayerSpec, resolve
 from negolab.protocols import Player, deterministic_seats, player_notes
-from negolab.record import DETERMINISTIC
+from negolab.record import CODE, DETERMINISTIC
 from negolab.runs.plan import derive_seed
 
 Watch = Callable[[Match, list[Event]], None]
@@ -206,10 +206,6 @@ def seat_players(
         facts[seat] = factory.facts
     _note_players(match, players, facts)
     return players
-
-
-CODE = "code"
-"""Note in a record's header: the file or module of players that are not negolab's, with its hash, by seat."""
 
 
 def _note_players(match: Match, players: Mapping[Seat, Player], facts: Mapping[Seat, Mapping[str, Any]]) -> None:

@@ -28,6 +28,7 @@ from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
 from negolab.runs.driver import aplay, play, seat_players
+from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
@@ -254,11 +255,11 @@ class Run:
         """Play one game after the other without tasks, yielding to the event loop now and then."""
         until = time.monotonic() + _SLICE_SECONDS
         for pairing in missing:
-            match, seats = self._deal(pairing)
+            match = self._deal(pairing)
             try:
-                play(match, seats)
+                play(match, self._seat(match))
             except Exception as error:  # of a strategy: it fails this game only
-                _abort(match, "failed", f"{type(error).__name__}: {error}")
+                self._fail(match, error)
             self._finish_match(match)
             if time.monotonic() > until:
                 await asyncio.sleep(0)
@@ -299,8 +300,8 @@ class Run:
             return
         seats = {name: seat for seat, name in reversed(pairing.players.items())}
         for seat in seats.values():
-            match, players = self._deal(pairing)
-            if isinstance(model := players[seat], LLM):
+            match = self._deal(pairing)
+            if isinstance(model := self._seat(match)[seat], LLM):
                 yield ask_once(match, seat, model)
 
     async def _work(self, missing: Iterator[Pairing], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
@@ -325,13 +326,13 @@ class Run:
             self.cancel()
 
     async def _play_one(self, pairing: Pairing) -> None:
-        match, seats = self._deal(pairing)
+        match = self._deal(pairing)
         self._count.playing += 1
         try:
             async with self._timers.game():
                 pausable = {
                     seat: _PausablePlayer(player, self._unpaused) if _is_async(player) else player
-                    for seat, player in seats.items()
+                    for seat, player in self._seat(match).items()
                 }
                 await aplay(match, pausable, watch=self._check_answer)
         except RunFailed:
@@ -343,7 +344,7 @@ class Run:
                 match.notes[REDRAW] = True
             _abort(match, "failed", str(error))
         except Exception as error:  # of a player: it fails this game only
-            _abort(match, "failed", f"{type(error).__name__}: {error}")
+            self._fail(match, error)
         finally:
             self._count.playing -= 1
         self._finish_match(match)
@@ -354,9 +355,16 @@ class Run:
         if match.ended is None:
             self._answers.check()
 
-    def _deal(self, pairing: Pairing) -> tuple[Match, dict[Seat, Player]]:
-        match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
-        return match, seat_players(match, self.models, draw=self._redrawn[pairing.id], factories=self.players)
+    def _deal(self, pairing: Pairing) -> Match:
+        return Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
+
+    def _seat(self, match: Match) -> dict[Seat, Player]:
+        return seat_players(match, self.models, draw=self._redrawn[match.id], factories=self.players)
+
+    def _fail(self, match: Match, error: Exception) -> None:
+        """End a game whose player raised an error, with the traceback in the run's log."""
+        log_failure(self.folder, match, error)
+        _abort(match, "failed", f"{type(error).__name__}: {error}")
 
     def _finish_match(self, match: Match) -> None:
         """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
