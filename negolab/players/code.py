@@ -10,6 +10,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable
@@ -142,11 +143,12 @@ def _is_player_class(value: Any) -> bool:
 def describe_failure(error: BaseException) -> str:
     """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((_HERE, "<frozen"))]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(_NOT_OWN)]
     return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else text
 
 
-_HERE = str(Path(__file__).parents[1])
+_NOT_OWN = (str(Path(__file__).parents[1]), sysconfig.get_path("stdlib"), "<frozen")
+"""Beginnings of the names of files that are not a user's."""
 
 
 # What modules and installed packages offer for any game.

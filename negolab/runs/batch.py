@@ -29,7 +29,7 @@ from negolab.players.lookup import PlayerSpec, resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, check_limit
-from negolab.runs.driver import play, seat_players
+from negolab.runs.driver import is_loop_running, play, seat_players
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.progress import StopReason
 from negolab.runs.run import DEFAULT_CONCURRENCY, Run
@@ -174,12 +174,10 @@ def run(
         unusable=unusable,
         trust=trust,
     )
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(opened.play())
-    else:
+    if is_loop_running():
         opened.start()
+    else:
+        asyncio.run(opened.play())
     return opened
 
 

@@ -23,6 +23,7 @@ from negolab.players.lookup import PlayerSpec, resolve
 from negolab.protocols import Player, deterministic_seats, player_notes
 from negolab.record import CODE, DETERMINISTIC
 from negolab.runs.plan import derive_seed
+from negolab.runs.timer import CallTimedOut, call_within
 
 Watch = Callable[[Match, list[Event]], None]
 T = TypeVar("T")
@@ -42,7 +43,8 @@ def play(
         players: A player for each seat: an object with `reply(told, ask)`, sync or async; or a name such as
             "time:beta=0.2", a reference such as "mine.py:Haggler,beta=2", a class or a function, from which a player is
             made with a seed derived from the match's.
-        time_limit: Seconds for each reply; a later one is rejected as an `Invalid` of kind "time" (None: no limit).
+        time_limit: Seconds for each reply; a later one is rejected as an `Invalid` of kind "time" (None: no limit). A
+            player that goes on is interrupted, see `call_within`.
         watch: Called with the match and the events of each reply.
 
     Returns:
@@ -63,11 +65,10 @@ def play(
         return run_blocking(aplay(match, players, time_limit=time_limit, watch=watch))
     while asks := match.pending():
         seat, ask = next(iter(asks.items()))
-        began = time.monotonic()
-        reply = players[seat].reply(match.told(seat), ask)
+        reply = _call_player(players[seat], match.told(seat), ask, time_limit)
         if inspect.isawaitable(reply):
             reply = run_blocking(_await_reply(reply, time_limit))
-        events = submit_reply(match, seat, _late_reply(time_limit) if _is_late(began, time_limit) else reply)
+        events = submit_reply(match, seat, reply)
         if watch is not None:
             watch(match, events)
     return match
@@ -103,7 +104,7 @@ async def aplay(
 async def ask_player(player: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
     """Return a player's reply with its times, or an `Invalid` of kind "time" if it came too late."""
     asked_at, began = time.time(), time.monotonic()
-    reply = player.reply(told, ask)
+    reply = _call_player(player, told, ask, time_limit)
     if inspect.isawaitable(reply):
         reply = await _await_reply(reply, time_limit)
         if isinstance(reply, str):
@@ -111,6 +112,16 @@ async def ask_player(player: Player, told: AnyGame, ask: Ask, time_limit: float 
         if isinstance(reply, Reply) and reply.asked_at is None:
             reply = msgspec.structs.replace(reply, asked_at=asked_at, answered_at=time.time())
     return _late_reply(time_limit) if _is_late(began, time_limit) else reply
+
+
+def _call_player(player: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
+    """Call a player's `reply`; one that takes longer than the limit is interrupted where that is possible."""
+    if time_limit is None:
+        return player.reply(told, ask)
+    try:
+        return call_within(time_limit, player.reply, told, ask)
+    except CallTimedOut:
+        return _late_reply(time_limit)
 
 
 async def _await_reply(reply: Awaitable[Any], time_limit: float | None) -> Any:
@@ -144,12 +155,19 @@ def submit_reply(match: Match, seat: Seat, answer: Any) -> list[Event]:
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end; where an event loop is running already, in a thread of its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not is_loop_running():
         return asyncio.run(coroutine)
     with ThreadPoolExecutor(1, thread_name_prefix="negolab-play") as thread:
         return thread.submit(asyncio.run, coroutine).result()
+
+
+def is_loop_running() -> bool:
+    """Return True inside a running event loop, as in Jupyter."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def make_player(

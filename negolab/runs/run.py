@@ -7,7 +7,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -32,7 +32,7 @@ from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
-from negolab.runs.timer import MatchTimers
+from negolab.runs.timer import CallTimedOut, MatchTimers, call_within
 from negolab.store import REDRAW, STOPPED, Store, iter_records
 
 GC_THRESHOLD = 20_000
@@ -257,7 +257,9 @@ class Run:
         for pairing in missing:
             match = self._deal(pairing)
             try:
-                play(match, self._seat(match))
+                play(match, self._limited(self._seat(match), self._timers.scripted_game()))
+            except GameTimedOut as error:
+                _abort(match, "timed out", str(error))
             except Exception as error:  # of a strategy: it fails this game only
                 self._fail(match, error)
             self._finish_match(match)
@@ -330,9 +332,11 @@ class Run:
         self._count.playing += 1
         try:
             async with self._timers.game():
+                # The event loop cannot end a player that blocks it, so each reply of such a player is limited as well.
+                seats = self._limited(self._seat(match), lambda: self._timers.seconds or 0.0)
                 pausable = {
                     seat: _PausablePlayer(player, self._unpaused) if _is_async(player) else player
-                    for seat, player in self._seat(match).items()
+                    for seat, player in seats.items()
                 }
                 await aplay(match, pausable, watch=self._check_answer)
         except RunFailed:
@@ -360,6 +364,15 @@ class Run:
 
     def _seat(self, match: Match) -> dict[Seat, Player]:
         return seat_players(match, self.models, draw=self._redrawn[match.id], factories=self.players)
+
+    def _limited(self, seats: dict[Seat, Player], seconds_left: Callable[[], float]) -> dict[Seat, Player]:
+        """Limit the time of players that are not async, if games have a time limit."""
+        if self._timers.seconds is None:
+            return seats
+        return {
+            seat: player if _is_async(player) else _LimitedPlayer(player, seconds_left, self._timers.timed_out)
+            for seat, player in seats.items()
+        }
 
     def _fail(self, match: Match, error: Exception) -> None:
         """End a game whose player raised an error, with the traceback in the run's log."""
@@ -400,6 +413,29 @@ class _PausablePlayer:
         await self._unpaused.wait()
         reply = self._player.reply(told, ask)
         return await reply if inspect.isawaitable(reply) else reply
+
+
+class _LimitedPlayer:
+    """A player whose replies fail the game when its time is over."""
+
+    def __init__(self, player: Player, seconds_left: Callable[[], float], error: Callable[[], GameTimedOut]) -> None:
+        self._player, self._seconds_left, self._error = player, seconds_left, error
+
+    def reply(self, told: AnyGame, ask: Ask) -> Any:
+        try:
+            reply = call_within(self._seconds_left(), self._player.reply, told, ask)
+        except CallTimedOut:
+            raise self._error() from None
+        return self._within(reply) if inspect.isawaitable(reply) else reply
+
+    async def _within(self, reply: Awaitable[Any]) -> Any:
+        try:
+            async with asyncio.timeout(self._seconds_left()) as limit:
+                return await reply
+        except TimeoutError:
+            if limit.expired():
+                raise self._error() from None
+            raise
 
 
 def _is_async(player: Player) -> bool:

@@ -1,0 +1,277 @@
+"""Players of one's own: by file, module, class, function and object, in memory and in a run's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import negolab as nl
+from negolab.analysis.summary import tally_records
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.match import replay_differences
+from negolab.players.lookup import compatible_players, resolve
+from negolab.runs.failure_log import FILE as ERRORS
+from negolab.user_code import code_hash
+from tests.cli.test_cli import negolab
+
+GAME = nl.load("bargaining")
+
+
+def module_of(spec: str) -> Any:
+    """Load a player's file and return its module, as `import` does in a notebook beside it."""
+    resolve(spec, GAME)
+    return sys.modules[Path(spec.partition(":")[0]).stem]
+
+
+# Finding a player.
+
+
+def test_a_player_of_a_file_a_module_a_class_a_function_and_an_object_plays(mine: Path) -> None:
+    module = module_of("mine.py:Haggler")
+    specs = [
+        "mine.py:Haggler,share=0.25",
+        str(mine) + ":Haggler",
+        "mine.py:haggler",
+        "mine.py:eager,share=0.5",
+        "mine:Haggler,share=0.25",
+        "mine.py:Patient",
+        "haggler:share=0.25",
+        module.Haggler,
+        module.eager,
+        module.Haggler(share=0.75),
+        module.Patient,
+        module.Patient(),
+    ]
+    for spec in specs:
+        for a, b in ((spec, "time"), ("time", spec)):
+            record, again = (nl.batch("bargaining", a, b, n=1, seed=4)[0] for _ in range(2))
+            assert record.end in ("AGREED", "NO_DEAL") and record.events == again.events
+            assert replay_differences(record) == []
+        assert nl.play(nl.Match(GAME, seed=1), {"A": spec, "B": "time"}).outcome is not None
+
+
+def test_a_record_names_the_player_without_its_folder_and_with_the_hash_of_its_files(mine: Path) -> None:
+    (record,) = nl.batch("bargaining", f"{mine}:Haggler,share=0.25", "time", n=1)
+    assert record.header.players == {"A": "mine.py:Haggler,share=0.25", "B": "time"}
+    assert record.header.notes["code"] == {"A": {"source": "mine.py", "sha256": code_hash(mine)}}
+    shutil.copytree(mine.parent, mine.parent.parent / "moved")
+    sys.modules.pop("mine")
+    (moved,) = nl.batch("bargaining", "../moved/mine.py:Haggler,share=0.25", "time", n=1)
+    assert moved.id == record.id and moved.header.notes == record.header.notes
+
+
+def test_the_hash_of_a_file_that_imports_nothing_beside_it_is_its_own(tmp_path: Path, mine: Path) -> None:
+    alone = tmp_path / "alone_player.py"
+    alone.write_text("class First:\n    def reply(self, told, ask):\n        return told.options(ask.seen)[0]\n")
+    played = nl.play(nl.Match(GAME, seed=1), {"A": f"{alone}:First", "B": "time"})
+    assert played.notes["code"]["A"]["sha256"] == hashlib.sha256(alone.read_bytes()).hexdigest()
+
+
+def test_a_shipped_player_leaves_no_note_of_code() -> None:
+    assert "code" not in nl.batch("bargaining", "time", "random", n=1)[0].header.notes
+
+
+def test_a_class_makes_a_player_for_each_match_and_an_object_plays_them_all() -> None:
+    made = []
+
+    class Counts:
+        def __init__(self, *, seed: int = 0) -> None:
+            self.matches: set[int] = set()
+            self.seed = seed
+            made.append(self)
+
+        def reply(self, told: Any, ask: Any) -> Any:
+            return told.options(ask.seen)[0]
+
+    nl.batch("bargaining", Counts, "time", n=3)
+    seeds = {player.seed for player in made}
+    assert len(made) == 4 and len(seeds) == 4, "one to check, and one for each match with its own seed"
+    nl.batch("bargaining", made[0], "time", n=3)
+    assert len(made) == 4
+
+
+def test_two_different_players_of_one_name_are_refused(mine: Path) -> None:
+    haggler = module_of("mine.py:Haggler").Haggler
+    with pytest.raises(ValueError, match="two different players are called 'Haggler'"):
+        nl.batch("bargaining", haggler(share=0.1), haggler(share=0.9), n=1)
+    assert len(nl.batch("bargaining", haggler, haggler, n=1)) == 1
+
+
+def test_the_name_of_a_shipped_player_cannot_be_taken(mine: Path) -> None:
+    mine.write_text(mine.read_text() + 'PLAYERS["time"] = Haggler\n')
+    resolve("mine.py:Haggler", GAME)
+    assert type(nl.player("time", GAME)).__module__ == "negolab.games.bargaining.players"
+    assert type(nl.player("mine.py:time", GAME)).__name__ == "Haggler"
+
+
+def test_the_players_of_a_loaded_module_are_offered_for_every_game_that_they_accept(mine: Path) -> None:
+    assert "haggler" not in nl.list_players("trading")
+    mine.write_text(mine.read_text() + 'PLAYERS["only-trading"] = OnlyTrading\nOnlyTrading.act = Haggler.act\n')
+    resolve("mine.py:Haggler", GAME)
+    assert {"haggler", "only-trading"} <= nl.list_players("trading").keys()
+    assert "haggler" in compatible_players(GAME, "A")
+    assert "only-trading" not in compatible_players(GAME, "A")
+    assert compatible_players(GAME, "A")[-1] == "haggler", "ours come first"
+
+
+def test_an_installed_package_offers_players(tmp_path: Path, mine: Path) -> None:
+    site = tmp_path / "site"
+    (site / "tough").mkdir(parents=True)
+    (site / "tough" / "__init__.py").write_text("")
+    (site / "tough" / "strategies.py").write_text(
+        "class Tough:\n    def reply(self, told, ask):\n        return told.options(ask.seen)[0]\n"
+        "PLAYERS = {'tougher': Tough}\n"
+    )
+    info = site / "tough-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tough\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[negolab.players]\ntough = tough.strategies:Tough\nall = tough.strategies\nbad = tough.missing:Nobody\n"
+    )
+    program = (
+        "import warnings, negolab as nl\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    names = list(nl.list_players('trading'))\n"
+        "    nl.list_players('trading')\n"
+        "assert {'tough', 'tougher'} <= set(names) and 'bad' not in names, names\n"
+        "assert [str(w.message) for w in caught] == [\"the player 'bad' of tough cannot be loaded: "
+        "ModuleNotFoundError: No module named 'tough.missing'\"], [str(w.message) for w in caught]\n"
+        "record = nl.batch('trading', 'tough', 'tough.strategies:Tough', n=1)[0]\n"
+        "print(record.header.players, record.header.notes['code']['A']['source'])\n"
+    )
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    ran = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True)
+    assert ran.returncode == 0, ran.stderr.decode()
+    assert ran.stdout.decode() == "{'A': 'tough', 'B': 'tough.strategies:Tough'} tough.strategies\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("none.py:Haggler", "player 'none.py:Haggler': there is no module at none.py"),
+        ("mine.py:Hagler", "player 'mine.py:Hagler': mine.py has no Hagler: did you mean Haggler"),
+        ("mine.py:Empty", "player 'mine.py:Empty' is no player: Empty has no method reply"),
+        ("mine.py:Silent", "player 'mine.py:Silent' is no player: Silent has no method act"),
+        ("mine.py:Haggler,shares=1", "player 'mine.py:Haggler' has no parameter 'shares': did you mean share"),
+        ("mine.py:Haggler,share=much", "parameter share of the player must be a number, not 'much'"),
+        ("mine.py:Needs", "player 'mine.py:Needs': missing a required argument: 'depth'"),
+        ("mine.py:Broken", r"player 'mine.py:Broken' cannot be made: ZeroDivisionError: .* \(mine.py, line \d+\)"),
+        ("mine.py:OnlyTrading", "OnlyTrading has no method act"),
+        ("broken_player.py:X", "player 'broken_player.py:X': broken_player.py cannot be loaded: NameError"),
+        ("no.such:X", "player 'no.such:X': there is no module 'no.such'"),
+        ("nobody:X", "unknown player 'nobody' for bargaining"),
+        (7, "a player is a name such as 'greedy', a reference such as 'mine.py:Haggler', a class"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_that_names_file_and_class(mine: Path, spec: Any, why: str) -> None:
+    (mine.parent / "broken_player.py").write_text("undefined\n")
+    with pytest.raises(ValueError, match=why) as caught:
+        nl.batch("bargaining", spec, "time", n=1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_changed_is_loaded_again(mine: Path) -> None:
+    before = nl.batch("bargaining", "mine.py:Haggler", "time", n=1)[0]
+    (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[-1]\n")
+    after = nl.batch("bargaining", "mine.py:Haggler", "time", n=1)[0]
+    assert before.events != after.events and before.header.notes["code"] != after.header.notes["code"]
+
+
+def test_a_name_in_a_record_imports_nothing(mine: Path) -> None:
+    with pytest.raises(ValueError, match="code of its own, which no record runs"):
+        resolve("mine.py:Haggler", GAME, load=False)
+    with pytest.raises(ValueError, match="code of its own, which no record runs"):
+        resolve("subprocess:getoutput,cmd=ls", GAME, load=False)
+    assert "mine" not in sys.modules
+    resolve(f"{mine}:Haggler", GAME)
+    assert resolve("mine.py:Haggler,share=0.1", GAME, load=False).name == "mine.py:Haggler,share=0.1"
+    with pytest.raises(ValueError, match="code of its own"):
+        resolve("mine.py:Patient", GAME, load=False)
+
+
+# Runs.
+
+
+def test_a_run_of_own_players_is_resumed_and_played_once(mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    nl.run("bargaining", "mine.py:Haggler", "mine.py:Patient", n=4, out=out)
+    again = nl.run("bargaining", "mine.py:Haggler", "mine.py:Patient", n=6, out=out)
+    assert again.progress.new == 2 and len({record.id for record in nl.read(out)}) == 6
+    facts = json.loads((out / "manifest.json").read_text())["players"]["mine.py:Haggler"]
+    assert facts == {"source": "mine.py", "sha256": code_hash(mine), "path": str(mine.resolve())}
+
+
+def test_a_changed_file_is_refused_and_then_accepted(mine: Path, tmp_path: Path) -> None:
+    command = ["batch", "bargaining", "--a", f"{mine}:Haggler,share=0.3", "--b", "time", "--out", str(tmp_path / "run")]
+    assert negolab(*command, "--n", "2").returncode == 0
+    (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
+    refused = negolab(*command, "--n", "4")
+    assert refused.returncode and "mine.py has changed since games of" in refused.stderr
+    assert "Traceback" not in refused.stderr and len(nl.read(tmp_path / "run")) == 2
+    accepted = negolab(*command, "--n", "4", "--trust")
+    assert accepted.returncode == 0, accepted.stderr
+    hashes = [record.header.notes["code"]["A"]["sha256"] for record in nl.read(tmp_path / "run")]
+    assert len(hashes) == 4 and len(set(hashes)) == 2, "each record holds the hash of what played it"
+    assert negolab(*command, "--n", "6").returncode == 0
+
+
+def test_a_moved_file_is_the_same_player(mine: Path, tmp_path: Path) -> None:
+    nl.run("bargaining", "mine.py:Haggler", "time", n=2, out=tmp_path / "run")
+    shutil.copytree(mine.parent, tmp_path / "moved")
+    sys.modules.pop("mine")
+    moved = nl.run("bargaining", f"{tmp_path}/moved/mine.py:Haggler", "time", n=4, out=tmp_path / "run")
+    assert moved.progress.over == 4
+
+
+@pytest.mark.parametrize("opponent", ["time", "mine.py:Patient"])
+def test_a_player_that_raises_fails_its_match_with_a_traceback_in_the_log(
+    mine: Path, tmp_path: Path, opponent: str
+) -> None:
+    run = nl.run("bargaining", opponent, "mine.py:Raises", n=3, out=tmp_path / "run")
+    assert (run.progress.failed, run.progress.phase) == (3, "done")
+    assert nl.read(tmp_path / "run")[0].events[-1].reason == "KeyError: 'no plan for B'"  # type: ignore[union-attr]
+    log = (tmp_path / "run" / ERRORS).read_text()
+    assert log.count("Traceback (most recent call last)") == 3 and "mine.py:Raises; asked: B" in log
+    assert 'mine.py", line' in log and "KeyError: 'no plan for B'" in log
+
+
+def test_a_player_that_fails_when_it_is_made_fails_its_match_only(mine: Path, tmp_path: Path) -> None:
+    mine.write_text(mine.read_text() + "RaisesAtFirst.act = Haggler.act\n")
+    run = nl.run("bargaining", "time", "mine.py:RaisesAtFirst", n=2, out=tmp_path / "run")
+    assert run.progress.failed == 2 and "RuntimeError: no luck" in (tmp_path / "run" / ERRORS).read_text()
+
+
+def test_a_run_in_which_every_game_fails_alike_is_stopped(mine: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="10 games in a row failed"):
+        nl.run("bargaining", "time", "mine.py:Raises", n=50, out=tmp_path / "run")
+
+
+def test_a_player_that_answers_nonsense_loses_or_fails_its_match(mine: Path, tmp_path: Path) -> None:
+    nl.run("trading", "mine.py:Babbles", "chat", n=2, out=tmp_path / "babbles")
+    assert {record.end for record in nl.read(tmp_path / "babbles")} == {"FORFEIT"}
+    run = nl.run("trading", "mine.py:Nonsense", "chat", n=2, out=tmp_path / "nonsense")
+    assert run.progress.failed == 2 and "Traceback" in (tmp_path / "nonsense" / ERRORS).read_text()
+
+
+@pytest.mark.parametrize("late", ["Sleeps", "Spins", "Hangs", "Later"])
+@pytest.mark.parametrize("opponent", ["time", "mine.py:Patient"])
+def test_a_player_that_is_late_times_its_match_out(mine: Path, tmp_path: Path, late: str, opponent: str) -> None:
+    run = nl.run("bargaining", opponent, f"mine.py:{late}", n=2, out=tmp_path / "run", game_seconds=0.2)
+    assert (run.progress.timed_out, run.progress.over) == (2, 2)
+    assert run.progress.seconds < 5
+    assert tally_records(nl.read(tmp_path / "run")).ends["timed out"] == 2
+    assert all(replay_differences(record) == [] for record in nl.read(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("late", ["Sleeps", "Spins"])
+def test_a_late_reply_loses_a_match_with_a_time_limit(mine: Path, late: str) -> None:
+    match = nl.play(nl.Match(nl.load("trading"), seed=1), {"A": f"mine.py:{late}", "B": "chat"}, time_limit=0.05)
+    assert match.outcome is not None and match.outcome.end == "FORFEIT"
