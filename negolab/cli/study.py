@@ -1,4 +1,4 @@
-"""`negolab study new | links | status | export`: studies with human participants."""
+"""`negolab study links | status | export`: studies with human participants."""
 
 from __future__ import annotations
 
@@ -111,26 +111,6 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Studies for
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")]
 _EVERY = 2.0
 """Seconds between updates of `status --watch`."""
-
-
-@app.command()
-def new(
-    file: StudyFile,
-    game: Annotated[str, typer.Option(help="A game's name, or a .py file beside the study.")] = "trading",
-) -> None:
-    """Write a study file that works as it is and can be changed."""
-    if file.suffix != ".toml":
-        raise ValueError(f"{file}: a study file ends in .toml")
-    if "_" in file.stem:
-        raise ValueError(f"{file}: write - for _ in the name: {file.stem.replace('_', '-')}.toml")
-    check_name(file.stem, f"{file}: the study is called after its file; its name")
-    try:
-        template.write_template(file, game)
-    except FileExistsError:
-        raise ValueError(f"{file} is there already and was left alone: choose another name") from None
-    print(f"{file} is written: read it, change it, then")
-    print(f"  negolab study links {file} -n 20    makes 20 links, one for each participant")
-    print(f"  negolab serve {file}                opens the study to them")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Creation of a new study file from a template."""
+"""The text of a new study file, from a template."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ _COMMENTS = 53
 """Column at which comments begin."""
 
 
-def write_template(path: Path, game: str) -> None:
-    """Write a new study file that can be served as it is.
+def study_text(path: Path, game: str) -> str:
+    """Return the text of a new study file that can be served as it is.
 
     Args:
-        path: The file to write; its stem becomes the study's name.
+        path: The file that will hold it; its stem becomes the study's name.
         game: Name of a game, or a .py file relative to the folder of `path`.
 
     Raises:
-        FileExistsError: The file exists.
-        ValueError: There is no such game, or the file cannot be written.
+        ValueError: There is no such game.
     """
     loaded = catalog.load(user_code.beside(game, path.parent))
     seat = catalog.front_seat(catalog.game_id(loaded))
@@ -40,13 +39,7 @@ def write_template(path: Path, game: str) -> None:
         second=second,
         seat=seat or "random",
     )
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write("".join(map(_aligned, text.splitlines(keepends=True))))
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be written: {error.strerror}") from None
+    return "".join(map(_aligned, text.splitlines(keepends=True)))
 
 
 def _aligned(line: str) -> str:

@@ -23,7 +23,7 @@ from negolab.games.trading import measures as trading
 from negolab.match import Match
 from negolab.record import Record, final_state
 from tests.conftest import ROOT
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 
 PAIRS = {
     "balloon": (("linear", "boulware"), ("random-legal", "stubborn")),

@@ -64,7 +64,7 @@ def test_games_explains_each_preset_and_parameter_of_a_game() -> None:
 
 
 def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> None:
-    shown = negolab("games", "tests.support.games.ultimatum").stdout
+    shown = negolab("games", "negolab.scaffolds.ultimatum").stdout
     assert "\n  pie = 10\n" in shown and "\n  classic\n" in shown
 
 
@@ -197,8 +197,6 @@ def test_links_that_have_expired_are_not_offered_as_unused(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["new", "nodir/x.toml"], "nodir/x.toml: cannot be written: No such file or directory"),
-        (["new", "a_b.toml"], "write - for _ in the name: a-b.toml"),
         (["links", "prices.toml", "--out", "nodir/l.csv"], "nodir/l.csv: cannot be written: No such file or directory"),
         (["export", "prices.toml", "--out", "prices.toml/x"], "prices.toml/x: cannot be written: File exists"),
     ],
@@ -211,7 +209,7 @@ def test_a_place_that_cannot_be_written_is_said_in_one_line(tmp_path: Path, args
 
 @pytest.mark.parametrize("game", ["balloon", "bargaining"])
 def test_a_new_studys_comments_stand_in_one_column(tmp_path: Path, game: str) -> None:
-    negolab("study", "new", "mine.toml", "--game", game, cwd=tmp_path)
+    negolab("new", "study", "mine", "--game", game, cwd=tmp_path)
     lines = (tmp_path / "mine.toml").read_text("utf-8").splitlines()
     commented = [line for line in lines if "  # " in line]
     assert len(commented) > 10 and any(line.startswith('# name = "mine"') for line in commented)

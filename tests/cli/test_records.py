@@ -49,7 +49,7 @@ def sweep(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own_game(tmp_path: Path) -> Path:
-    return Path(shutil.copy(ROOT / "tests/support/games/ultimatum.py", tmp_path / "mygame.py"))
+    return Path(shutil.copy(ROOT / "negolab/scaffolds/ultimatum.py", tmp_path / "mygame.py"))
 
 
 def test_the_game_of_a_folder_is_loaded_again_where_its_user_has_run_it(own_game: Path, tmp_path: Path) -> None:

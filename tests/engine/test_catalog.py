@@ -11,7 +11,7 @@ from negolab import catalog
 from negolab.match import Match, replay_differences
 from negolab.record import parse_record
 from negolab.store import read
-from tests.support.games import ultimatum
+from negolab.scaffolds import ultimatum
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,8 +41,8 @@ def test_a_preset_that_is_changed_beyond_its_free_parameters_loses_its_name() ->
 
 
 def test_a_researchers_game_loads_by_module_file_and_instance() -> None:
-    by_module = nl.load("tests.support.games.ultimatum", preset="rich")
-    by_file = nl.load(str(ROOT / "tests" / "support" / "games" / "ultimatum.py"), preset="rich")
+    by_module = nl.load("negolab.scaffolds.ultimatum", preset="rich")
+    by_file = nl.load(str(ROOT / "negolab" / "scaffolds" / "ultimatum.py"), preset="rich")
     assert by_module.outside == by_file.outside == 9
     own = ultimatum.Ultimatum(pie=4)
     assert nl.load(own) is own

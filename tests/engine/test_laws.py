@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from negolab import laws
 from negolab.catalog import list_games, load
 from tests.support.games import broken
-from tests.support.games.ultimatum import PRESETS, Ultimatum
+from negolab.scaffolds.ultimatum import PRESETS, Ultimatum
 
 OURS = [(game, preset) for game, presets in list_games().items() for preset in presets]
-ALL = [*OURS, *(("tests.support.games.ultimatum", preset) for preset in PRESETS)]
+ALL = [*OURS, *(("negolab.scaffolds.ultimatum", preset) for preset in PRESETS)]
 SEEDS = st.integers(0, 2**32 - 1)
 
 

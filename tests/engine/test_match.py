@@ -15,7 +15,7 @@ from negolab.events import Dealt, Ended, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS, Game, Invalid, Observation, Outcome, Reply, Seat, State
 from negolab.match import Match, replay_differences
 from negolab.record import parse_record
-from tests.support.games.ultimatum import Answer, Offer, Ultimatum
+from negolab.scaffolds.ultimatum import Answer, Offer, Ultimatum
 
 GAME = Ultimatum(outside=3)
 WRONG = Invalid(("late",), "Too late.", "time")

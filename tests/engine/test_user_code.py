@@ -15,7 +15,7 @@ from negolab import catalog, user_code
 from negolab.analysis import tables
 
 ROOT = Path(__file__).parents[2]
-ULTIMATUM = ROOT / "tests" / "support" / "games" / "ultimatum.py"
+ULTIMATUM = ROOT / "negolab" / "scaffolds" / "ultimatum.py"
 
 
 def test_a_hash_covers_a_file_and_what_it_imports_from_beside_it(tmp_path: Path) -> None:

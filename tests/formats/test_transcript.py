@@ -134,7 +134,7 @@ def test_a_seat_reads_its_own_transcript() -> None:
 
 
 @pytest.mark.parametrize("seat", ["A", "B"])
-@pytest.mark.parametrize("game", [*list_games(), "tests.support.games.ultimatum"])
+@pytest.mark.parametrize("game", [*list_games(), "negolab.scaffolds.ultimatum"])
 def test_any_game_has_a_transcript(game: str, seat: Seat) -> None:
     loaded = load(game)
     for seed in range(5):

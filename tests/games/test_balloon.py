@@ -415,4 +415,4 @@ def test_players_are_found_and_checked() -> None:
     with pytest.raises(ValueError, match="balloon only"):
         from negolab.games.balloon.players import Stubborn
 
-        Stubborn().check(load("tests.support.games.ultimatum"))
+        Stubborn().check(load("negolab.scaffolds.ultimatum"))

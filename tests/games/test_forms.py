@@ -21,7 +21,7 @@ from negolab.llm.output_modes import form_for
 from negolab.match import Match
 from negolab.protocols import Schema
 from tests.engine.test_laws import ALL, bounded
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 
 SEEDS = st.integers(0, 2**32 - 1)
 TALK = 160

@@ -23,7 +23,7 @@ from negolab.games.split.allocation import complement
 from negolab.games.trading import Move, Trading
 from negolab.theory.solutions import kalai_smorodinsky, kalai_smorodinsky_point, nash, nash_point
 from negolab.theory.surplus import exchange_frontier, possible_surplus
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 
 Pay = Mapping[Seat, float]
 PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]

@@ -121,7 +121,7 @@ def test_every_block_of_a_page_runs_in_an_empty_folder(page: str, services: Runn
         Reader(folder, stack, env, services).read(PAGES[page].read_text("utf-8"))
 
 
-_OUT = re.compile(r'(?:--out |--dir |out="|study new )([\w./-]+)')
+_OUT = re.compile(r'(?:--out |--dir |out="|new study )([\w./-]+)')
 
 
 def written(text: str) -> dict[str, list[str]]:
@@ -170,7 +170,7 @@ def test_a_game_s_page_names_every_preset_and_parameter(name: str) -> None:
 
 def test_the_page_on_own_games_shows_the_game_that_tests_play() -> None:
     (game,) = (block.text for block in blocks((GUIDE / "own-game.md").read_text()) if block.file == "ultimatum.py")
-    assert game == (ROOT / "tests" / "support" / "games" / "ultimatum.py").read_text()
+    assert game == (ROOT / "negolab" / "scaffolds" / "ultimatum.py").read_text()
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -24,7 +24,7 @@ from negolab.record import parse_record
 from negolab.runs.driver import submit_reply
 from tests.engine.test_laws import ALL, bounded
 from tests.games.test_forms import drawn
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 from tests.support.scripted_model import ScriptedModel, answer
 
 STEPS = 40

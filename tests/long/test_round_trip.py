@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from negolab.scaffolds import write_scaffold
 from negolab.store import read
 from negolab.studies.database import Database
 from tests.conftest import free_port, needs, running
@@ -53,7 +54,7 @@ async def people(links: list[str]) -> list[tuple[str, list[str]]]:
 def test_a_study_goes_from_its_file_to_tables_that_match_the_log(tmp_path: Path) -> None:
     needs("chromium", "chromium")
     file, port = tmp_path / "trip.toml", free_port()
-    negolab("study", "new", file, "--game", "trading")
+    write_scaffold("study", "trip", tmp_path, "trading")
     # The program of the template thinks for four seconds, and its game forgives no slip.
     text = re.sub(r"median = 4, spread = 0.5, least = 1, most = 20", "median = 0.3", file.read_text())
     file.write_text(text.replace('# preset = "seed"', 'preset = "tolerant"').replace("median = 0.3", "median = 0.3"))

@@ -15,7 +15,7 @@ from negolab.match import Match
 from negolab.runs.batch import play_pairing
 from negolab.runs.driver import aplay, play
 from negolab.runs.plan import Plan, derive_seed
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 
 GAME = Ultimatum()
 

@@ -280,7 +280,7 @@ def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: 
 @pytest.mark.long
 @POSIX
 def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path) -> None:
-    game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
+    game = Path(__file__).parents[2] / "negolab" / "scaffolds" / "ultimatum.py"
     (tmp_path / "haggling.py").write_bytes(game.read_bytes())
     own = BASE.replace('"trading"', '"haggling.py"').replace("fair-split", "random-legal")
     file = tmp_path / "small.toml"

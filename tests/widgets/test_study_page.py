@@ -414,7 +414,7 @@ def test_a_replaced_page_keeps_one_sentence_and_no_control(host: Hosts) -> None:
 
 
 def test_a_kernel_that_is_ready_ahead_shows_the_page_of_whoever_comes(tmp_path: Path) -> None:
-    game = Path(__file__).parents[1] / "support" / "games" / "ultimatum.py"
+    game = Path(__file__).parents[2] / "negolab" / "scaffolds" / "ultimatum.py"
     (tmp_path / "haggling.py").write_text(game.read_text("utf-8"), "utf-8")
     with running_host(tmp_path, study_toml("haggling.py", solo_treatment("random-legal", "B"))) as hosted:
         _, token = hosted.invite()

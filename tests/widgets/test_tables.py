@@ -14,7 +14,7 @@ from negolab_widgets.tables.controls import ControlsContext
 from negolab.catalog import game_names, list_games, load
 from negolab.game import SEATS, Invalid, Seat, other
 from negolab.match import Match
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 from tests.widgets.test_widgets import below
 
 PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]

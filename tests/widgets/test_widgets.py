@@ -18,7 +18,7 @@ from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.store import read
-from tests.support.games.ultimatum import Ultimatum
+from negolab.scaffolds.ultimatum import Ultimatum
 
 
 def below(widget: w.Widget) -> list[w.Widget]:
@@ -152,7 +152,7 @@ def test_the_lobby_offers_only_opponents_that_can_sit_across() -> None:
 def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:
     lobby = Lobby("bargaining", preset="none")
     assert "The preset. </b>Neither side is told anything of the other" in lobby._about.value
-    own = Lobby("tests.support.games.ultimatum")
+    own = Lobby("negolab.scaffolds.ultimatum")
     assert "The preset" not in own._about.value
 
 

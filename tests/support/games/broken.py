@@ -9,7 +9,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.game import Invalid, Seat, State
-from tests.support.games.ultimatum import Action, Answer, Private, Public, Seen, Ultimatum
+from negolab.scaffolds.ultimatum import Action, Answer, Private, Public, Seen, Ultimatum
 
 
 class Envelope(str):

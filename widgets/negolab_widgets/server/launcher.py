@@ -184,7 +184,7 @@ def _check_options(options: LaunchOptions) -> tuple[Address, KernelUser | None]:
                 name = "--" + field.replace("_", "-")
                 raise ValueError(f"{name} is for a study: name its file, negolab serve STUDY.toml {name} ...")
     elif not options.study.is_file():
-        raise ValueError(f"there is no study {options.study}: write one with negolab study new")
+        raise ValueError(f"there is no study {options.study}: write one with negolab new study")
     elif options.port == options.desk_port:
         raise ValueError(f"--port and --desk-port are both {options.port}: choose two")
     address = addresses.serving_address(options)

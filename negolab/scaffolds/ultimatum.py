@@ -13,6 +13,8 @@ import msgspec
 from typing_extensions import override
 
 from negolab.game import Game, Invalid, Observation, Outcome, Seat, State
+from negolab.protocols import Scripted
+from negolab.record import Record, final_state
 
 
 class Public(msgspec.Struct, frozen=True):
@@ -122,4 +124,43 @@ class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
         return State(state.public, {**state.private, seat: Private(rng.randint(0, self.outside))})
 
 
+TITLE = "Ultimatum: take it or leave it"
 PRESETS: dict[str, dict[str, Any]] = {"classic": {}, "rich": {"outside": 9}}
+PRESET_NOTES = {
+    "classic": "Without a deal each keeps 0 to 3 units of its own.",
+    "rich": "Without a deal each keeps 0 to 9 units of its own, so that some offers must fail.",
+}
+
+
+class Share(Scripted):
+    """Offer a part of the pie, and accept what is worth at least as much as no deal.
+
+    Args:
+        part: Part of the pie that it offers, from 0 to 1.
+    """
+
+    deterministic = True
+
+    def __init__(self, *, part: float = 0.5, seed: int = 0) -> None:
+        super().__init__(seed=seed)
+        if not 0 <= part <= 1:
+            raise ValueError(f"part must be from 0 to 1, not {part}")
+        self.part = part
+
+    @override
+    def act(self, game: Ultimatum, seen: Seen) -> Action:
+        if seen.public.offer is None:
+            return Offer(int(self.part * seen.public.pie))
+        return Answer(seen.public.offer >= seen.private.outside)
+
+
+PLAYERS = {"share": Share}
+
+
+def offered(record: Record) -> float | None:
+    """Part of the pie that A offered, from 0 to 1; None if it offered nothing."""
+    public = final_state(record).public
+    return None if public.offer is None else public.offer / public.pie
+
+
+MEASURES = {"offered": offered}

@@ -1,0 +1,89 @@
+"""Small working examples that `negolab new` writes for a user to change: a game, a player, a sweep, a study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from keyword import iskeyword
+from pathlib import Path
+
+from negolab.studies.study_config import check_name
+from negolab.studies.template import study_text
+
+_HERE = files(__name__)
+Files = dict[Path, str]
+"""Texts of files by the path at which they are written."""
+
+
+def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") -> list[Path]:
+    """Write an example with its test.
+
+    Args:
+        kind: "game", "player", "sweep" or "study".
+        name: What it is to be called.
+        folder: The folder to write to.
+        game: The game of a study.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        ValueError: The name cannot be one, a file is there already, or it cannot be written; then nothing is.
+    """
+    texts = SCAFFOLDS[kind](name, folder, game)
+    for path in texts:
+        if path.exists():
+            raise ValueError(f"{path} is there already and was left alone: choose another name")
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        except OSError as error:
+            raise ValueError(f"{path}: cannot be written: {error.strerror}") from None
+    return list(texts)
+
+
+def _module(example: str, name: str, folder: Path) -> Files:
+    """Return a module and its test, with the example's name replaced in words, classes and file names."""
+    if not name.isidentifier() or iskeyword(name) or not name.islower():
+        raise ValueError(f"{name!r} cannot be the name of a module: use lower-case letters, digits and _")
+    in_class = "".join(word.capitalize() for word in name.split("_"))
+    return {
+        folder / file.replace(example, name): _read(file).replace(example.capitalize(), in_class).replace(example, name)
+        for file in (f"{example}.py", f"test_{example}.py")
+    }
+
+
+def _game(name: str, folder: Path, game: str) -> Files:
+    return _module("ultimatum", name, folder)
+
+
+def _player(name: str, folder: Path, game: str) -> Files:
+    return _module("haggler", name, folder)
+
+
+def _sweep(name: str, folder: Path, game: str) -> Files:
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
+        raise ValueError(f"{name!r} cannot be the name of a folder: use letters, digits, -, . and _")
+    texts = {file: _read(f"sweep/{file}") for file in ("plan.toml", "experiment.ipynb", "test_sweep.py")}
+    return {folder / name / file: text for file, text in texts.items()}
+
+
+def _study(name: str, folder: Path, game: str) -> Files:
+    check_name(name, "the study's name")
+    file = folder / f"{name}.toml"
+    test = _read("test_study.py").replace("study.toml", file.name)
+    return {file: study_text(file, game), folder / f"test_{name.replace('-', '_')}.py": test}
+
+
+def _read(file: str) -> str:
+    return _HERE.joinpath(file).read_text("utf-8")
+
+
+SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
+    "game": _game,
+    "player": _player,
+    "sweep": _sweep,
+    "study": _study,
+}

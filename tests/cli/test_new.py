@@ -1,0 +1,61 @@
+"""`negolab new`: what it writes runs as it is, its tests pass, and nothing is written over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import negolab
+
+
+@pytest.mark.parametrize("kind", ["game", "player", "study", pytest.param("sweep", marks=pytest.mark.long)])
+def test_what_is_new_passes_its_own_test(kind: str, tmp_path: Path) -> None:
+    made = negolab("new", kind, "fresh", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stdout[-3000:]
+
+
+def test_a_new_game_and_a_new_player_play_at_once(tmp_path: Path) -> None:
+    for kind, name in (("game", "pie_day"), ("player", "tough")):
+        assert negolab("new", kind, name, cwd=tmp_path).returncode == 0
+    assert "class PieDay(Game" in (tmp_path / "pie_day.py").read_text()
+    own = negolab("batch", "pie_day.py", "--a", "share:part=0.4", "--b", "share", "--out", "runs/one", cwd=tmp_path)
+    assert own.returncode == 0, own.stderr
+    ran = negolab("batch", "bargaining", "--a", "tough.py:tough", "--b", "linear", "--out", "runs/two", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["game", "Two Words"], "'Two Words' cannot be the name of a module"),
+        (["game", "class"], "cannot be the name of a module"),
+        (["sweep", "a/b"], "cannot be the name of a folder"),
+        (["study", "my study"], "the study's name must be letters, digits and hyphens"),
+        (["study", "mine", "--game", "tradng"], "unknown game 'tradng': did you mean trading?"),
+        (["gme", "mine"], "no such command 'gme': did you mean game?"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
+    tmp_path: Path, args: list[str], said: str
+) -> None:
+    ran = negolab("new", *args, cwd=tmp_path)
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text("mine")
+    ran = negolab("new", "game", "mine", cwd=tmp_path)
+    assert ran.returncode == 2 and "test_mine.py is there already" in ran.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["test_mine.py"]
