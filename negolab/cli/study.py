@@ -19,12 +19,11 @@ from negolab._internal.validation import suggest
 from negolab.cli.options import Db
 from negolab.cli.play import printable
 from negolab.studies import links as tokens
-from negolab.studies import template
 from negolab.studies.database import ACTIVE, Database, Participant, StoredStudy
 from negolab.studies.database.connection import database_url
 from negolab.studies.status import Cell, Person, Status
 from negolab.studies.status import status as study_status
-from negolab.studies.study_config import ENDINGS, Study, check_name
+from negolab.studies.study_config import ENDINGS, Study
 from negolab.studies.study_file import read_study
 
 _CLEAR = "\x1b[H\x1b[2J"

@@ -22,8 +22,8 @@ from negolab.games.split import measures as split
 from negolab.games.trading import measures as trading
 from negolab.match import Match
 from negolab.record import Record, final_state
-from tests.conftest import ROOT
 from negolab.scaffolds.ultimatum import Ultimatum
+from tests.conftest import ROOT
 
 PAIRS = {
     "balloon": (("linear", "boulware"), ("random-legal", "stubborn")),

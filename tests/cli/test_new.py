@@ -46,9 +46,7 @@ def test_a_new_game_and_a_new_player_play_at_once(tmp_path: Path) -> None:
         (["gme", "mine"], "no such command 'gme': did you mean game?"),
     ],
 )
-def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
-    tmp_path: Path, args: list[str], said: str
-) -> None:
+def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(tmp_path: Path, args: list[str], said: str) -> None:
     ran = negolab("new", *args, cwd=tmp_path)
     assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

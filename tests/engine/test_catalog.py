@@ -10,8 +10,8 @@ import negolab as nl
 from negolab import catalog
 from negolab.match import Match, replay_differences
 from negolab.record import parse_record
-from negolab.store import read
 from negolab.scaffolds import ultimatum
+from negolab.store import read
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from negolab import laws
 from negolab.catalog import list_games, load
-from tests.support.games import broken
 from negolab.scaffolds.ultimatum import PRESETS, Ultimatum
+from tests.support.games import broken
 
 OURS = [(game, preset) for game, presets in list_games().items() for preset in presets]
 ALL = [*OURS, *(("negolab.scaffolds.ultimatum", preset) for preset in PRESETS)]

@@ -20,8 +20,8 @@ from negolab.llm import option_form
 from negolab.llm.output_modes import form_for
 from negolab.match import Match
 from negolab.protocols import Schema
-from tests.engine.test_laws import ALL, bounded
 from negolab.scaffolds.ultimatum import Ultimatum
+from tests.engine.test_laws import ALL, bounded
 
 SEEDS = st.integers(0, 2**32 - 1)
 TALK = 160

@@ -21,9 +21,9 @@ from negolab.games.bargaining import Accept, Bargaining, Offer
 from negolab.games.split import Message, Proposal, Split
 from negolab.games.split.allocation import complement
 from negolab.games.trading import Move, Trading
+from negolab.scaffolds.ultimatum import Ultimatum
 from negolab.theory.solutions import kalai_smorodinsky, kalai_smorodinsky_point, nash, nash_point
 from negolab.theory.surplus import exchange_frontier, possible_surplus
-from negolab.scaffolds.ultimatum import Ultimatum
 
 Pay = Mapping[Seat, float]
 PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]

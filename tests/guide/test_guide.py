@@ -26,7 +26,19 @@ from tests.support.services import ADDRESSES, RunningServices, running_services
 
 GUIDE = ROOT / "notebooks" / "guide"
 PAGES = {"README": ROOT / "README.md", **{path.stem: path for path in sorted(GUIDE.glob("[a-z]*.md"))}}
-SLOW = {"README", "batches", "first-hour", "models", "play", "replay", "server", "studies", "sweeps"}
+SLOW = {
+    "README",
+    "batches",
+    "first-hour",
+    "models",
+    "own-game",
+    "own-table",
+    "play",
+    "replay",
+    "server",
+    "studies",
+    "sweeps",
+}
 """Pages with commands that serve a page or a model until Ctrl-C, or that play long."""
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 

@@ -22,9 +22,9 @@ from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.record import parse_record
 from negolab.runs.driver import submit_reply
+from negolab.scaffolds.ultimatum import Ultimatum
 from tests.engine.test_laws import ALL, bounded
 from tests.games.test_forms import drawn
-from negolab.scaffolds.ultimatum import Ultimatum
 from tests.support.scripted_model import ScriptedModel, answer
 
 STEPS = 40

@@ -17,8 +17,8 @@ from negolab.catalog import game_names, list_games, load
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.players.lookup import player
-from negolab.store import read
 from negolab.scaffolds.ultimatum import Ultimatum
+from negolab.store import read
 
 
 def below(widget: w.Widget) -> list[w.Widget]:
