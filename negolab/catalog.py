@@ -147,8 +147,8 @@ def front_seat(name: str) -> Seat | None:
 
 
 def title(name: str) -> str:
-    """Return the title of a game on screen: its module's TITLE, else its name."""
-    return getattr(game_module(name), "TITLE", name)
+    """Return the title on screen of a game by its name or id: its module's TITLE, else the name."""
+    return getattr(_home_module(name), "TITLE", name.partition(":")[0])
 
 
 def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
