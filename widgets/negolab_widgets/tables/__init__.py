@@ -10,10 +10,11 @@ import importlib
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab_widgets.tables.controls import Table, column, render_facts, row, set_visible
+from negolab_widgets.tables.controls import Table, column, framed, render_facts, row, set_visible
+from negolab_widgets.tables.inputs import Slider
 from negolab_widgets.tables.plain import PlainTable
 
-__all__ = ["PlainTable", "Table", "column", "render_facts", "row", "set_visible", "table"]
+__all__ = ["PlainTable", "Slider", "Table", "column", "framed", "render_facts", "row", "set_visible", "table"]
 
 
 def table(game: AnyGame) -> type[Table]:
