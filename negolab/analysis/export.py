@@ -166,7 +166,7 @@ def _measure_columns(found: Mapping[str, Any], game: AnyGame) -> Columns:
 def _measure_column(name: str, base: str, game: AnyGame) -> Column:
     stakes = (game.stake_unit or game.unit) if base in measures.COUNTED_IN_STAKES else ""
     unit = game.measure_units.get(name) or game.measure_units.get(base) or stakes
-    own = f"measure of {game_id(game)}: negolab guide {game_id(game)}"
+    own = measures.meaning(game, name) or f"measure of {game_id(game)}: negolab guide {game_id(game)}"
     seat = f", of seat {name[-1].upper()}" if name != base else ""
     return Column(name, "amount", f"{measures.MEANINGS.get(base, own)}{seat}", unit)
 

@@ -17,6 +17,7 @@ from typing import Any
 from negolab import catalog
 from negolab.analysis.replies import Proposal, iter_replies, proposals
 from negolab.analysis.summary import KINDS
+from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Stepped
 from negolab.game import SEATS, InvalidKind, Seat
 from negolab.record import Record, final_state, start_state, with_typed_start
@@ -100,6 +101,13 @@ def _game_measures(record: Record) -> dict[str, Any]:
     if callable(own):
         return dict(own(record))
     return {name: _measure(name, function, record) for name, function in (own or {}).items()}
+
+
+def meaning(game: AnyGame, name: str) -> str:
+    """Return what a measure of a game's own is: the first line of its function's docstring; "" where there is none."""
+    own = catalog.part(game, "MEASURES")
+    function = None if callable(own) else (own or {}).get(name)
+    return (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
 
 
 def _measure(name: str, function: Callable[[Record], Any], record: Record) -> float | bool | None:

@@ -116,6 +116,14 @@ class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
         return {seat: private.outside for seat, private in state.private.items()}
 
     @override
+    def stakes(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+        return ({"A": self.pie - action.share, "B": action.share},) if isinstance(action, Offer) else ()
+
+    @override
+    def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
+        return tuple((a, self.pie - a) for a in range(self.pie + 1))
+
+    @override
     def bound(self) -> int:
         return 2
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from negolab import laws
 from negolab.catalog import AnyGame, list_games, load
-from negolab.game import SEATS, Invalid, Seat, State, observe, other
+from negolab.game import SEATS, Game, Invalid, Seat, State, observe, other
 from negolab.games.balloon import Balloon, Instance, Say
 from negolab.games.bargaining import Accept, Bargaining, Offer
 from negolab.games.split import Message, Proposal, Split
 from negolab.games.split.allocation import complement
 from negolab.games.trading import Move, Trading
-from negolab.scaffolds.ultimatum import Ultimatum
+from negolab.scaffolds import ultimatum
 from negolab.theory.solutions import kalai_smorodinsky, kalai_smorodinsky_point, nash, nash_point
 from negolab.theory.surplus import exchange_frontier, possible_surplus
 
@@ -291,7 +291,14 @@ def test_hands_count_in_the_stakes_of_a_trust_game_though_nobody_is_told_them() 
 
 
 def test_a_game_need_not_know_its_stakes() -> None:
-    game = Ultimatum()
+    game = ultimatum.Ultimatum()
     start = game.deal(random.Random(1))
-    assert game.stakes(start, "A", game.options(observe(start, "A"))[0]) == ()
-    assert game.frontier(start) == ()
+    assert Game.stakes(game, start, "A", game.options(observe(start, "A"))[0]) == ()
+    assert Game.frontier(game, start) == ()
+
+
+def test_the_stakes_of_an_ultimatum_are_both_shares() -> None:
+    game = ultimatum.Ultimatum()
+    start = game.deal(random.Random(1))
+    assert game.stakes(start, "A", ultimatum.Offer(4)) == ({"A": 6, "B": 4},)
+    assert game.frontier(start)[4] == (4, 6)

@@ -152,8 +152,8 @@ def test_the_lobby_offers_only_opponents_that_can_sit_across() -> None:
 def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:
     lobby = Lobby("bargaining", preset="none")
     assert "The preset. </b>Neither side is told anything of the other" in lobby._about.value
-    own = Lobby("negolab.scaffolds.ultimatum")
-    assert "The preset" not in own._about.value
+    own = Lobby("negolab.scaffolds.ultimatum", preset="rich")
+    assert "0 to 9 units" in own._about.value
 
 
 def test_a_second_press_of_start_keeps_the_match_that_was_running(tmp_path: Path) -> None:
