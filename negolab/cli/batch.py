@@ -21,6 +21,7 @@ from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
+from negolab.players.lookup import resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
@@ -96,7 +97,9 @@ def _model(help: str, **more: Any) -> Any:
 
 def batch(
     game: GameName,
-    a: Annotated[str, typer.Option(help="First player, at seat A, such as `time:beta=0.2` or `llm:MODEL`.")],
+    a: Annotated[
+        str, typer.Option(help="First player, at seat A: `time:beta=0.2`, `llm:MODEL`, `mine.py:Haggler,beta=2`.")
+    ],
     b: Annotated[str, typer.Option(help="Second player, at seat B.")],
     out: Annotated[Path, typer.Option(help="The run's folder.")],
     n: Annotated[int, typer.Option(help="Games in all.")] = 100,
@@ -133,7 +136,8 @@ def batch(
 
     Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
     loaded = load_game(game, preset, set_)
-    plan = make_plan(loaded, a, b, n=n, seed=seed, swap=swap)
+    players = resolve_players(loaded, a, b)
+    plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
     defaults = Limits()
     limits = Limits(
         at_once=defaults.at_once if concurrency is None else concurrency,
@@ -159,6 +163,7 @@ def batch(
         plan,
         out,
         configuration,
+        players=players,
         game_seconds=game_seconds,
         retry=_kinds(retry),
         unusable=_share(unusable),

@@ -16,11 +16,11 @@ from negolab.catalog import AnyGame, text_front
 from negolab.cli.guide import parameter_meanings
 from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
-from negolab.game import Ask, Invalid, Observation, Seat, other
+from negolab.game import SEATS, Ask, Invalid, Observation, Seat, other
 from negolab.match import Match
-from negolab.players.lookup import list_players
+from negolab.players.lookup import list_players, resolve, resolve_players
 from negolab.protocols import Player
-from negolab.runs.driver import make_player, play
+from negolab.runs.driver import play, seat_players
 from negolab.store import Store
 
 _QUIT = "/quit"
@@ -186,17 +186,21 @@ def watch(
     game: GameName,
     preset: Preset = None,
     set_: Set = None,
-    a: Annotated[str, typer.Option(help="Player at seat A, such as `time:beta=0.2`.")] = "random-legal",
+    a: Annotated[
+        str, typer.Option(help="Player at seat A: `time:beta=0.2`, or yours, `mine.py:Haggler,beta=2`.")
+    ] = "random-legal",
     b: Annotated[str, typer.Option(help="Player at seat B.")] = "random-legal",
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="Folder, or new .jsonl file, to keep the record in.")] = None,
 ) -> None:
     """Let two scripted players play one match and print it as it happens."""
     loaded = load_game(game, preset, set_)
-    match = Match(loaded, seed=seed, players={"A": a, "B": b})
-    seats = {seat: make_player(name, loaded, match.seed or 0, seat) for seat, name in match.players.items()}
+    players = resolve_players(loaded, a, b)
+    names: dict[Seat, str] = {seat: player.name for seat, player in zip(SEATS, players, strict=True)}
+    match = Match(loaded, seed=seed, players=names)
+    seats = seat_players(match, factories={player.name: player for player in players})
     with _record_writer(out) as save:
-        print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {a}, B = {b}\n")
+        print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {names['A']}, B = {names['B']}\n")
         try:
             play(match, seats, watch=lambda _, events: print_events(events, loaded))
         finally:
@@ -208,7 +212,7 @@ def watch(
 def play_(
     game: GameName,
     seat: Annotated[str, typer.Option(help="Where you sit: A or B.")] = "B",
-    against: Annotated[str, typer.Option(help="The scripted player across the table.")] = "random-legal",
+    against: Annotated[str, typer.Option(help="The player across the table.")] = "random-legal",
     preset: Preset = None,
     set_: Set = None,
     seed: Seed = None,
@@ -218,8 +222,9 @@ def play_(
     mine = parse_seat(seat)
     loaded = load_game(game, preset, set_)
     away = other(mine)
-    match = Match(loaded, seed=seed, players={mine: "person", away: against})
-    opponent = make_player(against, loaded, match.seed or 0, away)
+    player = resolve(against, loaded)
+    match = Match(loaded, seed=seed, players={mine: "person", away: player.name})
+    opponent = seat_players(match, people={mine}, factories={player.name: player})[away]
     _treat_signals_as_interrupt()
     with _record_writer(out) as save:
         print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")

@@ -20,7 +20,7 @@ from negolab.cli.play import RUNS
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
-from negolab.sweeps.plan import SweepPlan, notebook_path, plan_name, read_plan, report_path
+from negolab.sweeps.plan import SweepPlan, notebook_path, own_players, plan_name, player_facts, read_plan, report_path
 from negolab.sweeps.run import Progress, Sweep
 from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
@@ -50,7 +50,8 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     source = notebook_path(plan, file)
     notebook.check_parameters(source, [*plan.names, *plan.tiny])
     report_path(plan, file)
-    check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source))
+    players = player_facts(own_players(plan, file.parent))
+    check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source), players)
     cells = [cell.id for cell in plan.cells()]
     done = SweepFolder(folder).done()
     finished = list((done or SweepFolder(_folder(file, None, True)).done()).values())
@@ -119,12 +120,20 @@ def run(
     retry: Annotated[
         str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout, died or refused.")
     ] = "",
+    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your players have changed.")] = False,
 ) -> None:
     """Run the missing cells of a plan. Run it again to go on where it stopped."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
     sweep = Sweep(
-        plan, notebook_path(plan, file), folder, report=report_path(plan, file), retry=kinds, notify=print_above_bar
+        plan,
+        notebook_path(plan, file),
+        folder,
+        report=report_path(plan, file),
+        retry=kinds,
+        notify=print_above_bar,
+        base=file.parent,
+        trust=trust,
     )
     try:
         with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:

@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from typing_extensions import override
+
 from negolab import user_code
 from negolab._internal.validation import suggest
 from negolab.game import Game
@@ -53,22 +55,24 @@ class CodeReference(NamedTuple):
         """Return True if the head may be a module: a dotted path, or one that is found."""
         return "." in self.head or self.head in sys.modules or importlib.util.find_spec(self.head) is not None
 
-    def absolute(self, folder: Path | None = None) -> str:
-        """Write the reference with the absolute path of its file; a relative one begins at `folder`."""
-        head = str(((folder or Path()) / Path(self.head).expanduser()).resolve()) if self.is_file else self.head
-        return f"{head}:{self.name}" + (f",{self.tail}" if self.tail else "")
+    @property
+    def full_name(self) -> str:
+        """The player's name in records: as `shown`, with its parameters."""
+        return f"{self.shown},{self.tail}" if self.tail else self.shown
+
+    def beside(self, folder: Path) -> CodeReference:
+        """Return the reference with the absolute path of its file, relative to a folder."""
+        return self._replace(head=str((folder / Path(self.head).expanduser()).resolve())) if self.is_file else self
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.head}:{self.name}" + (f",{self.tail}" if self.tail else "")
 
 
 def parse_reference(text: str) -> CodeReference | None:
     """Parse `mine.py:Haggler,beta=2` or `package.module:Haggler`; None for a text that has another form."""
     match = _REFERENCE.fullmatch(text)
     return match and CodeReference(match["head"], match["name"], match["tail"] or "")
-
-
-def beside(text: str, folder: Path) -> str:
-    """Make the path of a player's file absolute, relative to the folder of the file that names it; other texts stay."""
-    reference = parse_reference(text)
-    return reference.absolute(folder) if reference is not None and reference.is_file else text
 
 
 _found: dict[str, PlayerClass] = {}
@@ -155,11 +159,12 @@ _NOT_OWN = (str(Path(__file__).parents[1]), sysconfig.get_path("stdlib"), "<froz
 
 
 def offered_players() -> dict[str, PlayerClass]:
-    """Return the players of installed packages, and those in PLAYERS of modules that this process has loaded."""
+    """Return the players of installed packages, those in PLAYERS of modules that this process has loaded, and those
+    that the user named, such as `mine.py:Haggler`."""
     offered: dict[str, PlayerClass] = {}
     for listed in (*map(_players_of_entry, _entry_points()), *map(_players_of_module, list(sys.modules.values()))):
         offered = {**listed, **offered}
-    return offered
+    return {**offered, **{name: found for name, found in _found.items() if found not in offered.values()}}
 
 
 def _players_of_module(module: ModuleType) -> dict[str, PlayerClass]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 from negolab import catalog
@@ -53,7 +54,7 @@ def compatible_players(game: AnyGame, seat: Seat) -> list[str]:
 def _is_compatible(name: str, game: AnyGame, seat: Seat) -> bool:
     """Check that a player needs no parameter and accepts the game and the seat."""
     try:
-        resolve(name, game).check_seat(seat)
+        resolve(name, game, load=False).check_seat(seat)
     except ValueError:
         return False
     return True
@@ -111,9 +112,26 @@ def _resolve_text(spec: str, game: AnyGame, load: bool, params: dict[str, Any]) 
 
 def _resolve_reference(reference: CodeReference, game: AnyGame, load: bool, params: dict[str, Any]) -> PlayerFactory:
     make = find_player(reference, load=load)
-    shown = reference.shown + (f",{reference.tail}" if reference.tail else "")
     given = {**parse_settings(reference.tail), **params}
-    return class_factory(reference.shown, make, game, given, spec=shown, origin=reference.absolute())
+    origin = str(reference.beside(Path()))
+    return class_factory(reference.shown, make, game, given, spec=reference.full_name, origin=origin)
+
+
+def load_player(text: str, folder: Path) -> str:
+    """Load the code of a player that a study file or a plan names, and return the player's name in records.
+
+    Args:
+        text: The player as the file names it; one that is no reference to code is returned as it is.
+        folder: Folder of that file, which relative paths refer to.
+
+    Raises:
+        ValueError: There is no such file, module or player, or its import failed.
+    """
+    reference = None if text.startswith(MODEL_PREFIX) else parse_reference(text)
+    if reference is None or not (reference.is_file or reference.is_importable()):
+        return text
+    find_player(reference.beside(folder), load=True)
+    return reference.full_name
 
 
 def resolve_players(game: AnyGame, a: PlayerSpec, b: PlayerSpec) -> tuple[PlayerFactory, PlayerFactory]:

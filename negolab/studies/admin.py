@@ -89,7 +89,9 @@ class AdminService(PageService):
         opponent, seed = str(request.get("opponent")), request.get("seed")
         game = catalog.load(str(request.get("game")), preset=request.get("preset"))
         match = Match(game, seed=seed, players={seat: PERSON, other(seat): opponent})
-        player_notes({other(seat): make_player(opponent, game, match.seed or 0, other(seat), models=self._models)})
+        away = other(seat)
+        made = make_player(opponent, game, match.seed or 0, away, models=self._models, load=False)
+        player_notes({away: made})
         return match, seat
 
     async def models(self, _: Mapping[str, Any]) -> list[dict[str, Any]]:

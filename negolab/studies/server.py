@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from tornado.ioloop import PeriodicCallback
 from tornado.netutil import bind_unix_socket
 
 from negolab import catalog
+from negolab.catalog import AnyGame
+from negolab.game import Seat
+from negolab.players.lookup import resolve
 from negolab.protocols import player_notes
 from negolab.runs.driver import make_player
 from negolab.store import Store
@@ -113,28 +116,39 @@ def _make_service(database: Database, args: argparse.Namespace, models: KnownEnd
 
 
 def _note_code(database: Database, study: Study, trust: bool) -> None:
-    """Note the hash of the researcher's own game; ValueError if it has changed, unless `trust` is set."""
-    code = catalog.source(study.loaded(study.treatments[0]))
-    if code is None:
-        return
-    noted = [note.detail.partition(" ")[0] for note in database.notes(study.name) if note.kind == CODE]
-    if noted and noted[-1] != code.sha256 and not trust:
-        raise ValueError(
-            f"{code.reference} has changed since study {study.name} was last served: to go on with it, give --trust"
-        )
-    if not noted or noted[-1] != code.sha256:
-        database.note(CODE, "researcher", study=study.name, detail=f"{code.sha256} {code.reference}")
+    """Note the hashes of the researcher's own game and players; ValueError if one changed, unless `trust` is set."""
+    game = catalog.source(study.loaded(study.treatments[0]))
+    sources = {} if game is None else {game.reference: game.sha256}
+    for loaded, name, _ in _opponents(study):
+        facts = resolve(name, loaded, load=False).facts
+        if "sha256" in facts:
+            sources[facts.get("path", facts["source"])] = facts["sha256"]
+    notes = (note.detail.partition(" ") for note in database.notes(study.name) if note.kind == CODE)
+    noted = {reference: sha256 for sha256, _, reference in notes}
+    for reference, sha256 in sources.items():
+        if noted.get(reference, sha256) != sha256 and not trust:
+            raise ValueError(
+                f"{reference} has changed since study {study.name} was last served: to go on with it, give --trust"
+            )
+        if noted.get(reference) != sha256:
+            database.note(CODE, "researcher", study=study.name, detail=f"{sha256} {reference}")
+
+
+def _opponents(study: Study) -> Iterator[tuple[AnyGame, str, tuple[Seat, ...]]]:
+    """Yield the players of a study, each with its game and the seats that it may get."""
+    for part in study.treatments:
+        if (name := part.opponent or study.pairing.player) is not None:
+            yield study.loaded(part), name, part.across()
+    if study.practice.matches:
+        seats = tuple({seat for part in study.treatments for seat in part.across()})
+        yield study.loaded(study.practice), study.practice.opponent, seats
 
 
 def _reach(study: Study, models: KnownEndpoints) -> None:
     """Raise `ValueError` at the start, not during a match, if a player needs a model that is not known here."""
-    against = [(study.loaded(part), part.opponent or study.pairing.player, part.across()) for part in study.treatments]
-    if study.practice.matches:
-        seats = tuple({seat for part in study.treatments for seat in part.across()})
-        against.append((study.loaded(study.practice), study.practice.opponent, seats))
-    for game, name, seats in against:
-        for seat in seats if name is not None else ():
-            player_notes({seat: make_player(str(name), game, 0, seat, models=models)})
+    for game, name, seats in _opponents(study):
+        for seat in seats:
+            player_notes({seat: make_player(name, game, 0, seat, models=models, load=False)})
 
 
 class Timers:

@@ -391,7 +391,7 @@ class SessionManager:
         Raises:
             ValueError: A player cannot play its seat.
         """
-        players = seat_players(match, self._models, people)
+        players = seat_players(match, self._models, people, load=False)
         study = None if self._study is None else self._study.name
         record = match.record()
         stored = self._database.add(
@@ -418,7 +418,7 @@ class SessionManager:
         """Make the automated players that a record names."""
         header, game = record.header, record.game
         return {
-            seat: make_player(name, game, header.seed or 0, seat, models=self._models, match=header.id)
+            seat: make_player(name, game, header.seed or 0, seat, models=self._models, match=header.id, load=False)
             for seat, name in header.players.items()
             if seat not in people
         }

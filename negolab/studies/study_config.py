@@ -102,7 +102,8 @@ class Treatment(TomlTable, frozen=True):
     params: dict[str, Any] = {}
     """Parameters of the game that differ from the preset's."""
     opponent: str | None = None
-    """Name of a player, such as "boulware"; None: another participant."""
+    """A player, such as "boulware" or "mine.py:Haggler,beta=2", a file relative to the study file's folder; None:
+    another participant."""
     seat: Literal["A", "B", "random"] = "random"
     """Seat of the participant against a player; pairs always draw their seats."""
     delay: Delay = Delay()

@@ -10,6 +10,7 @@ from negolab import user_code
 from negolab._internal import validation
 from negolab.catalog import AnyGame
 from negolab.game import Seat
+from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
 from negolab.studies.study_config import Delay, Practice, Study, Treatment
 
@@ -46,6 +47,7 @@ def parse_study(text: str, path: Path) -> Study:
     game = table.get("game")
     if isinstance(game, str):
         table["game"] = user_code.beside(game, path.parent)
+    _load_players(table, path.parent)
     study = validation.convert_table({"name": path.stem, **table, "text": text}, Study)
     for where, check in _checks(study, table):
         try:
@@ -53,6 +55,24 @@ def parse_study(text: str, path: Path) -> Study:
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
     return study
+
+
+def _load_players(table: dict[str, Any], folder: Path) -> None:
+    """Load the code of players of the researcher's own, and name them as records do; ValueError names the place."""
+    treatments = table.get("treatments")
+    parts = [(f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(treatments)]
+    parts += [("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])]
+    parts += [("pairing: then", t, "then") for t in _tables([table.get("pairing")])]
+    for place, part, key in parts:
+        if isinstance(text := part.get(key), str):
+            try:
+                part[key] = load_player(text, folder)
+            except ValueError as error:
+                raise ValueError(f"{place}: {error}") from None
+
+
+def _tables(values: Any) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _checks(study: Study, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -77,7 +97,7 @@ def _sits(player: str, game: AnyGame, seats: tuple[Seat, ...], treatment: Treatm
     """Raise `ValueError` if the player cannot play one of the seats that it may get."""
     for seat in seats:
         try:
-            make_player(player, game, 0, seat)
+            make_player(player, game, 0, seat, load=False)
         except ValueError as error:
             fixed = treatment.opponent is not None and treatment.seat == "random" and "sits at" in str(error)
             hint = '; choose the participant\'s seat, seat = "A" or "B"' if fixed else ""

@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import hashlib
 import os
+import re
 import signal
 import socket
 import threading
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from negolab import store
+from negolab import store, user_code
 from negolab._internal.validation import suggest
 from negolab.analysis.summary import tally_records
 from negolab.sweeps import status
@@ -28,7 +29,6 @@ from negolab.sweeps.folder import NOTEBOOK, SweepFolder
 from negolab.sweeps.kernels import KernelPool, end_kernel
 from negolab.sweeps.plan import SWEEP_PARAMETERS, Cell
 from negolab.sweeps.status import CellError, CellStatus, State
-from negolab.user_code import modules_beside
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
@@ -49,6 +49,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
         parameters: Names of the notebook's parameters.
         cell_seconds: Time limit of a cell.
         models: The plan has models, so that the cost of a cell is computed.
+        players: Players of the user's own with the absolute paths of their files, by the text in the plan.
     """
 
     folder: str
@@ -58,6 +59,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[str, ...] = ()
     cell_seconds: float | None = None
     models: bool = False
+    players: dict[str, str] = {}
 
 
 def run_cell(job: CellJob, cell: Cell) -> CellStatus:
@@ -89,7 +91,7 @@ def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellE
         return "refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}")
     with _kernel(job) as kernel, _time_limit(kernel, job.cell_seconds) as timed_out:
         try:
-            parameters = {**cell.params, "out": str(attempt), "seed": cell.seed}
+            parameters = {**_with_paths(cell.params, job.players), "out": str(attempt), "seed": cell.seed}
             execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
         except PapermillExecutionError as error:
             return "failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=error.cell_index + 1)
@@ -100,6 +102,15 @@ def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellE
                 raise
             return "died", CellError(kind="DeadKernelError", text="its kernel ended under it")
     return "done", None
+
+
+def _with_paths(value: Any, players: Mapping[str, str]) -> Any:
+    """Replace texts that name players of the user's own by those with the paths of their files."""
+    if isinstance(value, dict):
+        return {name: _with_paths(inner, players) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_paths(inner, players) for inner in value]
+    return players.get(value, value) if isinstance(value, str) else value
 
 
 def _model_cost(attempt: Path) -> float | None:
@@ -200,8 +211,15 @@ def code_sources(notebook: Any) -> list[str]:
 
 
 def own_modules(path: Path) -> list[Path]:
-    """List the modules beside a notebook that it imports, directly or indirectly."""
-    return modules_beside(path.parent, code_sources(load_notebook(path)))
+    """List the modules beside a notebook that it imports, directly or indirectly, and the files of players that it
+    names, such as `mine.py:Haggler`."""
+    sources = code_sources(load_notebook(path))
+    files = [path.parent / name for source in sources for name in _PLAYER_FILE.findall(source)]
+    players = [file.resolve() for named in files if named.is_file() for file in user_code.files_of(named)]
+    return sorted({*user_code.modules_beside(path.parent, sources), *players})
+
+
+_PLAYER_FILE = re.compile(r"""["']([\w./-]+\.py):[A-Za-z_]""")
 
 
 def notebook_hash(path: Path) -> str:

@@ -34,6 +34,9 @@ NOTEBOOK = "notebook.ipynb"
 REPORT = "report.ipynb"
 """The report notebook, if the plan names one."""
 
+PlayerFacts = Mapping[str, Mapping[str, str]]
+"""`source`, `sha256` and `path` of players, as `code_facts` returns them, by the text that names them in a plan."""
+
 
 class SweepFolder:
     """Read and write a sweep's folder, also from workers on other machines."""
@@ -101,8 +104,17 @@ class SweepFolder:
 
 
 @contextmanager
-def claim_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> Iterator[str]:
+def claim_folder(
+    folder: SweepFolder, plan: SweepPlan, sha256: str, players: PlayerFacts | None = None, *, trust: bool = False
+) -> Iterator[str]:
     """Lock a sweep's folder for the process that drives the sweep, write its manifest and yield the sweep's id.
+
+    Args:
+        folder: The sweep's folder.
+        plan: The plan.
+        sha256: Hash of the notebook.
+        players: Facts about the players of the user's own that the plan names, by their text in the plan.
+        trust: Go on although the files of those players have changed.
 
     Raises:
         ValueError: The folder is in use or holds other cells.
@@ -114,7 +126,7 @@ def claim_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> Iterator[
     except filelock.Timeout:
         raise ValueError(f"{folder.path} is in use: another process runs a sweep there") from None
     with lock:
-        sweep_id = _write_manifest(folder, plan, sha256)
+        sweep_id = _write_manifest(folder, plan, sha256, players or {}, trust)
         _remove_interrupted(folder)
         yield sweep_id
 
@@ -124,8 +136,10 @@ def _check_not_file(path: Path) -> None:
         raise ValueError(f"{path} is a file: a sweep is kept in a folder")
 
 
-def check_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
-    """Raise ValueError if the folder holds anything but cells of this plan and notebook."""
+def check_folder(
+    folder: SweepFolder, plan: SweepPlan, sha256: str, players: PlayerFacts | None = None, *, trust: bool = False
+) -> None:
+    """Raise ValueError if the folder holds anything but cells of this plan, notebook and players."""
     _check_not_file(folder.path)
     stored = manifest.read(folder.path)
     if not stored and any(folder.path.glob("*.jsonl")):
@@ -133,6 +147,11 @@ def check_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
     if stored and stored.get("notebook") != sha256:
         raise ValueError(
             f"{folder.path} holds cells of another notebook, or of this one as it was: choose another folder"
+        )
+    if stored and not trust and (changed := manifest.changed_code(stored, {"players": players or {}})):
+        raise ValueError(
+            f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or go "
+            "on with the file as it is now with --trust"
         )
     ids = {cell.id for cell in plan.cells()}
     if unknown := [id for id in folder.done() if id not in ids]:
@@ -142,15 +161,15 @@ def check_folder(folder: SweepFolder, plan: SweepPlan, sha256: str) -> None:
         )
 
 
-def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str) -> str:
+def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: PlayerFacts, trust: bool) -> str:
     """Write the manifest and return the sweep's id, which is drawn when its folder is first used."""
-    check_folder(folder, plan, sha256)
+    check_folder(folder, plan, sha256, players, trust=trust)
     sweep_id = str(manifest.read(folder.path).get("run") or uuid.uuid4().hex)
     versions = {name: version(name) for name in ("papermill", "distributed", "ipykernel")}
     fields = {
         "run": sweep_id,
         "plan": msgspec.to_builtins(plan),
-        "players": {},
+        "players": players,
         "notebook": sha256,
         "cells": sum(1 for _ in plan.cells()),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),

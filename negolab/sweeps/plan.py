@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import isfinite, prod
 from pathlib import Path
@@ -17,6 +17,7 @@ from negolab._internal.validation import TomlTable
 from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
+from negolab.players.code import CodeReference, code_facts, find_player, parse_reference
 from negolab.runs.plan import derive_seed
 from negolab.sweeps.grid import (
     MAX_CELLS,
@@ -194,6 +195,41 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
     def with_fixed(self, values: dict[str, Any]) -> SweepPlan:
         """Return the plan with these fixed parameters changed or added; ValueError for one on an axis."""
         return msgspec.structs.replace(self, fixed={**self.fixed, **values})
+
+
+def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
+    """Load the players `file.py:Class` that a plan's parameters name.
+
+    Args:
+        plan: The plan.
+        folder: The folder that paths refer to: that of the plan's file.
+
+    Returns:
+        The references with absolute paths, by the text in the plan.
+
+    Raises:
+        ValueError: There is no such file or player, or its import failed.
+    """
+    values = chain.from_iterable(point.values() for point in (plan.fixed, plan.tiny, *chain.from_iterable(plan.axes())))
+    found = {text: reference for text in _texts(list(values)) if (reference := parse_reference(text))}
+    references = {text: reference.beside(folder) for text, reference in found.items() if reference.is_file}
+    for reference in references.values():
+        find_player(reference, load=True)
+    return references
+
+
+def player_facts(players: Mapping[str, CodeReference]) -> dict[str, dict[str, Any]]:
+    """Return the facts about the code of loaded players, by their text in the plan."""
+    return {text: code_facts(find_player(reference, load=False)) for text, reference in players.items()}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a parameter's value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
 
 
 def _restrict_rule(rule: dict[str, Any], axes: list[list[Point]]) -> dict[str, Any]:

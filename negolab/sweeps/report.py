@@ -105,7 +105,7 @@ def run_trial(plan: Path | str) -> Path:
     file = Path(plan)
     tiny_plan = read_plan(file).tiny_plan()
     folder = Path(tempfile.mkdtemp(prefix=f"negolab-{plan_name(file)}-"))
-    progress = Sweep(tiny_plan, notebook_path(tiny_plan, file), folder).run()
+    progress = Sweep(tiny_plan, notebook_path(tiny_plan, file), folder, base=file.parent).run()
     if missing := progress.cells - progress.states.get("done", 0):
         raise RuntimeError(f"{missing} of {progress.cells} cells are not done: see {folder}")
     return folder

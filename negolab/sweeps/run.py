@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import msgspec
 
+from negolab import user_code
 from negolab._internal import environment
 from negolab._internal.files import atomic_write
 from negolab.llm.configuration import ModelConfiguration, open_models
@@ -26,7 +27,7 @@ from negolab.sweeps.cells import CellJob
 from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
 from negolab.sweeps.kernels import preload_code
-from negolab.sweeps.plan import Cell, SweepPlan
+from negolab.sweeps.plan import Cell, SweepPlan, own_players, player_facts
 from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Sweep:
         report: The report notebook to copy into the folder.
         retry: States of unsuccessful cells to run again.
         notify: Called with one line about the models, such as that an endpoint is unreachable.
+        base: Folder that the paths of players in the plan refer to (None: that of the notebook).
+        trust: Go on although the files of those players have changed since cells were run.
 
     Raises:
         ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
@@ -92,12 +95,15 @@ class Sweep:
         report: Path | None = None,
         retry: frozenset[str] = frozenset(),
         notify: Callable[[str], None] = lambda line: None,
+        base: Path | None = None,
+        trust: bool = False,
     ) -> None:
         notebook.check_parameters(notebook_file, plan.names)
         if unknown := retry - set(RETRYABLE):
             raise ValueError(f"what is tried again is of {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
         self.plan, self.folder, self._file = plan, SweepFolder(out), notebook_file
-        self._report, self._retry, self._notify = report, retry, notify
+        self._report, self._retry, self._notify, self._trust = report, retry, notify, trust
+        self._players = own_players(plan, base or notebook_file.parent)
 
     def run(
         self,
@@ -122,7 +128,8 @@ class Sweep:
             ValueError: The folder is in use or holds other cells, or workers cannot reach folder or broker.
             RunFailed: The models cannot be called any more, as when the budget is used up.
         """
-        claim = claim_folder(self.folder, self.plan, notebook.notebook_hash(self._file))
+        sha256, players = notebook.notebook_hash(self._file), player_facts(self._players)
+        claim = claim_folder(self.folder, self.plan, sha256, players, trust=self._trust)
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
@@ -199,6 +206,7 @@ class Sweep:
             modules += notebook.own_modules(self._report)
         else:
             (self.folder.path / REPORT).unlink(missing_ok=True)
+        modules += [file for each in self._players.values() for file in user_code.files_of(Path(each.head))]
         for module in modules:
             shutil.copyfile(module, self.folder.path / module.name)
         return CellJob(
@@ -209,6 +217,7 @@ class Sweep:
             parameters=tuple(notebook.notebook_parameters(self._file)),
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,
+            players={text: str(reference) for text, reference in self._players.items()},
         )
 
 

@@ -75,7 +75,7 @@ class LocalMatchmaker:
         table = HumanSeat(
             match,
             request.seat,
-            seat_players(match, self._endpoints, {request.seat}),
+            seat_players(match, self._endpoints, {request.seat}, load=False),
             title=title(request.game),
             keep=self._keep,
             thinker=model_name(request.opponent),

@@ -59,7 +59,7 @@ class LocalContinuation:
         return self._endpoints.listed()
 
     async def play(self, match: Match, told: OnProgress) -> Record:
-        players = seat_players(match, self._endpoints)
+        players = seat_players(match, self._endpoints, load=False)
         resume_players(match, players)
 
         def watch(match: Match, _: Sequence[Event]) -> None:
@@ -84,7 +84,7 @@ class LocalContinuation:
         def keep(match: Match) -> str:
             return over(match.record())
 
-        players = seat_players(match, self._endpoints, {seat})
+        players = seat_players(match, self._endpoints, {seat}, load=False)
         thinker = model_name(match.players[other(seat)])
         return HumanSeat(match, seat, players, title="Branch", keep=keep, thinker=thinker), leave
 
