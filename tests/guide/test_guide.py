@@ -32,6 +32,7 @@ SLOW = {
     "first-hour",
     "models",
     "own-game",
+    "own-player",
     "own-table",
     "play",
     "replay",
