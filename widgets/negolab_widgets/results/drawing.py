@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from negolab.analysis.estimates import fallbacks_by_player, without_result
+from negolab.analysis.measures import MEANINGS
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.results import figures
@@ -22,6 +23,7 @@ from negolab_widgets.results.variables import (
     by_seat,
     factors,
     outcomes,
+    split_seat,
     summary,
     values,
 )
@@ -189,6 +191,8 @@ NO_RECORDS = "The finished cells hold no records: a notebook keeps its records i
 
 OVERVIEW_OUTCOMES = ("agreed", "efficiency", "payoff_a", "payoff_b", "surplus_share_a", "turns_to_deal")
 """Outcomes of the overview, where a sweep has them."""
+MAX_OWN = 4
+"""Measures of the game's own in the overview."""
 
 
 class OverviewFigure(NamedTuple):
@@ -212,7 +216,8 @@ class Overview(NamedTuple):
 
 
 def overview(run: Path | str, width: int = 980) -> Overview:
-    """Draw the first outcomes over the first three parameters that vary: on the x axis, in colour and in panels."""
+    """Draw the first outcomes, and the first measures of the game's own, over the first three parameters that vary: on
+    the x axis, in colour and in panels."""
     reading = SweepReader(run)
     for cell in reading.unread_cells():
         reading.read_cell(cell)
@@ -228,7 +233,8 @@ def _figures(played: SweepFrame, varied: list[Factor], width: int) -> Iterator[O
     x, colour, facet = [*varied, None, None, None][:3]
     there = outcomes(played.frame, played.parameters.values())
     found = {one.column: one for one in there if not one.either}
-    for outcome in (found[name] for name in OVERVIEW_OUTCOMES if name in found):
+    own = [name for name, one in found.items() if one.group == "measure" and split_seat(name)[0] not in MEANINGS]
+    for outcome in (found[name] for name in (*OVERVIEW_OUTCOMES, *own[:MAX_OWN]) if name in found):
         made = draw_choice(played.frame, played.frame, FigureChoice(outcome, LINES, x, colour, facet), width)
         if made.figure is not None and made.numbers is not None:
             yield OverviewFigure(outcome.title, made.figure, made.numbers)

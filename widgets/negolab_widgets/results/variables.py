@@ -195,7 +195,7 @@ def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Outc
     names = [str(name) for name in frame if name not in plain and _is_countable(frame[name])]
     found: list[Outcome] = []
     for name in names:
-        base, seat = _split_seat(name)
+        base, seat = split_seat(name)
         pair = {f"{base}_{one.lower()}" for one in SEATS} <= set(names)
         if seat == "A" and pair:
             found.append(_outcome(frame, base, "of either seat", name, games)._replace(column=base, either=True))
@@ -209,7 +209,7 @@ def _is_countable(column: pd.Series[Any]) -> bool:
     return bool(pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)) and bool(column.notna().any())
 
 
-def _split_seat(name: str) -> tuple[str, str]:
+def split_seat(name: str) -> tuple[str, str]:
     base, _, last = name.rpartition("_")
     return (base, last.upper()) if base and last.upper() in SEATS else (name, "")
 
