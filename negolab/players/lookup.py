@@ -137,7 +137,8 @@ def load_player(text: str, folder: Path) -> str:
 def resolve_players(game: AnyGame, a: PlayerSpec, b: PlayerSpec) -> tuple[PlayerFactory, PlayerFactory]:
     """Resolve the two players of a run; ValueError as `resolve` says, or if two different players share a name."""
     one, two = resolve(a, game), resolve(b, game)
-    if one.name == two.name and not (one.origin is two.origin or (isinstance(a, str) and one.origin == two.origin)):
+    same = one.origin is two.origin or (isinstance(one.origin, str) and one.origin == two.origin)
+    if one.name == two.name and not same:
         raise ValueError(f"two different players are called {one.name!r}: give one of them another `name`")
     return one, two
 
