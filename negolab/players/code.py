@@ -180,8 +180,10 @@ def _players_of_module(module: ModuleType) -> dict[str, PlayerClass]:
 
 
 def _holds_game(module: ModuleType) -> bool:
-    classes = (value for value in vars(module).values() if isinstance(value, type))
-    return any(issubclass(cls, Game) and cls is not Game for cls in classes)
+    """Return True if a module or a part of it defines a game; one that it imports from elsewhere does not count."""
+    home = module.__name__
+    classes = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Game))
+    return any(f"{cls.__module__}.".startswith(f"{home}.") for cls in classes)
 
 
 @cache

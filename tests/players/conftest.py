@@ -16,6 +16,7 @@ import asyncio
 import time
 
 import negolab as nl
+from negolab.games.bargaining import Bargaining
 from neighbour import middle
 
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from negolab.match import replay_differences
 from negolab.players.lookup import compatible_players, resolve
 from negolab.runs.failure_log import FILE as ERRORS
 from negolab.user_code import code_hash
-from tests.cli.test_cli import negolab
+from tests.cli.test_cli import NEGOLAB, negolab
 
 GAME = nl.load("bargaining")
 
@@ -275,3 +276,30 @@ def test_a_player_that_is_late_times_its_match_out(mine: Path, tmp_path: Path, l
 def test_a_late_reply_loses_a_match_with_a_time_limit(mine: Path, late: str) -> None:
     match = nl.play(nl.Match(nl.load("trading"), seed=1), {"A": f"mine.py:{late}", "B": "chat"}, time_limit=0.05)
     assert match.outcome is not None and match.outcome.end == "FORFEIT"
+
+
+def test_a_killed_run_of_an_own_player_loses_and_doubles_nothing(mine: Path, tmp_path: Path) -> None:
+    mine.write_text(mine.read_text() + SLOW)
+    out = tmp_path / "run"
+    command = ["batch", "bargaining", "--a", "mine.py:Slow", "--b", "mine.py:Patient", "--n", "60", "--out", str(out)]
+    running = subprocess.Popen([*NEGOLAB, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    records, end = out / "records.jsonl", time.monotonic() + 60
+    while not (records.is_file() and records.read_bytes().count(b"\n") >= 5):
+        assert time.monotonic() < end and running.poll() is None
+        time.sleep(0.02)
+    running.kill()
+    running.wait()
+    before = {record.id: record.events for record in nl.read(out)}
+    assert negolab(*command).returncode == 0
+    after = [record.id for record in nl.read(out)]
+    assert 5 <= len(before) < 60 and len(after) == len(set(after)) == 60
+    assert all(record.events == before[record.id] for record in nl.read(out) if record.id in before)
+
+
+SLOW = """
+
+class Slow(Haggler):
+    def act(self, game, seen):
+        time.sleep(0.005)
+        return super().act(game, seen)
+"""

@@ -25,6 +25,7 @@ from negolab.user_code import code_hash
 from tests.cli.test_cli import negolab
 from tests.support.host_process import press_button, running_host, solo_treatment, study_toml
 from tests.support.sweeps import write_notebook
+from tests.sweeps.test_sweep import scheduler
 from tests.widgets.test_replay import choose, golden, press
 from tests.widgets.test_widgets import first_option
 
@@ -184,3 +185,16 @@ def test_what_if_runs_nothing_that_a_record_alone_names(mine: Path, tmp_path: Pa
     foreign = msgspec.structs.replace(record, header=msgspec.structs.replace(record.header, players=players))
     options = Replay(foreign, out=tmp_path)._branching._seats["A"].options
     assert not any("mine.py" in option for option in options)
+
+
+@pytest.mark.long
+def test_a_scheduler_of_ones_own_plays_players_beside_the_plan(mine: Path, tmp_path: Path) -> None:
+    write_notebook(mine.parent / "notebooks", PARAMETERS, BODY)
+    file = mine.parent / "plan.toml"
+    file.write_text(PLAN)
+    with scheduler(tmp_path, 2) as (address, _):
+        plan = read_plan(file)
+        sweep = Sweep(plan, notebook_path(plan, file), tmp_path / "sweep", base=file.parent)
+        assert sweep.run(scheduler=address).states == {"done": 3}
+    notes = [record.header.notes for record in nl.read(tmp_path / "sweep" / "cells")]
+    assert sum(note.get("code", {}).get("A", {}).get("source") == "mine.py" for note in notes) == 4 and len(notes) == 6
