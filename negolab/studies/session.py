@@ -24,6 +24,7 @@ from negolab.protocols import Player, ResumablePlayer
 from negolab.record import Record, SeatOutcome
 from negolab.runs.driver import make_player, seat_players, submit_reply
 from negolab.runs.plan import derive_seed
+from negolab.runs.timer import call_within
 from negolab.store import Store
 from negolab.studies import texts
 from negolab.studies.host_config import NONE
@@ -40,6 +41,8 @@ PERSON = "person"
 LEFT, STOPPED = "left by the person", "stopped by the person"
 """Reasons that records give for matches and branches that a person stopped."""
 FAILED = "the other seat's player failed"
+REPLY_SECONDS = 10.0
+"""Seconds that a scripted player may take to answer: it holds up all matches of its host."""
 UNLIMITED = Limits()
 
 
@@ -257,7 +260,7 @@ class MatchSession:
         return next(((s, p) for s, p in self.players.items() if self.match.asks(s)), None)
 
     def _ask(self, seat: Seat, player: Player) -> Any:
-        return player.reply(self.match.told(seat), self.match.pending()[seat])
+        return call_within(REPLY_SECONDS, player.reply, self.match.told(seat), self.match.pending()[seat])
 
     async def _ask_later(self, seat: Seat, player: Player, seconds: float) -> Any:
         """Ask a player after a simulated thinking time."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import time
 from pathlib import Path
 
 import msgspec
@@ -12,6 +14,8 @@ from negolab_widgets.replay import Replay
 
 import negolab as nl
 from negolab.players.lookup import resolve
+from negolab.runs.driver import seat_players
+from negolab.studies import session
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied
 from negolab.studies.database import Database
@@ -130,6 +134,27 @@ def test_a_host_plays_a_study_s_own_opponent_and_goes_on_after_a_kill(mine: Path
         mine.write_text(mine.read_text() + "\n# another word\n")
         with pytest.raises(AssertionError, match=r"mine.py has changed since study small was last served: .* --trust"):
             host.start()
+
+
+@pytest.mark.parametrize("failing", ["Raises", "Sleeps", "Hangs", "Nonsense"])
+def test_a_player_that_fails_ends_its_match_with_a_person_and_holds_up_no_other(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, failing: str
+) -> None:
+    monkeypatch.setattr(session, "REPLY_SECONDS", 0.05)
+    game = nl.load("bargaining")
+    match = nl.Match(game, seed=1, players={"A": f"mine.py:{failing}", "B": "person"})
+
+    async def begin() -> None:
+        seats = session.MatchSession(match, seat_players(match, people={"B"}))
+        began = time.monotonic()
+        seats.advance()
+        assert time.monotonic() - began < 2
+        seats.stop("over")
+
+    asyncio.run(begin())
+    assert match.ended is not None and match.ended.end == "ABORTED"
+    if failing != "Hangs":
+        assert match.ended.reason == session.FAILED and "Traceback" in caplog.text
 
 
 def test_a_page_names_no_code_that_the_host_was_not_given(mine: Path, tmp_path: Path) -> None:
