@@ -116,12 +116,14 @@ async def ask_player(player: Player, told: AnyGame, ask: Ask, time_limit: float 
 
 def _call_player(player: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
     """Call a player's `reply`; one that takes longer than the limit is interrupted where that is possible."""
-    if time_limit is None:
-        return player.reply(told, ask)
     try:
+        if time_limit is None:
+            return player.reply(told, ask)
         return call_within(time_limit, player.reply, told, ask)
     except CallTimedOut:
         return _late_reply(time_limit)
+    except SystemExit as error:
+        raise _exit_error(error) from error
 
 
 async def _await_reply(reply: Awaitable[Any], time_limit: float | None) -> Any:
@@ -129,10 +131,17 @@ async def _await_reply(reply: Awaitable[Any], time_limit: float | None) -> Any:
     try:
         async with asyncio.timeout(time_limit) as limit:
             return await reply
+    except SystemExit as error:
+        raise _exit_error(error) from error
     except TimeoutError:
         if limit.expired():
             return _late_reply(time_limit)
         raise
+
+
+def _exit_error(error: SystemExit) -> RuntimeError:
+    """Return the error of a player that would end the whole run."""
+    return RuntimeError(f"the player called sys.exit({error.code!r})")
 
 
 def _is_late(began: float, time_limit: float | None) -> bool:

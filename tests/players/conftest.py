@@ -74,6 +74,16 @@ class Spins:
                 pass
 
 
+class Exits:
+    def reply(self, told, ask):
+        raise SystemExit(3)
+
+
+class ExitsLater:
+    async def reply(self, told, ask):
+        raise SystemExit(3)
+
+
 class Hangs:
     async def reply(self, told, ask):
         await asyncio.sleep(60)

@@ -244,6 +244,15 @@ def test_a_player_that_raises_fails_its_match_with_a_traceback_in_the_log(
     assert 'mine.py", line' in log and "KeyError: 'no plan for B'" in log
 
 
+@pytest.mark.parametrize("exits", ["Exits", "ExitsLater"])
+@pytest.mark.parametrize("opponent", ["time", "mine.py:Patient"])
+def test_a_player_that_would_end_the_program_fails_its_match(
+    mine: Path, tmp_path: Path, exits: str, opponent: str
+) -> None:
+    run = nl.run("bargaining", opponent, f"mine.py:{exits}", n=2, out=tmp_path / "run")
+    assert run.progress.failed == 2 and "called sys.exit(3)" in (tmp_path / "run" / ERRORS).read_text()
+
+
 def test_a_player_that_fails_when_it_is_made_fails_its_match_only(mine: Path, tmp_path: Path) -> None:
     mine.write_text(mine.read_text() + "RaisesAtFirst.act = Haggler.act\n")
     run = nl.run("bargaining", "time", "mine.py:RaisesAtFirst", n=2, out=tmp_path / "run")
