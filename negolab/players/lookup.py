@@ -16,7 +16,7 @@ from negolab.players import any_game
 from negolab.players.code import CodeReference, PlayerClass, find_player, offered_players, parse_reference
 from negolab.players.factory import PlayerFactory, class_factory, model_factory, object_factory
 from negolab.players.spec import parse_model_name, parse_settings
-from negolab.protocols import MODEL_PREFIX, Player
+from negolab.protocols import MODEL_PREFIX, Player, Scripted
 
 PlayerSpec = str | Player | PlayerClass | PlayerFactory
 """A player as a user gives it: a name, a reference such as `mine.py:Haggler,beta=2`, a class or function, an object."""
@@ -145,14 +145,20 @@ def resolve_players(game: AnyGame, a: PlayerSpec, b: PlayerSpec) -> tuple[Player
 
 def _resolve_model(given: dict[str, Any], game: AnyGame, load: bool) -> PlayerFactory:
     settings = model_settings(given)
-    strategy = None if settings.strategy is None else _resolve_strategy(settings.strategy, game, load)
+    if settings.strategy is None:
+        return model_factory(settings, given, None)
+    strategy = _resolve_strategy(settings.strategy, game, load)
+    if (reference := parse_reference(settings.strategy.replace(";", ","))) is not None and reference.is_file:
+        # Names hold no folder, so that folders can be moved.
+        given = {**given, "strategy": settings.strategy.replace(reference.head, Path(reference.head).name, 1)}
+        settings = model_settings(given)
     return model_factory(settings, given, strategy)
 
 
 def _resolve_strategy(name: str, game: AnyGame, load: bool) -> PlayerFactory:
     # Commas separate the settings of the model, so semicolons separate those of its strategy.
     strategy = resolve(name.replace(";", ","), game, load=load)
-    if strategy.is_model:
+    if not isinstance(strategy.make(), Scripted):
         raise ValueError(f"strategy must be a scripted player of the game, not {name!r}")
     return strategy
 

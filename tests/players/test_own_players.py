@@ -198,6 +198,14 @@ def test_a_name_in_a_record_imports_nothing(mine: Path) -> None:
         resolve("mine.py:Patient", GAME, load=False)
 
 
+def test_a_model_words_the_moves_of_an_own_strategy_whose_name_holds_no_folder(mine: Path) -> None:
+    model = resolve(f"llm:x,strategy={mine}:Haggler;share=0.3", GAME)
+    assert model.name == "llm:x,strategy=mine.py:Haggler;share=0.3"
+    assert model.facts["sha256"] == code_hash(mine)
+    with pytest.raises(ValueError, match="strategy must be a scripted player"):
+        resolve(f"llm:x,strategy={mine}:Patient", GAME)
+
+
 # Runs.
 
 
