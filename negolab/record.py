@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -127,14 +128,61 @@ def encode_event(event: Event) -> bytes:
 
 
 _decoder = msgspec.json.Decoder(Record)
+_SHORT = 200
+"""Bytes of an event up to which equal ones are decoded once: a step, a price, but not the answer of a model."""
+
+
+class _RawHeader(Header, frozen=True, kw_only=True):
+    params: msgspec.Raw  # type: ignore[assignment]
+    players: msgspec.Raw = msgspec.Raw(b"{}")  # type: ignore[assignment]
+    notes: msgspec.Raw = msgspec.Raw(b"{}")  # type: ignore[assignment]
+
+
+class _RawRecord(msgspec.Struct):
+    header: _RawHeader
+    events: tuple[msgspec.Raw, ...]
+
+
+_raw_decoder = msgspec.json.Decoder(_RawRecord)
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_event = lru_cache(maxsize=10_000)(_event_decoder.decode)
+_start = lru_cache(maxsize=1_000)(_event_decoder.decode)
+_params = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
+_players = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[Seat, str]).decode)
+_notes = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
+
+
+def _decode_shared(line: bytes | str) -> Record:
+    """Decode a line so that records share what is equal in them: parameters, players, notes, starts, short events."""
+    raw = _raw_decoder.decode(line)
+    head = raw.header
+    header = Header(
+        schema=head.schema,
+        id=head.id,
+        game=sys.intern(head.game),
+        preset=head.preset,
+        params=_params(bytes(head.params)),
+        seed=head.seed,
+        players=_players(bytes(head.players)),
+        created=head.created,
+        negolab=head.negolab,
+        notes=_notes(bytes(head.notes)),
+    )
+    start, rest = raw.events[:1], raw.events[1:]
+    events = [_start(bytes(event)) for event in start]
+    events += [_event(bytes(event)) if len(event) < _SHORT else _event_decoder.decode(event) for event in rest]
+    return Record(header, tuple(events))
 
 
 def parse_record(line: bytes | str) -> Record:
-    """Decode one line; `ValueError` says what is wrong with it."""
+    """Decode one line; `ValueError` says what is wrong with it.
+
+    Records that are read share equal values, so what is in them must not be changed.
+    """
     try:
-        record = _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"not a record: {error}") from None
+        record = _decode_shared(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        record = _decode_whole(line)
     if record.header.schema < 1:
         raise ValueError(f"record {record.id} has schema {record.header.schema}")
     if record.header.schema > SCHEMA:
@@ -145,6 +193,14 @@ def parse_record(line: bytes | str) -> Record:
     if isinstance(last, Ended) and set(last.payoffs) != {"A", "B"}:
         raise ValueError(f"record {record.id} must end with payoffs of A and B")
     return record
+
+
+def _decode_whole(line: bytes | str) -> Record:
+    """Decode a line in one piece: the error then names the field by its path in the line."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a record: {error}") from None
 
 
 def start_state(record: Record) -> State[Any, Any]:

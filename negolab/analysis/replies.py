@@ -17,11 +17,21 @@ def iter_replies(record: Record) -> Iterator[tuple[Replied | Rejected, Reply | N
 
 def replies_in(events: Sequence[Event]) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
     """Yield what `iter_replies` does for a part of a match that begins with a request."""
-    for at, event in enumerate(events):
+    for at in reply_positions(events):
+        event = events[at]
         if isinstance(event, Replied):
             yield event, event.reply, _refusal(events, at)
-        elif isinstance(event, Rejected) and event.wordless:
+        elif isinstance(event, Rejected):
             yield event, event.said, event.invalid
+
+
+def reply_positions(events: Sequence[Event]) -> list[int]:
+    """Return the indexes of the events that `replies_in` yields; equal events of a record may be one object."""
+    return [
+        at
+        for at, event in enumerate(events)
+        if isinstance(event, Replied) or (isinstance(event, Rejected) and event.wordless)
+    ]
 
 
 class AcceptedReply(NamedTuple):

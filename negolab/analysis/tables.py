@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from math import nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from negolab.analysis import measures as measured
 from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
 from negolab.analysis.fallbacks import find_fallbacks
 from negolab.analysis.observations import deal_columns
-from negolab.analysis.replies import iter_replies
+from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
@@ -193,8 +194,15 @@ def measures(source: Source) -> pd.DataFrame:
         ValueError: A line is not a record, or a record cannot be replayed.
     """
     names = ["match", "cell"] if _is_sweep(source) else ["match"]
-    rows = ({"match": record.id, "cell": cell, **measured.measure_match(record)} for cell, record in records(source))
-    found = pd.DataFrame(rows)
+    # By columns: a dict for each of 100,000 rows takes several times the memory.
+    columns: dict[str, list[Any]] = {}
+    for before, (cell, record) in enumerate(records(source)):
+        for name, value in {"match": record.id, "cell": cell, **measured.measure_match(record)}.items():
+            columns.setdefault(name, [nan] * before).append(value)
+        for column in columns.values():
+            if len(column) == before:
+                column.append(nan)
+    found = pd.DataFrame(columns)
     return found.reindex(columns=[*names, *found.columns.drop(["match", "cell"], errors="ignore")])
 
 
@@ -303,7 +311,7 @@ def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: I
 
 
 def _proposals(record: Record) -> Iterator[Row]:
-    turn_of = {id(event): turn for turn, (event, _, _) in enumerate(iter_replies(record))}
+    turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
     numbers: Counter[Seat] = Counter()
     before: dict[Seat, float] = {}
     for made in proposals_of(record):
@@ -312,7 +320,7 @@ def _proposals(record: Record) -> Iterator[Row]:
         package = made.terms.get("package")
         yield {
             "match": record.id,
-            "turn": turn_of[id(record.events[made.at])],
+            "turn": turn_of[made.at],
             "seat": made.seat,
             "player": record.header.players.get(made.seat),
             "number": numbers[made.seat],
