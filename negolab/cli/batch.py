@@ -23,6 +23,7 @@ from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
 from negolab.players.lookup import resolve_players
 from negolab.protocols import MODEL_PREFIX
+from negolab.runs import failure_log
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
 from negolab.runs.plan import make_plan
@@ -253,6 +254,8 @@ def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)
         print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
+    if now.failed and (log := run.folder / failure_log.FILE).is_file():
+        print(f"where players failed stands in {log}", file=sys.stderr)
     if isinstance(failure, UnusableAnswers):
         print(f"negolab: {failure}", file=sys.stderr)
         raise typer.Exit(3)
