@@ -255,7 +255,7 @@ def test_a_player_that_raises_fails_its_match_with_a_traceback_in_the_log(
 def test_the_command_says_where_the_tracebacks_are(mine: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     ran = negolab("batch", "bargaining", "--a", "mine.py:Raises", "--b", "time", "--n", "2", "--out", str(out))
-    assert ran.returncode == 1 and f"where players failed stands in {out / ERRORS}" in ran.stderr
+    assert ran.returncode == 2 and f"where players failed stands in {out / ERRORS}" in ran.stderr
 
 
 @pytest.mark.parametrize("exits", ["Exits", "ExitsLater"])
