@@ -120,7 +120,7 @@ def run(
     retry: Annotated[
         str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout, died or refused.")
     ] = "",
-    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your players have changed.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
 ) -> None:
     """Run the missing cells of a plan. Run it again to go on where it stopped."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)

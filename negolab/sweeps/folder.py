@@ -19,6 +19,7 @@ from typing import Literal
 import filelock
 import msgspec
 
+from negolab import user_code
 from negolab._internal import manifest
 from negolab._internal.files import fsync_folder
 from negolab._internal.version import __version__
@@ -148,7 +149,8 @@ def check_folder(
         raise ValueError(
             f"{folder.path} holds cells of another notebook, or of this one as it was: choose another folder"
         )
-    if stored and not trust and (changed := manifest.changed_code(stored, {"players": players or {}})):
+    changed = [] if trust else [*manifest.changed_code(stored, {"players": players or {}}), *_changed_games(folder)]
+    if stored and changed:
         raise ValueError(
             f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or go "
             "on with the file as it is now with --trust"
@@ -159,6 +161,16 @@ def check_folder(
         raise ValueError(
             f"{folder.path} holds {len(unknown)} cells that this plan does not have ({few}): choose another folder"
         )
+
+
+def _changed_games(folder: SweepFolder) -> list[str]:
+    """Return the names of files of games that have changed since a finished cell played them."""
+    used = {
+        source
+        for file in (folder.path / CELLS).rglob(user_code.FILE)
+        for source in user_code.read(file.parent).values()
+    }
+    return sorted({Path(each.reference).name for each in used if user_code.current(each) not in (None, each)})
 
 
 def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: PlayerFacts, trust: bool) -> str:

@@ -19,6 +19,7 @@ import msgspec
 import nbformat
 import pytest
 
+from negolab import user_code
 from negolab.sweeps import kernels, status
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
@@ -348,3 +349,17 @@ def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said
     file = write_plan(tmp_path, GRID)
     ran = negolab(*(str(file) if arg == "PLAN" else arg for arg in args))
     assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+
+
+def test_a_game_that_has_changed_since_cells_were_run_is_refused_without_trust(tmp_path: Path) -> None:
+    out = finished_sweep(tmp_path, "[grid]\nbeta = [1.0, 2.0]\n").path
+    own = tmp_path / "mygame.py"
+    own.write_text("x = 1\n")
+    cell = next(out.glob("cells/*"))
+    user_code.write(cell, {"mygame:Mine": user_code.CodeSource(str(own), user_code.code_hash(own))})
+    command = ("run", str(tmp_path / "plan.toml"), "--out", str(out))
+    assert negolab(*command).returncode == 0
+    own.write_text("x = 2\n")
+    ran = negolab(*command)
+    assert ran.returncode == 2 and "mygame.py has changed since cells of" in ran.stderr, ran.stderr
+    assert negolab(*command, "--trust").returncode == 0
