@@ -136,11 +136,15 @@ class Store:
         """Append a record as one line; if the disk is full, nothing of it stays."""
         if record.header.game not in self._games:
             self.note_game(record.game, changed=True)
-        line = memoryview(record.to_line())
+        self.append_lines(record.to_line())
+
+    def append_lines(self, lines: bytes) -> None:
+        """Append the lines of records; if the disk is full, nothing of them stays."""
+        rest = memoryview(lines)
         size = os.fstat(self._out).st_size
         try:
-            while line:
-                line = line[os.write(self._out, line) :]
+            while rest:
+                rest = rest[os.write(self._out, rest) :]
         except OSError:
             os.ftruncate(self._out, size)
             raise

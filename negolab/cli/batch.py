@@ -110,6 +110,10 @@ def batch(
     swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
     retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that play strategies (default: one per core above 5,000 games).", min=1),
+    ] = None,
     on_stop: Annotated[
         Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
     ] = "finish",
@@ -165,6 +169,7 @@ def batch(
         out,
         configuration,
         players=players,
+        workers=workers,
         game_seconds=game_seconds,
         retry=_kinds(retry),
         unusable=_share(unusable),

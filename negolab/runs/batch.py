@@ -100,6 +100,7 @@ def run(
     prices: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     at_once: int | None = None,
+    workers: int | None = None,
     game_seconds: float | None = None,
     retry: Collection[str] | str = (),
     unusable: float = MAX_UNUSABLE,
@@ -125,6 +126,9 @@ def run(
         prices: US dollars per million tokens of input and output by model, such as {"mine": "0.15,0.60"}.
         limits: What the endpoint allows: concurrency, calls and tokens per minute, time-outs.
         at_once: Matches at play at the same time.
+        workers: Processes that play strategies (None: one per core above 5,000 matches, or as the environment variable
+            NEGOLAB_WORKERS says). Players and games of yours must be in files; what was given as an object is played
+            in one process.
         game_seconds: Time limit of each match in seconds, waiting for endpoints not counted.
         retry: Matches to play again: "failed", "timed out", or both.
         unusable: Largest share of a model's answers that may be unreadable (empty, cut, refused, no JSON, ...), from 0
@@ -169,6 +173,7 @@ def run(
         models or configuration,
         players=players,
         at_once=at_once,
+        workers=workers,
         game_seconds=game_seconds,
         retry=retry,
         unusable=unusable,
@@ -189,6 +194,7 @@ def open_run(
     *,
     players: tuple[PlayerFactory, PlayerFactory] | None = None,
     at_once: int | None = None,
+    workers: int | None = None,
     game_seconds: float | None = None,
     retry: Collection[str] = (),
     unusable: float = MAX_UNUSABLE,
@@ -229,6 +235,7 @@ def open_run(
             {player.name: player for player in (a, b)},
             models=provider,
             at_once=DEFAULT_CONCURRENCY if at_once is None else at_once,
+            workers=workers,
             game_seconds=game_seconds,
             unusable=unusable,
             closing=closing,

@@ -7,7 +7,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -27,12 +27,13 @@ from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
-from negolab.runs.driver import aplay, play, seat_players
-from negolab.runs.failure_log import log_failure
+from negolab.runs.driver import aplay, seat_players
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
-from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
-from negolab.runs.timer import CallTimedOut, MatchTimers, call_within
+from negolab.runs.progress import MatchCounter, Phase, Progress, is_waited_for, model_progress
+from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
+from negolab.runs.timer import MatchTimers
+from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
 from negolab.store import REDRAW, STOPPED, Store, iter_records
 
 GC_THRESHOLD = 20_000
@@ -93,6 +94,7 @@ class Run:
         players: The factories of the plan's players, by name.
         models: Endpoints for players named `llm:...`.
         at_once: Games at play at the same time.
+        workers: Processes for scripted games (None: one per core for many games that other processes can load).
         game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
         unusable: Largest share of a model's answers that may be unreadable before the run stops, from 0 to 1.
         closing: Resources that are closed when the run is over or was stopped.
@@ -111,12 +113,15 @@ class Run:
         *,
         models: Models | EndpointProvider | None = None,
         at_once: int = DEFAULT_CONCURRENCY,
+        workers: int | None = None,
         game_seconds: float | None = None,
         unusable: float = MAX_UNUSABLE,
         closing: AsyncExitStack | None = None,
     ) -> None:
         if type(at_once) is not int or at_once < 1:
             raise ValueError(f"at_once must be a whole number of games above 0, not {at_once!r}")
+        if workers is not None and (type(workers) is not int or workers < 1):
+            raise ValueError(f"workers must be a whole number of processes above 0, not {workers!r}")
         self.game, self.plan, self.models, self.at_once = game, plan, models, at_once
         self.players = dict(players)
         self.folder = store.folder
@@ -137,6 +142,8 @@ class Run:
         self._unpaused = asyncio.Event()
         self._unpaused.set()
         self._workers: list[asyncio.Task[None]] = []
+        self._processes = workers
+        self._pool: WorkerPool | None = None
         self._task: asyncio.Task[Progress] | None = None
         self._watchers: list[Callable[[Progress], None]] = []
 
@@ -204,6 +211,8 @@ class Run:
         self.resume()
         if self._phase == "playing":
             self._set_phase("stopping")
+            if self._pool is not None:
+                self._pool.stop()
 
     def cancel(self) -> None:
         """Stop at once and drop the games at play; their answers stay in the cache for a resumed run."""
@@ -237,8 +246,8 @@ class Run:
                     await asyncio.to_thread(self._answers.add_records, self.records())
                     self._answers.check()
                 missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._stored)
-                is_async = any(player.is_async for player in self.players.values())
-                await (self._play_async(missing) if is_async else self._play_scripted(missing))
+                any_async = any(player.is_async for player in self.players.values())
+                await (self._play_async(missing) if any_async else self._play_scripted(missing))
                 if self._phase == "playing":
                     self._answers.check_any_usable()
         except RunFailed as error:
@@ -252,23 +261,56 @@ class Run:
         return self.progress
 
     async def _play_scripted(self, missing: Iterator[Pairing]) -> None:
+        """Play games without models, in worker processes where that is faster."""
+        games = self.plan.n - len(self._stored)
+        why_not = why_one_process(self.game, self.plan, self.players)
+        workers = count_workers(self._processes, games, why_not)
+        if why_not and self._processes is not None and self._processes > 1:
+            self.set_message(f"one process plays: {why_not}")
+        with relaxed_gc():
+            await (self._play_in_workers(missing, games, workers) if workers > 1 else self._play_here(missing))
+
+    async def _play_here(self, missing: Iterator[Pairing]) -> None:
         """Play one game after the other without tasks, yielding to the event loop now and then."""
+        games = ScriptedGames(self.game, self.players, self.folder, self._timers)
         until = time.monotonic() + _SLICE_SECONDS
         for pairing in missing:
-            match = self._deal(pairing)
-            try:
-                play(match, self._limited(self._seat(match), self._timers.scripted_game()))
-            except GameTimedOut as error:
-                _abort(match, "timed out", str(error))
-            except Exception as error:  # of a strategy: it fails this game only
-                self._fail(match, error)
-            self._finish_match(match)
+            self._finish_match(games.play(pairing))
             if time.monotonic() > until:
                 await asyncio.sleep(0)
                 await self._unpaused.wait()
                 until = time.monotonic() + _SLICE_SECONDS
             if self._phase != "playing":
                 return
+
+    async def _play_in_workers(self, missing: Iterator[Pairing], games: int, workers: int) -> None:
+        async def may_begin() -> bool:
+            await self._unpaused.wait()
+            return self._phase == "playing"
+
+        setup = make_setup(self.game, self.plan, self.players, self.folder, self._timers.seconds)
+        self._pool = WorkerPool(
+            setup, missing, games, workers, keep=self._keep_played, may_begin=may_begin, notify=self.set_message
+        )
+        self._workers = [asyncio.create_task(self._pool.play())]
+        try:
+            await self._workers[0]
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise
+        finally:
+            self._pool = None
+            self._workers[0].cancel()
+            await asyncio.gather(*self._workers, return_exceptions=True)
+
+    def _keep_played(self, played: Played) -> None:
+        """Store and count games that a worker has played."""
+        self._store.append_lines(played.lines)
+        try:
+            for stopped, reason in played.stopped:
+                self._count.add(stopped, reason)
+        finally:
+            self._changed()
 
     async def _play_async(self, missing: Iterator[Pairing]) -> None:
         """Play `at_once` games at the same time, after a preflight call to each model."""
@@ -333,22 +375,22 @@ class Run:
         try:
             async with self._timers.game():
                 # The event loop cannot end a player that blocks it, so each reply of such a player is limited as well.
-                seats = self._limited(self._seat(match), lambda: self._timers.seconds or 0.0)
+                seats = limit_time(self._seat(match), lambda: self._timers.seconds or 0.0, self._timers)
                 pausable = {
-                    seat: _PausablePlayer(player, self._unpaused) if _is_async(player) else player
+                    seat: _PausablePlayer(player, self._unpaused) if is_async(player) else player
                     for seat, player in seats.items()
                 }
                 await aplay(match, pausable, watch=self._check_answer)
         except RunFailed:
             raise
         except GameTimedOut as error:
-            _abort(match, "timed out", str(error))
+            stop_match(match, "timed out", str(error))
         except GameFailed as error:
             if isinstance(error, NoLegalMove):
                 match.notes[REDRAW] = True
-            _abort(match, "failed", str(error))
+            stop_match(match, "failed", str(error))
         except Exception as error:  # of a player: it fails this game only
-            self._fail(match, error)
+            fail_match(self.folder, match, error)
         finally:
             self._count.playing -= 1
         self._finish_match(match)
@@ -364,20 +406,6 @@ class Run:
 
     def _seat(self, match: Match) -> dict[Seat, Player]:
         return seat_players(match, self.models, draw=self._redrawn[match.id], factories=self.players)
-
-    def _limited(self, seats: dict[Seat, Player], seconds_left: Callable[[], float]) -> dict[Seat, Player]:
-        """Limit the time of players that are not async, if games have a time limit."""
-        if self._timers.seconds is None:
-            return seats
-        return {
-            seat: player if _is_async(player) else _LimitedPlayer(player, seconds_left, self._timers.timed_out)
-            for seat, player in seats.items()
-        }
-
-    def _fail(self, match: Match, error: Exception) -> None:
-        """End a game whose player raised an error, with the traceback in the run's log."""
-        log_failure(self.folder, match, error)
-        _abort(match, "failed", f"{type(error).__name__}: {error}")
 
     def _finish_match(self, match: Match) -> None:
         """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
@@ -398,11 +426,6 @@ class Run:
             watcher(now)
 
 
-def _abort(match: Match, kind: StopReason, reason: str) -> None:
-    match.notes[STOPPED] = kind
-    match.abort(reason or kind)
-
-
 class _PausablePlayer:
     """A player that is asked nothing while the run is paused."""
 
@@ -413,30 +436,3 @@ class _PausablePlayer:
         await self._unpaused.wait()
         reply = self._player.reply(told, ask)
         return await reply if inspect.isawaitable(reply) else reply
-
-
-class _LimitedPlayer:
-    """A player whose replies fail the game when its time is over."""
-
-    def __init__(self, player: Player, seconds_left: Callable[[], float], error: Callable[[], GameTimedOut]) -> None:
-        self._player, self._seconds_left, self._error = player, seconds_left, error
-
-    def reply(self, told: AnyGame, ask: Ask) -> Any:
-        try:
-            reply = call_within(self._seconds_left(), self._player.reply, told, ask)
-        except CallTimedOut:
-            raise self._error() from None
-        return self._within(reply) if inspect.isawaitable(reply) else reply
-
-    async def _within(self, reply: Awaitable[Any]) -> Any:
-        try:
-            async with asyncio.timeout(self._seconds_left()) as limit:
-                return await reply
-        except TimeoutError:
-            if limit.expired():
-                raise self._error() from None
-            raise
-
-
-def _is_async(player: Player) -> bool:
-    return inspect.iscoroutinefunction(player.reply)

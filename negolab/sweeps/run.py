@@ -20,6 +20,7 @@ from negolab._internal import environment
 from negolab._internal.files import atomic_write
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
+from negolab.runs.workers import WORKERS
 from negolab.sweeps import cells as execution
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import status
@@ -212,7 +213,10 @@ class Sweep:
         return CellJob(
             folder=str(self.folder.path),
             cwd=str(self._file.parent),
-            environment=environment.scrubbed_environment(**({} if broker is None else broker.cell_environment())),
+            # The sweep's own workers use the cores already.
+            environment=environment.scrubbed_environment(
+                **{WORKERS: "1"}, **({} if broker is None else broker.cell_environment())
+            ),
             imports=preload_code(notebook.code_sources(nb)),
             parameters=tuple(notebook.notebook_parameters(self._file)),
             cell_seconds=self.plan.limits.cell_seconds,
