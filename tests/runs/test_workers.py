@@ -1,0 +1,217 @@
+"""Scripted games in worker processes: the same records, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import negolab as nl
+from negolab.llm.configuration import ModelConfiguration
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.match import replay_differences
+from negolab.players.lookup import resolve
+from negolab.record import Record
+from negolab.runs import workers
+from negolab.runs.batch import open_run
+from negolab.runs.failure_log import FILE
+from negolab.runs.plan import make_plan
+from negolab.runs.run import Run
+from negolab.runs.workers import AUTOMATIC_FROM, count_workers
+from tests.cli.test_cli import NEGOLAB
+
+OWN = """
+import os, time
+from pathlib import Path
+import negolab as nl
+from negolab.games.bargaining.state import Accept, Offer
+
+class Slow(nl.Scripted):
+    def act(self, game, seen):
+        time.sleep(0.002)
+        return Accept() if seen.public.offers else Offer(5000)
+
+class Failing(Slow):
+    def act(self, game, seen):
+        raise KeyError(f"no price, seed {self.seed % 1}")
+
+class Deadly(Slow):
+    def act(self, game, seen):
+        os._exit(7)
+
+class DeadlyOnce(Slow):
+    def act(self, game, seen):
+        done = Path(__file__).with_name("done")
+        if not done.exists():
+            done.touch()
+            os._exit(7)
+        return super().act(game, seen)
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "own_players_of_workers.py").write_text(OWN)
+    yield str(tmp_path / "own_players_of_workers.py")
+    sys.modules.pop("own_players_of_workers", None)
+
+
+def opened(folder: Path, a: Any, b: Any, n: int, count: int | None, game: Any = "bargaining", **more: Any) -> Run:
+    game = nl.load(game)
+    players = tuple(resolve(spec, game) for spec in (a, b))
+    plan = make_plan(game, *players, n=n, swap=True)
+    return open_run(game, plan, folder, ModelConfiguration(), players=players, workers=count, **more)  # type: ignore[arg-type]
+
+
+def timeless(records: list[Record]) -> dict[str, bytes]:
+    """The lines of records by id, without the time at which they were made."""
+    lines = {record.id: record.to_line().replace(record.header.created.encode(), b"") for record in records}
+    assert len(lines) == len(records), "every id once"
+    return lines
+
+
+def until(holds: Callable[[], Any], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def lines_in(folder: Path) -> int:
+    file = folder / "records.jsonl"
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_alive(pid: int) -> bool:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.parametrize(
+    ("game", "a", "b"), [("bargaining", "time:beta=0.2", "random-legal"), ("trading", "greedy-honest", "random-legal")]
+)
+def test_two_workers_write_the_records_of_one_process(tmp_path: Path, game: str, a: str, b: str) -> None:
+    for count in (1, 2):
+        asyncio.run(opened(tmp_path / str(count), a, b, 60, count, game).play())
+    one, two = (nl.read(tmp_path / count) for count in "12")
+    assert timeless(one) == timeless(two)
+    assert not any(replay_differences(record) for record in two[:5])
+
+
+def test_players_and_games_in_files_are_played_by_workers(tmp_path: Path, own: str) -> None:
+    run = opened(tmp_path / "run", f"{own}:Slow", "linear", 40, 2)
+    assert asyncio.run(run.play()).finished == 40
+    assert nl.read(tmp_path / "run")[0].header.players["A"] == "own_players_of_workers.py:Slow"
+
+
+def test_a_player_that_fails_in_a_worker_leaves_its_traceback_in_the_runs_log(tmp_path: Path, own: str) -> None:
+    for count in (1, 2):
+        with pytest.raises(RunFailed, match=r"10 games in a row failed.*KeyError"):
+            asyncio.run(opened(tmp_path / str(count), f"{own}:Failing", "linear", 400, count).play())
+        assert 'raise KeyError(f"no price' in (tmp_path / str(count) / FILE).read_text()
+        assert all(r.header.notes["stopped"] == "failed" for r in nl.read(tmp_path / str(count)))
+
+
+def test_the_games_of_a_worker_that_dies_are_played_by_a_new_one(tmp_path: Path, own: str) -> None:
+    run = opened(tmp_path / "run", f"{own}:DeadlyOnce", "linear", 40, 2)
+    messages = []
+    run.watch(lambda now: messages.append(now.message))
+    assert asyncio.run(run.play()).finished == 40
+    assert len(timeless(nl.read(tmp_path / "run"))) == 40
+    assert any("ended with status 7: a new one plays its" in message for message in messages)
+
+
+def test_a_run_whose_workers_always_die_stops_and_can_go_on(tmp_path: Path, own: str) -> None:
+    with pytest.raises(RunFailed, match="workers ended 3 times in a row, the last with status 7"):
+        asyncio.run(opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2).play())
+    with contextlib.closing(nl.Store(tmp_path / "run")) as store:
+        assert store.ids() == set()
+
+
+def test_a_player_whose_file_changed_since_the_run_began_is_not_played(tmp_path: Path, own: str) -> None:
+    run = opened(tmp_path / "run", f"{own}:Slow", "linear", 40, 2)
+    Path(own).write_text(OWN + "\n# changed\n")
+    with pytest.raises(RunFailed, match=r"own_players_of_workers.py:Slow has changed since the run began"):
+        asyncio.run(run.play())
+
+
+def test_an_object_is_played_in_one_process_which_is_said_if_workers_were_asked_for(tmp_path: Path) -> None:
+    class Mine(nl.Scripted):
+        def act(self, game: Any, seen: Any) -> Any:
+            return game.options(seen)[0]
+
+    run = opened(tmp_path / "asked", Mine(), "linear", 4, 2)
+    assert asyncio.run(run.play()).finished == 4
+    assert "one process plays: the player Mine was given as an object" in run._notification[0]
+    run = opened(tmp_path / "not", Mine(), "linear", 4, None)
+    assert asyncio.run(run.play()).finished == 4 and run._notification[0] == ""
+
+
+def test_workers_come_by_themselves_only_for_many_games_and_not_in_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_cores", lambda: 4)
+    monkeypatch.delenv(workers.WORKERS, raising=False)
+    assert [count_workers(None, n, "") for n in (AUTOMATIC_FROM, AUTOMATIC_FROM + 1)] == [1, 4]
+    assert count_workers(3, 10, "") == 3 and count_workers(3, 2, "") == 2
+    assert count_workers(3, 10_000, "an object") == 1
+    monkeypatch.setenv(workers.WORKERS, "1")
+    assert count_workers(None, 10_000, "") == 1 and count_workers(2, 10_000, "") == 2
+    monkeypatch.setenv(workers.WORKERS, "two")
+    with pytest.raises(ValueError, match="NEGOLAB_WORKERS must be a whole number above 0, not 'two'"):
+        count_workers(None, 10_000, "")
+    with pytest.raises(ValueError, match="workers must be a whole number of processes above 0, not 0"):
+        nl.run("bargaining", "time", "linear", n=2, out=os.devnull + "x", workers=0)
+
+
+def start(own: str, out: Path, n: int) -> subprocess.Popen[str]:
+    command = ["batch", "bargaining", "--a", f"{own}:Slow", "--b", "linear", "--n", str(n), "--out", str(out)]
+    return subprocess.Popen(
+        [*NEGOLAB, *command, "--workers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_kills_of_the_run_and_of_a_worker_lose_and_double_nothing(tmp_path: Path, own: str) -> None:
+    n, out = 900, tmp_path / "run"
+    process = start(own, out, n)
+    until(lambda: lines_in(out) > 100)
+    ended = children(process.pid)
+    assert len(ended) == 2
+    process.kill()
+    process.communicate()
+    until(lambda: not any(map(is_alive, ended)), 10)
+    kept = lines_in(out)
+    assert 100 < kept < n
+    process = start(own, out, n)
+    until(lambda: lines_in(out) > kept + 50)
+    os.kill(children(process.pid)[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert errors.count("ended by signal 9 (Killed): a new one plays its") == 1
+    assert len(timeless(nl.read(out))) == n
+
+
+def test_ctrl_c_keeps_what_was_played_and_the_run_goes_on_later(tmp_path: Path, own: str) -> None:
+    out = tmp_path / "run"
+    process = start(own, out, 900)
+    until(lambda: lines_in(out) > 100)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    kept = len(timeless(nl.read(out)))
+    assert process.returncode == 130 and f"stopped after {kept} of 900 games" in errors
+    process = start(own, out, 900)
+    process.communicate(timeout=60)
+    assert process.returncode == 0 and len(timeless(nl.read(out))) == 900
