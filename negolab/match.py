@@ -36,6 +36,19 @@ def _validate(game: Any, seed: Any, players: Any, id: Any) -> None:
             raise ValueError(f"players are named by seat, A and B, not {seat!r}: {name!r}")
 
 
+_last_told: tuple[AnyGame | None, dict[Seat, AnyGame]] = (None, {})
+
+
+def _told_games(game: AnyGame) -> dict[Seat, AnyGame]:
+    """Return the game as each seat may know it, made once for matches of one game in a row: it checks all parameters."""
+    global _last_told
+    of, told = _last_told
+    if of is not game:
+        told = {seat: game.told(seat) for seat in SEATS}
+        _last_told = (game, told)
+    return told
+
+
 def new_id() -> str:
     """Draw a match id: 128 random bits as hex digits."""
     return os.urandom(16).hex()
@@ -52,6 +65,10 @@ def replace_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+_STEPPED: dict[Seat, Stepped] = {"A": Stepped(("A",)), "B": Stepped(("B",))}
+_BOTH_STEPPED = Stepped(SEATS)
 
 
 class Match:
@@ -100,7 +117,7 @@ class Match:
         self.notes = dict(notes or {})
         self.events: list[Event] = [Dealt(start)]
         self.ended: Ended | None = None
-        self._told: dict[Seat, AnyGame] = {}
+        self._told = _told_games(game)
         self._created = time.time()
         self._seen: dict[Seat, Observation[Any, Any]] = {}
         self._submitted: dict[Seat, Any] = {}
@@ -118,10 +135,7 @@ class Match:
 
     def told(self, seat: Seat) -> AnyGame:
         """Return the game as `seat` may know it."""
-        told = self._told.get(seat)
-        if told is None:
-            told = self._told[seat] = self.game.told(seat)
-        return told
+        return self._told[seat]
 
     def seen(self, seat: Seat) -> Observation[Any, Any]:
         """Return what `seat` sees now."""
@@ -135,6 +149,8 @@ class Match:
 
         In a simultaneous move a seat that has replied is no longer asked; its reply stays hidden from the other.
         """
+        if not self._submitted and len(self._turn) == 1:
+            return {self._turn[0]: self._ask(self._turn[0])}
         return {seat: self._ask(seat) for seat in self._turn if seat not in self._submitted}
 
     def asks(self, seat: Seat) -> bool:
@@ -201,7 +217,7 @@ class Match:
 
     def _play(self, seat: Seat, reply: Reply, action: Any) -> list[Event]:
         mark = len(self.events)
-        submitted = {**self._submitted, seat: action}
+        submitted = {**self._submitted, seat: action} if self._submitted else {seat: action}
         # Step first: should it raise, nothing was recorded.
         state = self.game.step(self.state, submitted) if len(submitted) == len(self._turn) else None
         self.events.append(Replied(seat, reply))
@@ -250,8 +266,7 @@ class Match:
             raise ValueError(f"seat {seat!r} is not being asked now: {asked} is")
 
     def _record_step(self, state: State[Any, Any]) -> None:
-        seats = tuple(self._submitted) if len(self._submitted) == 1 else SEATS
-        self.events.append(Stepped(seats))
+        self.events.append(_STEPPED[next(iter(self._submitted))] if len(self._submitted) == 1 else _BOTH_STEPPED)
         self._submitted = {}
         self._rejected = {}
         self._set_state(state)
