@@ -40,7 +40,7 @@ _last_told: tuple[AnyGame | None, dict[Seat, AnyGame]] = (None, {})
 
 
 def _told_games(game: AnyGame) -> dict[Seat, AnyGame]:
-    """Return the game as each seat may know it, made once for matches of one game in a row: it checks all parameters."""
+    """Return the game as each seat may know it; made once for matches of one game in a row, as it checks parameters."""
     global _last_told
     of, told = _last_told
     if of is not game:

@@ -6,8 +6,10 @@ import asyncio
 import logging
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +25,7 @@ from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
 from negolab.players.lookup import resolve_players
 from negolab.protocols import MODEL_PREFIX
+from negolab.record import parse_record
 from negolab.runs import failure_log
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
@@ -33,6 +36,43 @@ from negolab.store import iter_records
 
 _REFRESH_SECONDS = 0.5
 """Seconds between updates of calls and costs."""
+_SLICE_SECONDS = 0.02
+"""Seconds for which records are counted before the run goes on."""
+
+
+class _RunningTally:
+    """The summary of a run's records, counted while it plays: its end is then no second pass over the file.
+
+    The run's process is the only one that writes to the file, so that lines in it are whole.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._path, self._tally = file, summary.Tally()
+        self._lines = file.open("rb")
+        self._is_damaged = False
+
+    async def follow(self) -> None:
+        """Count what has been written, in slices, until cancelled."""
+        while True:
+            is_behind = self._count(time.monotonic() + _SLICE_SECONDS)
+            await asyncio.sleep(0 if is_behind else _SLICE_SECONDS)
+
+    def _count(self, until: float) -> bool:
+        """Count records; return True if there are more."""
+        try:
+            for line in self._lines:
+                self._tally.add(parse_record(line))
+                if time.monotonic() > until:
+                    return True
+        except ValueError:
+            self._is_damaged = True
+        return False
+
+    def result(self) -> summary.Tally:
+        """Return the summary of all records; `ValueError` names a line that is none."""
+        with self._lines:
+            self._count(inf)
+        return summary.tally_records(iter_records(self._path)) if self._is_damaged else self._tally
 
 
 @contextmanager
@@ -175,8 +215,9 @@ def batch(
         unusable=_share(unusable),
         trust=trust,
     )
-    failure = _play(run, on_stop)
-    _print_results(run, loaded.unit, failure)
+    tally = _RunningTally(run.file)
+    failure = _play(run, on_stop, tally)
+    _print_results(run, tally.result(), loaded.unit, failure)
 
 
 def _kinds(retry: str) -> set[str]:
@@ -200,14 +241,18 @@ def _share(text: str) -> float:
     return share
 
 
-def _play(run: Run, on_stop: str) -> RunFailed | None:
+def _play(run: Run, on_stop: str, tally: _RunningTally) -> RunFailed | None:
     """Play until the run ends or is stopped; return the failure if no game could go on."""
     # The bar shows the run's messages; without a handler, logging would print them as well.
     logging.getLogger("negolab.models").addHandler(logging.NullHandler())
 
     async def play() -> None:
         with _progress_bar(run), _interrupts(run, on_stop):
-            await run.play()
+            counting = asyncio.ensure_future(tally.follow())
+            try:
+                await run.play()
+            finally:
+                counting.cancel()
 
     try:
         asyncio.run(play())
@@ -240,7 +285,7 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
         signal.signal(signal.SIGINT, default)
 
 
-def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
+def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed | None) -> None:
     """Print the results in the folder and how to continue; exit with an error unless all games are over.
 
     Raises:
@@ -248,7 +293,7 @@ def _print_results(run: Run, unit: str, failure: RunFailed | None) -> None:
         typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
     """
     now, file = run.progress, run.file
-    print("\n".join(summary.tally_lines(summary.tally_records(iter_records(file)), unit)))
+    print("\n".join(summary.tally_lines(tally, unit)))
     if failure is not None and isinstance(run.models, Models) and (taken := run.models.usage).calls:
         # Games that were dropped have no record, but their answers are paid.
         cost = f"${taken.cost:.4f}" if not taken.unpriced else "unknown"

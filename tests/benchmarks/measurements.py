@@ -12,7 +12,7 @@ from negolab.game import SEATS, Invalid
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.players.lookup import player
-from tests.benchmarks import models, people, runs, screens, sweep, tables
+from tests.benchmarks import batch, models, people, runs, screens, sweep, tables
 from tests.games.test_bargaining import after, answer, bargaining
 from tests.games.test_bargaining_reading import LONG
 
@@ -42,6 +42,7 @@ def measurements() -> dict[str, Callable[[], float]]:
         "list of 10,000 records, filters, s": screens.filtering,
         "people: a reply and its answer kept and shown, ms": people.reply,
         "people: 30 at once, admission to first control, s": people.first_control,
+        **batch.MEASUREMENTS,
         **models.MEASUREMENTS,
         **runs.MEASUREMENTS,
         **sweep.MEASUREMENTS,

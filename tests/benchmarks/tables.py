@@ -28,6 +28,7 @@ GAMES = {
 _READ = """
 import json, re, time
 from pathlib import Path
+import negolab as nl
 from negolab.analysis import tables
 began = time.perf_counter()
 rows = {work}
@@ -81,6 +82,22 @@ def took(work: str) -> Took:
     return found
 
 
+@cache
+def _small_records() -> tempfile.TemporaryDirectory[str]:
+    """Play 100,000 short matches once; they are removed at exit."""
+    folder = tempfile.TemporaryDirectory()
+    command = ["batch", "bargaining", "--a", "linear", "--b", "random-legal", "--n", "100000", "--out", folder.name]
+    subprocess.run([sys.executable, "-m", "negolab", *command], check=True, capture_output=True)
+    return folder
+
+
+def megabytes(work: str) -> float:
+    """Peak memory of one line of Python, in which `path` is 100,000 records of bargaining."""
+    code = _READ.format(work=work.replace("path", repr(_small_records().name)))
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return Took(*json.loads(done.stdout)).megabytes
+
+
 _MATCHES, _PARQUET = "len(tables.matches(path))", "tables.to_parquet(path, out)"
 
 MEASUREMENTS: dict[str, Callable[[], float]] = {
@@ -88,4 +105,7 @@ MEASUREMENTS: dict[str, Callable[[], float]] = {
     "tables: 1,000,000 turns into matches, MB": lambda: took(_MATCHES).megabytes,
     "tables: 1,000,000 turns into Parquet, s": lambda: took(_PARQUET).seconds,
     "tables: 1,000,000 turns into Parquet, MB": lambda: took(_PARQUET).megabytes,
+    "tables: 100,000 records of bargaining as a list, MB": lambda: megabytes("len(nl.read(path))"),
+    "tables: 100,000 records of bargaining into matches, MB": lambda: megabytes("len(tables.matches(path))"),
+    "tables: 100,000 records of bargaining into measures, MB": lambda: megabytes("len(tables.measures(path))"),
 }
