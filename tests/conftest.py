@@ -20,7 +20,9 @@ from typing import Any, NamedTuple, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from negolab import catalog
 from negolab.cli.serve import OPTIONS
+from negolab.players import code
 from negolab.user_code import TRUSTED
 
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
@@ -67,6 +69,24 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def trusted_code(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the list of code that the tests run apart from the user's."""
     os.environ[TRUSTED] = str(tmp_path_factory.mktemp("trusted") / "trusted.txt")
+
+
+@pytest.fixture(autouse=True)
+def loaded_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget the games and players of a test's own modules after it, so that no other test is offered them."""
+    path, modules, games, players = list(sys.path), set(sys.modules), set(catalog._imported), dict(code._found)
+    yield
+    folder = str(tmp_path_factory.getbasetemp())
+    for name in sys.modules.keys() - modules:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+            del sys.modules[name]
+            code._facts.pop(name, None)
+    sys.path[:] = path
+    if catalog._imported != games:
+        catalog._imported.intersection_update(games)
+        catalog._home.cache_clear()
+    code._found.clear()
+    code._found.update(players)
 
 
 def pytest_collection_finish() -> None:

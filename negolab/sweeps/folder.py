@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import filelock
 import msgspec
@@ -149,8 +149,7 @@ def check_folder(
         raise ValueError(
             f"{folder.path} holds cells of another notebook, or of this one as it was: choose another folder"
         )
-    changed = [] if trust else [*manifest.changed_code(stored, {"players": players or {}}), *_changed_games(folder)]
-    if stored and changed:
+    if stored and not trust and (changed := _changed_code(folder, stored, players or {})):
         raise ValueError(
             f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or go "
             "on with the file as it is now with --trust"
@@ -161,6 +160,11 @@ def check_folder(
         raise ValueError(
             f"{folder.path} holds {len(unknown)} cells that this plan does not have ({few}): choose another folder"
         )
+
+
+def _changed_code(folder: SweepFolder, stored: dict[str, Any], players: PlayerFacts) -> list[str]:
+    """Return the names of files of players and games that have changed since cells were run."""
+    return [*manifest.changed_code(stored, {"players": players}), *_changed_games(folder)]
 
 
 def _changed_games(folder: SweepFolder) -> list[str]:

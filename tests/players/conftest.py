@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from negolab.players import code
 
 PLAYERS_FILE = '''"""Players of one's own."""
 
@@ -131,19 +127,11 @@ NEIGHBOUR = "def middle(options, share):\n    return options[int(share * (len(op
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The file `mine.py` in the current folder, forgotten afterwards."""
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file `mine.py` in the current folder."""
     folder = tmp_path / "code"
     folder.mkdir()
     (folder / "neighbour.py").write_text(NEIGHBOUR)
     (folder / "mine.py").write_text(PLAYERS_FILE)
     monkeypatch.chdir(folder)
-    path, modules, found = list(sys.path), set(sys.modules), dict(code._found)
-    yield folder / "mine.py"
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
-            code._facts.pop(name, None)
-    code._found.clear()
-    code._found.update(found)
+    return folder / "mine.py"

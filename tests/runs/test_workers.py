@@ -7,9 +7,8 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +58,9 @@ class DeadlyOnce(Slow):
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[str]:
+def own(tmp_path: Path) -> str:
     (tmp_path / "own_players_of_workers.py").write_text(OWN)
-    yield str(tmp_path / "own_players_of_workers.py")
-    sys.modules.pop("own_players_of_workers", None)
+    return str(tmp_path / "own_players_of_workers.py")
 
 
 def opened(folder: Path, a: Any, b: Any, n: int, count: int | None, game: Any = "bargaining", **more: Any) -> Run:

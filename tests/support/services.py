@@ -43,6 +43,8 @@ from tests.support.fake_clock import fast_clock
 from tests.support.service_cases import CASES, Case, Kind, Lasting, Request, room
 from tests.support.service_forms import CACHED, INPUT, OUTPUT, SERVICES, Tokens, true_cost
 
+CONCURRENCY = 4
+"""Most calls in flight at once."""
 GRACE = 0.15
 """Seconds after the first refusal in which requests that were under way may still come."""
 ENDLESS = 4096
@@ -329,7 +331,7 @@ def play_batch(
 
     player = ",".join(filter(None, (f"llm:{name}", settings)))
     words = ["batch", "bargaining", "--a", player, "--b", "linear", "--n", str(n), "--out", str(folder)]
-    words += ["--base-url", url, "--concurrency", "4", *options]
+    words += ["--base-url", url, "--concurrency", str(CONCURRENCY), *options]
     if "--price" not in options and not name.startswith("openrouter/"):
         words += ["--price", f"{name}={PRICE}"]
     out, err = io.StringIO(), io.StringIO()
