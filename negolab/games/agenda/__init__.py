@@ -1,0 +1,55 @@
+"""Two seats agree on one option for each of several issues, by messages and offers in turns.
+
+Each has its own points per option. A scenario is a TOML file that needs no Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from negolab.catalog import data_folder
+from negolab.games.agenda.rules import Agenda
+from negolab.games.agenda.scenario import Brief, Draw, Issue, Reservation, Roles
+from negolab.games.agenda.state import Entry, Message, Private, Public
+
+TITLE = "Agenda: agree on several issues"
+SCENARIOS = data_folder() / "scenarios"
+"""Folder of scenario files; each is a preset by its name."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "casino": {
+        "title": "Camping supplies",
+        "turns": 60,
+        "source": "after CaSiNo, Chawla et al. 2021 (CC BY 4.0)",
+        "reservation": {"A": 5, "B": 5},
+        "issues": tuple(
+            {"name": name, "units": 3, "A": n, "B": n} for name, n in (("food", 5), ("water", 4), ("firewood", 3))
+        ),
+        "draw": {"permute": ("A", "B")},
+    },
+    "random": {"title": "Several issues", "issues": 5, "options": 4, "correlation": 0},
+}
+PRESET_NOTES = {
+    "casino": "Three units each of food, water and firewood; what a unit is worth to you is 5, 4 or 3, drawn for each "
+    "seat. The task of the CaSiNo dialogues (Chawla et al. 2021).",
+    "random": "Five issues of four options; the points are drawn at the deal.",
+}
+FREE = ("turns", "max_chars")
+"""Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
+
+__all__ = [
+    "FREE",
+    "PRESETS",
+    "PRESET_NOTES",
+    "SCENARIOS",
+    "Agenda",
+    "Brief",
+    "Draw",
+    "Entry",
+    "Issue",
+    "Message",
+    "Private",
+    "Public",
+    "Reservation",
+    "Roles",
+]

@@ -1,0 +1,187 @@
+"""Reading and writing of messages: tokens in brackets, and talk around them. Every step is linear in the text.
+
+`[Accept]`, `[Reject]`, `[Walk away]` and `[Offer: salary = $55,000; food = 2]`, in any case and order; names and
+options are compared after folding. Other text in brackets is talk.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from negolab.game import Invalid, InvalidKind
+from negolab.games.agenda.scenario import Issue, fold
+
+_TOKEN = re.compile(
+    r"\[\s*+(?:(?:(accept|reject|walk\s++away)\s*+\])|(offer)(?!\w)(?:\s*+:([^\[\]]*+)\])?)", re.IGNORECASE
+)
+"""A reply; or an offer, whose body is missing if it has no colon or is not closed."""
+_FORMAT = frozenset(
+    (
+        *("two_replies", "two_offers", "reply_and_offer", "offer_unreadable"),
+        *("unknown_issue", "unknown_option", "issue_twice", "issue_missing"),
+    )
+)
+_MAX_QUOTED = 60
+_MAX_COMPARED = 1000
+_LONGEST_DECOMPOSED = 8
+"""Characters that NFKC makes one of, at most, with room to spare."""
+
+
+class Tokens(NamedTuple):
+    """Replies (folded), bodies of offers (None: it cannot be read), and the talk around them."""
+
+    replies: list[str]
+    offers: list[str | None]
+    talk: str
+
+
+def scan(text: str) -> Tokens:
+    """Split a text into its tokens and its talk."""
+    replies: list[str] = []
+    offers: list[str | None] = []
+    if "[" not in text:
+        return Tokens(replies, offers, " ".join(text.split()))
+    # Without its tokens a text can read as one, as in "[walk [Reject] away]". A third pass could only find a second
+    # reply or offer again, so the talk of a message that is taken holds no token.
+    for _ in range(3):
+        found = list(_TOKEN.finditer(text))
+        if not found:
+            break
+        for token in found:
+            if token[1]:
+                replies.append(" ".join(token[1].lower().split()))
+            else:
+                offers.append(token[3])
+        text = " ".join(_TOKEN.sub(" ", text).split())
+    return Tokens(replies, offers, " ".join(text.split()))
+
+
+def reads_as_token(talk: str) -> bool:
+    """Return True if some part of the talk would be read as a reply or an offer."""
+    return "[" in talk and _TOKEN.search(talk) is not None
+
+
+def refusal(code: str, reason: str) -> Invalid:
+    """Return the `Invalid` of a code."""
+    kind: InvalidKind = "format" if code in _FORMAT else "rule"
+    return Invalid((code,), reason, kind)
+
+
+# Offers.
+
+
+class Vocabulary(NamedTuple):
+    """Folded names of a scenario.
+
+    Attributes:
+        issues: Index of each issue by its name.
+        options: Per issue the index of each option; None for goods.
+        longest: Length of text beyond which nothing can be one of these names.
+    """
+
+    issues: dict[str, int]
+    options: tuple[dict[str, int] | None, ...]
+    longest: int
+
+
+@lru_cache(maxsize=64)
+def vocabulary(issues: tuple[Issue, ...]) -> Vocabulary:
+    """Return the names by which the issues and their options are found."""
+    names = {fold(issue.name): at for at, issue in enumerate(issues)}
+    options = tuple(
+        None if issue.options is None else {fold(option): k for k, option in enumerate(issue.options)}
+        for issue in issues
+    )
+    known = [*names, *(option for found in options if found is not None for option in found)]
+    return Vocabulary(names, options, _LONGEST_DECOMPOSED * max(32, *map(len, known)))
+
+
+def read_offer(body: str | None, issues: tuple[Issue, ...]) -> tuple[int, ...] | Invalid:
+    """Read the body of an offer, from its author's side; an `Invalid` names its first faulty part."""
+    if body is None:
+        example = f"{issues[0].name} = {option_name(issues[0], 0)}"
+        reason = f"Your offer cannot be read: write [Offer: {example}; ...] with a colon and a closing bracket."
+        return refusal("offer_unreadable", reason)
+    parts = [part for part in body.split(";") if part.strip()]
+    for part in parts:
+        if "=" not in part:
+            reason = f"Your offer cannot be read at {_quote(part)}: write every issue as name = option, parted by ;"
+            return refusal("offer_unreadable", reason)
+    known = vocabulary(issues)
+    chosen: dict[int, int] = {}
+    for part in parts:
+        name, _, option = part.partition("=")
+        read = _read_part(name, option, issues, known, chosen)
+        if isinstance(read, Invalid):
+            return read
+        chosen[read[0]] = read[1]
+    if missing := [issue.name for at, issue in enumerate(issues) if at not in chosen]:
+        reason = f"Your offer leaves out {', '.join(missing)}: name every issue exactly once."
+        return refusal("issue_missing", reason)
+    return tuple([chosen[at] for at in range(len(issues))])
+
+
+def _read_part(
+    name: str, option: str, issues: tuple[Issue, ...], known: Vocabulary, chosen: dict[int, int]
+) -> tuple[int, int] | Invalid:
+    """Read one part as (issue, number)."""
+    at = known.issues.get(_fold_short(name, known))
+    if at is None:
+        near = _nearest(name, [issue.name for issue in issues])
+        return refusal("unknown_issue", f"There is no issue {_quote(name)}: did you mean {near}?")
+    issue, options = issues[at], known.options[at]
+    folded = _fold_short(option, known)
+    number = _units(folded, issue) if options is None else options.get(folded)
+    if number is None:
+        return refusal("unknown_option", _unknown_option(option, issue))
+    if at in chosen:
+        return refusal("issue_twice", f"Your offer names {issue.name} twice: name every issue exactly once.")
+    return at, number
+
+
+def _fold_short(text: str, known: Vocabulary) -> str:
+    """Fold a text; one that is too long to be any name is not folded, which could take more than linear time."""
+    return fold(text) if len(text) <= known.longest else fold(" ".join(text.split())[: known.longest]) + "\0"
+
+
+def _units(digits: str, issue: Issue) -> int | None:
+    """Read ASCII digits from 0 to the units there are."""
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    digits = digits.lstrip("0") or "0"
+    units = int(digits) if len(digits) < 12 else None
+    return units if units is not None and units < issue.size else None
+
+
+def _unknown_option(option: str, issue: Issue) -> str:
+    if issue.options is None:
+        return f"Of {issue.name} you can take 0 to {issue.units} units, in digits, not {_quote(option)}."
+    near = _nearest(option, list(issue.options))
+    return f"{issue.name} has no option {_quote(option)}: did you mean {near}?"
+
+
+def _nearest(text: str, names: Sequence[str]) -> str:
+    """Return the most similar name."""
+    folded = fold(" ".join(text.split())[:_MAX_QUOTED])
+    return max(names[:_MAX_COMPARED], key=lambda name: difflib.SequenceMatcher(None, folded, fold(name)).ratio())
+
+
+def _quote(text: str) -> str:
+    """Quote what an author wrote, on one line and shortened."""
+    text = " ".join(text.split())
+    return f'"{text}"' if len(text) <= _MAX_QUOTED else f'"{text[:_MAX_QUOTED]}..."'
+
+
+def write_offer(offer: Sequence[int], issues: Sequence[Issue]) -> str:
+    """Write an offer from its author's side, with the scenario's own names."""
+    parts = (f"{issue.name} = {option_name(issue, n)}" for issue, n in zip(issues, offer, strict=True))
+    return f"[Offer: {'; '.join(parts)}]"
+
+
+def option_name(issue: Issue, number: int) -> str:
+    """Return the words of an option, or the number of units."""
+    return str(number) if issue.options is None else issue.options[number]

@@ -1,0 +1,86 @@
+"""States and messages of an agenda.
+
+An agreement is one number per issue: the index of an option or, of goods, the units that A gets.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from negolab.game import Observation, Seat, State
+from negolab.games.agenda.reading import reads_as_token
+from negolab.games.agenda.scenario import Issue, Table
+
+Agreement = tuple[int, ...]
+Reply = Literal["accept", "reject", "walk away"]
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """A message: at most one reply, at most one offer, and talk.
+
+    Args:
+        reply: "accept", "reject", "walk away" or None.
+        offer: One number per issue: the index of an option or, of goods, the units that the author gets.
+        talk: Free text in which white space is single blanks.
+
+    Raises:
+        ValueError: The talk cannot be said: it holds what would be read as a reply or an offer, or other white space.
+    """
+
+    reply: Reply | None = None
+    offer: tuple[int, ...] | None = None
+    talk: str = ""
+
+    def __post_init__(self) -> None:
+        if self.talk and self.talk != " ".join(self.talk.split()):
+            raise ValueError(f"talk must have single blanks only, between words: {self.talk!r:.100}")
+        if reads_as_token(self.talk):
+            raise ValueError(f"talk cannot hold an offer or a reply in brackets: {self.talk!r:.100}")
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A message as both seats see it; its offer is an agreement."""
+
+    seat: Seat
+    talk: str = ""
+    reply: Reply | None = None
+    offer: Agreement | None = None
+
+
+class Public(msgspec.Struct, frozen=True, gc=False):
+    """The public state. `standing` is the offer that waits for an answer, of the seat that is not to move."""
+
+    to_move: Seat | None
+    messages: tuple[Entry, ...] = ()
+    standing: Agreement | None = None
+    end: Literal["agreed", "walked_away", "time", "forfeit"] | None = None
+    loser: Seat | None = None
+
+
+class Private(msgspec.Struct, frozen=True, gc=False):
+    """What one seat knows alone: its points, its points without a deal, its brief; `theirs` are the other's points and
+    `order` how the issues rank for the other, as far as the scenario shows them."""
+
+    points: Table
+    reservation: int
+    brief: str = ""
+    theirs: Table | None = None
+    order: tuple[int, ...] | None = None
+
+
+Position = State[Public, Private]
+Seen = Observation[Public, Private]
+
+
+def worth(table: Table, agreement: Agreement) -> int:
+    """Return the points of an agreement."""
+    return sum([row[at] for row, at in zip(table, agreement, strict=True)])
+
+
+def seen_by_author(seat: Seat, issues: tuple[Issue, ...], numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Convert between an agreement, with A's units of goods, and an offer, with the units of its author."""
+    if seat == "A":
+        return numbers
+    return tuple([n if issue.units is None else issue.units - n for issue, n in zip(issues, numbers, strict=True)])

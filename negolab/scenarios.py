@@ -1,0 +1,41 @@
+"""Scenarios: the parameters of a game, written in a TOML file by a researcher who needs no Python.
+
+The keys of a file are the game's parameters, tables within it the structs that a parameter is made of.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from negolab._internal.validation import convert_table, parse_toml, read_text
+
+SUFFIX = ".toml"
+
+
+def read_scenario(path: str | os.PathLike[str], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Read the parameters of a game of the class `kind` from a file.
+
+    Returns:
+        The parameters as plain data, checked by constructing the game.
+
+    Raises:
+        ValueError: The file cannot be read, is no TOML, or holds what is no parameter or a wrong value; the message
+            names the file and the place.
+    """
+    path = Path(path)
+    text = read_text(path)
+    try:
+        table = parse_toml(text, kind, own=("preset",))
+        convert_table(table, kind)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return table
+
+
+def read_scenarios(folder: Path, kind: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
+    """Read every scenario file of a folder, by the file's name without its suffix."""
+    return {path.stem: read_scenario(path, kind) for path in sorted(folder.glob(f"*{SUFFIX}"))}
