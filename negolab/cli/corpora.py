@@ -1,4 +1,4 @@
-"""`negolab import dealornodeal | clembench`: published corpora as records."""
+"""`negolab import dealornodeal | casino | clembench`: published corpora as records."""
 
 from __future__ import annotations
 
@@ -135,6 +135,56 @@ def _count(number: int, noun: str) -> str:
 
 def _percent(share: float | None) -> str:
     return "     -  " if share is None else f"{share:6.1%} "
+
+
+# CaSiNo.
+
+
+@app.command()
+def casino(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="casino.json, or one of its splits.")],
+    out: Out,
+) -> None:
+    """Write a record per dialogue of CaSiNo, and print the figures published of it."""
+    from negolab.formats import casino as corpus
+
+    read = [(path.name, one) for path in files for one in corpus.read_file(path)]
+    found = {corpus.record_id(one): (name, one) for name, one in read}
+    records: list[Record] = []
+    errors: list[str] = []
+    with open_store(out, set(found)) as store:
+        there = store.ids()
+        for id_, (name, one) in tqdm(found.items(), unit="dialogue", file=sys.stderr, mininterval=0.5, disable=None):
+            try:
+                record = corpus.to_record(one, name)
+            except ValueError as error:
+                errors.append(f"{name}, dialogue {one['dialogue_id']}: {error}")
+                continue
+            if id_ not in there:
+                store.append(record)
+            records.append(record)
+    if not records:
+        raise ValueError(f"no dialogue could be played again: {errors[0]}")
+    for text in errors[:MAX_NAMED]:
+        print(f"left out: {text}")
+    if len(errors) > MAX_NAMED:
+        print(f"left out: {len(errors) - MAX_NAMED:,} more")
+    if len(read) > len(found):
+        print(f"{_count(len(read) - len(found), 'dialogue')} found again, written once")
+    _print_camps(records, out)
+
+
+def _print_camps(records: list[Record], out: Path) -> None:
+    """Print the figures of the imported records; each has the points that the corpus stores."""
+    from negolab.formats.casino import figures
+
+    found = figures(records)
+    print(f"{out}: {_count(found.dialogues, 'record')}, whose points are as stored")
+    print(f"agreements       {found.agreed:,}, walked away {found.dialogues - found.agreed:,}")
+    print(f"offers           {found.offers:,}, rejections {found.rejections:,}")
+    print(f"mean points      {found.points:6.2f}   n = {2 * found.dialogues:,} workers, two per dialogue")
+    if found.joint is not None:
+        print(f"mean joint       {found.joint:6.2f}   n = {_count(found.agreed, 'agreement')}")
 
 
 # clembench.

@@ -12,7 +12,7 @@ from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.settings import model_settings
-from negolab.players import any_game
+from negolab.players import agreements, any_game
 from negolab.players.code import CodeReference, PlayerClass, find_player, offered_players, parse_reference
 from negolab.players.factory import PlayerFactory, class_factory, model_factory, object_factory
 from negolab.players.spec import parse_model_name, parse_settings
@@ -29,7 +29,8 @@ def list_players(game: AnyGame | str) -> dict[str, PlayerClass]:
         game: A game, or the name of one.
 
     Returns:
-        Classes by name: the game's own in the order of its PLAYERS, those that play any game, and those that installed
+        Classes by name: the game's own in the order of its PLAYERS, those that play any
+        game, or any with the methods of `players.agreements.Agreements`, and those that installed
         packages and loaded modules offer.
 
     Example:
@@ -43,7 +44,8 @@ def list_players(game: AnyGame | str) -> dict[str, PlayerClass]:
 def _shipped_players(game: AnyGame) -> dict[str, PlayerClass]:
     """Return the game's own players and those for any game: names that no other code can take over."""
     own = catalog.part(game, "PLAYERS") or {}
-    return {**own, **{name: cls for name, cls in any_game.PLAYERS.items() if name not in own}}
+    bargainers = agreements.PLAYERS if isinstance(game, agreements.Agreements) else {}
+    return {**own, **{name: cls for name, cls in (bargainers | any_game.PLAYERS).items() if name not in own}}
 
 
 def compatible_players(game: AnyGame, seat: Seat) -> list[str]:

@@ -1,0 +1,252 @@
+"""Dialogues of the CaSiNo corpus (Chawla et al. 2021, arXiv 2103.15721; CC BY 4.0) as records of agenda's preset
+`casino`, and the figures published of them.
+
+Two workers divide three units each of food, water and firewood. A dialogue is played again message by message, so that
+everything that reads records reads what people did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from negolab.catalog import AnyGame, load
+from negolab.events import Rejected
+from negolab.game import SEATS, Reply, Seat
+from negolab.match import Match
+from negolab.record import Record
+
+SOURCE = "casino"
+"""The note `source` of an imported record, and the `via` of its replies."""
+PERSON = "person"
+GOODS = ("Food", "Water", "Firewood")
+"""The goods in the order of the game's issues, as the corpus writes them."""
+VALUES = {"High": 5, "Medium": 4, "Low": 3}
+UNITS = 3
+_OFFER, _REJECTION = "Submit-Deal", "Reject-Deal"
+_REPLIES = {_REJECTION: "[Reject]", "Accept-Deal": "[Accept]", "Walk-Away": "[Walk away]"}
+
+Dialogue = dict[str, Any]
+"""A dialogue as the corpus stores it."""
+
+
+class _Turn(NamedTuple):
+    """What one worker wrote before the other did: the text of one message, and the words of its talk."""
+
+    worker: str
+    text: str
+    words: tuple[str, ...]
+
+
+def read_file(path: Path) -> list[Dialogue]:
+    """Read the dialogues of a file such as `casino.json` or `casino_test.json`.
+
+    Raises:
+        ValueError: There is no file at `path`, or it is no list of dialogues.
+    """
+    if not path.is_file():
+        what = "is a folder: name the files in it, such as casino.json" if path.is_dir() else "is no file"
+        raise ValueError(f"{path} {what}")
+    try:
+        dialogues = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no JSON: {error}") from None
+    needed = {"dialogue_id", "chat_logs", "participant_info"}
+    if not (isinstance(dialogues, list) and dialogues) or any(
+        not (isinstance(one, dict) and needed <= one.keys()) for one in dialogues
+    ):
+        raise ValueError(
+            f"{path} is no file of CaSiNo: it must hold a list of dialogues with {', '.join(sorted(needed))}"
+        )
+    return dialogues
+
+
+def record_id(dialogue: Dialogue) -> str:
+    """Return the id of a dialogue's record, such as `casino-00157`: ids are unique over all files of the corpus."""
+    number = dialogue["dialogue_id"]
+    return f"casino-{number:05}" if isinstance(number, int) else f"casino-{number}"
+
+
+def to_record(dialogue: Dialogue, file: str) -> Record:
+    """Play a dialogue again and return its record.
+
+    Args:
+        dialogue: A dialogue of `read_file`.
+        file: Name of its file, for the record's notes.
+
+    Returns:
+        A record of the preset `casino` between two people; A is who wrote first. `turns` and `max_chars` are larger
+        than the preset's where the dialogue needs it. Reasons, outcomes as stored, demographics, personality and
+        strategy labels are notes.
+
+    Raises:
+        ValueError: The dialogue is none that the rules allow, or ends otherwise than it is stored.
+    """
+    try:
+        return _to_record(dialogue, file)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"the dialogue lacks what one has: {type(error).__name__}: {error}") from None
+
+
+def _to_record(dialogue: Dialogue, file: str) -> Record:
+    turns = list(_turns(dialogue["chat_logs"]))
+    if not turns:
+        raise ValueError("nobody wrote anything")
+    first = turns[0].worker
+    workers: dict[Seat, str] = {"A": first, "B": next(w for w in dialogue["participant_info"] if w != first)}
+    seats = {worker: seat for seat, worker in workers.items()}
+    game: Any = _game_for(len(turns), max(sum(map(len, turn.words)) + len(turn.words) for turn in turns))
+    values = {seat: _values(dialogue["participant_info"][worker]["value2issue"]) for seat, worker in workers.items()}
+    match = Match(
+        game,
+        start=game.start("A", values),
+        players=dict.fromkeys(SEATS, PERSON),
+        id=record_id(dialogue),
+        notes=_notes(dialogue, file, workers, turns),
+    )
+    for turn in turns:
+        _submit(match, seats[turn.worker], turn)
+    _compare(match)
+    record = match.record()
+    return Record(msgspec.structs.replace(record.header, created=""), record.events)
+
+
+def _turns(logs: Iterable[dict[str, Any]]) -> Iterator[_Turn]:
+    """Yield the messages; what a worker writes right after a rejection belongs to the same one."""
+    pending: _Turn | None = None
+    rejected = False
+    for log in logs:
+        text, words = _written(log)
+        if pending is not None and pending.worker == log["id"] and rejected:
+            pending = _Turn(pending.worker, f"{pending.text} {text}", pending.words + words)
+        else:
+            if pending is not None:
+                yield pending
+            pending = _Turn(log["id"], text, words)
+        rejected = log["text"] == _REJECTION
+    if pending is not None:
+        yield pending
+
+
+def _written(log: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return an entry as text of the game, and its words if it is talk."""
+    text = log["text"]
+    if text == _OFFER:
+        return _offer(log["task_data"]), ()
+    if text in _REPLIES:
+        return _REPLIES[text], ()
+    return text, (text,)
+
+
+def _offer(data: dict[str, Any]) -> str:
+    own, left = ({good: int(data[part][good]) for good in GOODS} for part in ("issue2youget", "issue2theyget"))
+    if any(own[good] + left[good] != UNITS for good in GOODS):
+        raise ValueError(f"the offer {own} and {left} does not divide {UNITS} units of each")
+    return f"[Offer: {'; '.join(f'{good} = {own[good]}' for good in GOODS)}]"
+
+
+def _values(issue_by_value: dict[str, str]) -> list[int]:
+    by_good = {good: VALUES[value] for value, good in issue_by_value.items()}
+    return [by_good[good] for good in GOODS]
+
+
+@lru_cache(maxsize=64)
+def _game_for(messages: int, longest: int) -> AnyGame:
+    """Return the game, with larger limits where a dialogue of this size needs them."""
+    usual: Any = load("agenda", preset="casino")
+    return load(usual, turns=max(usual.turns, messages), max_chars=max(usual.max_chars, longest))
+
+
+def _submit(match: Match, seat: Seat, turn: _Turn) -> None:
+    if not match.asks(seat):
+        raise ValueError("the two did not write in turns, or wrote after the end")
+    rejected = next((e for e in match.submit(seat, Reply(turn.text, via=SOURCE)) if isinstance(e, Rejected)), None)
+    if rejected is not None:
+        raise ValueError(f"the rules refuse {turn.text!r:.80}: {rejected.invalid.reason}")
+
+
+def _compare(match: Match) -> None:
+    """Raise `ValueError` unless the match is over and pays what is stored."""
+    if match.ended is None:
+        raise ValueError("it has no end: neither an agreement nor a walk-away")
+    stored = {seat: match.notes["participants"][seat]["outcomes"]["points_scored"] for seat in SEATS}
+    if match.ended.payoffs != stored:
+        raise ValueError(f"it pays {match.ended.payoffs}, and stored are {stored}")
+
+
+def _notes(dialogue: Dialogue, file: str, workers: dict[Seat, str], turns: list[_Turn]) -> dict[str, Any]:
+    info = dialogue["participant_info"]
+    kept = ("value2reason", "outcomes", "demographics", "personality")
+    notes: dict[str, Any] = {
+        "source": SOURCE,
+        "licence": "CC BY 4.0",
+        "file": file,
+        "dialogue": dialogue["dialogue_id"],
+        "workers": workers,
+        "participants": {seat: {name: info[worker].get(name) for name in kept} for seat, worker in workers.items()},
+    }
+    labels = _strategies(dialogue.get("annotations") or [], turns)
+    return {**notes, "strategies": labels} if labels else notes
+
+
+def _strategies(annotations: list[list[str]], turns: list[_Turn]) -> list[list[Any]]:
+    """Return [number of the message from 1, labels] per annotated utterance; labels are matched by their words."""
+    found: list[list[Any]] = []
+    left = iter(annotations)
+    annotation = next(left, None)
+    for number, turn in enumerate(turns, 1):
+        for words in turn.words:
+            if annotation is not None and annotation[0] == words:
+                found.append([number, annotation[1].split(",")])
+                annotation = next(left, None)
+    return found
+
+
+class Figures(NamedTuple):
+    """Published figures of the corpus, computed from records.
+
+    Attributes:
+        dialogues: Number of dialogues.
+        agreed: Number of those that ended in an agreement.
+        offers: Number of offers.
+        rejections: Number of rejections of an offer.
+        points: Mean points of a worker; None without dialogues.
+        joint: Mean joint points of the agreements; None without agreements.
+    """
+
+    dialogues: int
+    agreed: int
+    offers: int
+    rejections: int
+    points: float | None
+    joint: float | None
+
+
+PUBLISHED = Figures(1030, 1005, 1181, 167, 18.64, 37.95)
+"""Of the whole corpus."""
+
+
+def figures(records: Iterable[Record]) -> Figures:
+    """Compute the figures of imported records."""
+    paid: list[float] = []
+    joint: list[float] = []
+    offers = rejections = dialogues = 0
+    for record in records:
+        dialogues += 1
+        outcome = record.outcome
+        assert outcome is not None
+        points = [record.payoffs[seat] or 0 for seat in SEATS]
+        paid += points
+        joint += [sum(points)] if record.end == "AGREED" else []
+        offers += sum(outcome.details["offers"].values())
+        rejections += sum(outcome.details["rejections"].values())
+    return Figures(dialogues, len(joint), offers, rejections, _mean(paid), _mean(joint))
+
+
+def _mean(numbers: list[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None

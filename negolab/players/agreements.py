@@ -1,0 +1,236 @@
+"""Scripted players for any game with a finite set of agreements, a researcher's own included.
+
+Such a game has, beside the contract of `Game`, the methods of `Agreements`. The players use nothing else of it: own
+points and what both seats see.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from typing_extensions import override
+
+from negolab.game import Observation, Seat, other
+from negolab.protocols import Scripted
+
+Seen = Observation[Any, Any]
+MAX_AGREEMENTS = 10**6
+
+
+@runtime_checkable
+class Agreements(Protocol):
+    """The methods by which players of any game bargain over its agreements.
+
+    An agreement is any value; where it is a tuple with a number or word per issue, players can tell how near two of
+    them are. Points of an agreement depend on nothing but what the seat knows from the start.
+    """
+
+    def agreements(self, seen: Any) -> Iterable[Any]:
+        """Return all agreements, lazily and in a fixed order."""
+        ...
+
+    def worth(self, seen: Any, agreement: Any) -> Any:
+        """Return the seat's own points of an agreement; None stands for no deal."""
+        ...
+
+    def offers(self, seen: Any) -> Sequence[tuple[Seat, Any]]:
+        """Return the agreements that were offered so far, oldest first, each with the seat that offered it."""
+        ...
+
+    def propose(self, seen: Any, agreement: Any) -> Any:
+        """Return the action that accepts an agreement if the other seat's offer of it stands, else offers it; None if
+        the seat can do neither now."""
+        ...
+
+
+class Ranking(NamedTuple):
+    """All agreements by rising points of one seat, those with equal points in the game's order."""
+
+    points: list[Any]
+    agreements: list[Any]
+
+
+_recent: deque[tuple[tuple[Any, Seat, Any], Ranking]] = deque(maxlen=8)
+"""The last rankings: matches of a run often share them, and to rank takes a second for a million agreements."""
+
+
+def rank_agreements(game: Any, seen: Seen) -> Ranking:
+    """List a game's agreements by a seat's points.
+
+    Raises:
+        ValueError: There are more than `MAX_AGREEMENTS`.
+    """
+    key = (game, seen.seat, seen.private)
+    found = next((ranking for known, ranking in _recent if known == key), None)
+    if found is None:
+        found = _rank(game, seen)
+        _recent.append((key, found))
+    return found
+
+
+def _rank(game: Any, seen: Seen) -> Ranking:
+    agreements = list(islice(game.agreements(seen), MAX_AGREEMENTS + 1))
+    if len(agreements) > MAX_AGREEMENTS:
+        raise ValueError(f"this player weighs all agreements, and here are more than {MAX_AGREEMENTS:,}")
+    points = [game.worth(seen, agreement) for agreement in agreements]
+    order = sorted(range(len(points)), key=points.__getitem__)
+    return Ranking([points[at] for at in order], [agreements[at] for at in order])
+
+
+def distance(one: Any, two: Any) -> tuple[int, float]:
+    """Return how many issues differ between two agreements, then by how much in all where they are numbers."""
+    if not (isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two)):
+        return int(one != two), 0
+    differing = [(x, y) for x, y in zip(one, two, strict=True) if x != y]
+    numbers = [(x, y) for x, y in differing if isinstance(x, int | float) and isinstance(y, int | float)]
+    return len(differing), sum(abs(x - y) for x, y in numbers)
+
+
+class Bargainer(Scripted):
+    """Base class: aims at a number of own points, its target, in each message. It accepts what reaches the target
+    (AC_next; Baarslag, Hindriks and Jonker 2013), else offers, of the agreements with the fewest points that reach it,
+    the one nearest to the other's last offer. Where it can no longer offer it accepts what is not below no deal."""
+
+    deterministic = True
+
+    @override
+    def check(self, game: Any) -> None:
+        if not isinstance(game, Agreements):
+            raise ValueError("this player needs a game with the methods agreements, worth, offers and propose")
+
+    def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
+        """Return the points that it aims at now."""
+        raise NotImplementedError
+
+    def least(self, game: Any, seen: Seen, ranking: Ranking) -> float:
+        """Return the points that it accepts where it can no longer offer."""
+        return float(game.worth(seen, None))
+
+    @override
+    def act(self, game: Any, seen: Seen) -> Any:
+        ranking = rank_agreements(game, seen)
+        target = max(self.target(game, seen, ranking), game.worth(seen, None))
+        theirs = offers_of(game, seen, other(seen.seat))
+        last = theirs[-1] if theirs else None
+        reached = last is not None and game.worth(seen, last) >= target
+        aim = last if reached else nearest_at(ranking, target, last)
+        action = None if aim is None else game.propose(seen, aim)
+        if action is None and last is not None and game.worth(seen, last) >= self.least(game, seen, ranking):
+            action = game.propose(seen, last)
+        return action if action is not None else _decline(game, seen, last)
+
+
+def offers_of(game: Any, seen: Seen, seat: Seat) -> list[Any]:
+    """Return the agreements that a seat offered, oldest first."""
+    return [agreement for author, agreement in game.offers(seen) if author == seat]
+
+
+def nearest_at(ranking: Ranking, target: float, last: Any) -> Any:
+    """Return, of the agreements with the fewest points from `target` up, the one nearest to `last` (None: the first in
+    the game's order); None if none has as many points."""
+    begin = bisect_left(ranking.points, target)
+    if begin == len(ranking.points):
+        return None
+    level = ranking.agreements[begin : bisect_right(ranking.points, ranking.points[begin])]
+    return level[0] if last is None else min(level, key=lambda agreement: distance(agreement, last))
+
+
+def _decline(game: Any, seen: Seen, last: Any) -> Any:
+    """Return the first option that neither offers nor accepts; the first of all where there is none."""
+    options = game.options(seen)
+    accept = None if last is None else game.propose(seen, last)
+    return next((option for option in options if option != accept and not game.terms(option)), options[0])
+
+
+class Time(Bargainer):
+    """Concedes from its best agreement to no deal as its messages run out: after a share t of them its target has
+    fallen by t**(1/beta) of the way (Faratin, Sierra and Jennings 1998). beta < 1 concedes late (Boulware), beta > 1
+    early (Conceder)."""
+
+    BETA = 1.0
+
+    def __init__(self, *, beta: float | None = None, seed: int = 0) -> None:
+        super().__init__(seed=seed)
+        self.beta = self.BETA if beta is None else beta
+        if not self.beta > 0:
+            raise ValueError(f"beta must be above 0, not {beta!r}")
+
+    @override
+    def check(self, game: Any) -> None:
+        super().check(game)
+        if game.bound() is None:
+            raise ValueError("this player needs a game with a last message: give it a limit")
+
+    @override
+    def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
+        best, reserve = ranking.points[-1], max(game.worth(seen, None), ranking.points[0])
+        return float(best - (best - reserve) * math.pow(self.time(game, seen), 1 / self.beta))
+
+    def time(self, game: Any, seen: Seen) -> float:
+        """Return the share of its messages that is over, from 0 in the first to 1 in the last."""
+        offers = game.offers(seen)
+        second = bool(offers) and offers[0][0] != seen.seat
+        messages = (game.bound() + (not second)) // 2
+        made = len(offers_of(game, seen, seen.seat))
+        return min(made / (messages - 1), 1.0) if messages > 1 else 1.0
+
+
+class Boulware(Time):
+    """Holds out and concedes only near the end: `time` with beta 0.2."""
+
+    BETA = 0.2
+
+
+class Linear(Time):
+    """Concedes as much in each message: `time` with beta 1."""
+
+
+class Conceder(Time):
+    """Concedes most at once: `time` with beta 5."""
+
+    BETA = 5.0
+
+
+class TitForTat(Bargainer):
+    """Repays concessions in proportion: its target is the points of its own last offer times those of the other's offer
+    before last over those of its last one, all in own points above the worst agreement (relative tit-for-tat; Faratin,
+    Sierra and Jennings 1998). Begins with its best agreement and repeats it until it has seen two offers."""
+
+    @override
+    def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
+        own, theirs = (offers_of(game, seen, seat) for seat in (seen.seat, other(seen.seat)))
+        worst, best = ranking.points[0], ranking.points[-1]
+        if not own:
+            return float(best)
+        claim = game.worth(seen, own[-1]) - worst
+        if len(theirs) > 1:
+            before, now = (game.worth(seen, agreement) - worst for agreement in theirs[-2:])
+            claim *= before / now if now > 0 else 1
+        return float(min(worst + claim, best))
+
+
+class Stubborn(Bargainer):
+    """Offers its best agreement in every message and accepts nothing that is worth less, also at the end."""
+
+    @override
+    def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
+        return float(ranking.points[-1])
+
+    @override
+    def least(self, game: Any, seen: Seen, ranking: Ranking) -> float:
+        return float(ranking.points[-1])
+
+
+PLAYERS: dict[str, type[Scripted]] = {
+    "time": Time,
+    "boulware": Boulware,
+    "linear": Linear,
+    "conceder": Conceder,
+    "tft": TitForTat,
+    "stubborn": Stubborn,
+}
