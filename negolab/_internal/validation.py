@@ -142,8 +142,10 @@ def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple
 def _type_at(kind: types.Type, value: Any, step: re.Match[str]) -> types.Type | None:
     """The type one step inside `kind`; None where the type alone does not say it."""
     match kind, value:
+        case types.UnionType(), _:
+            return next(filter(None, (_type_at(one, value, step) for one in kind.types)), None)
         case types.StructType(), dict():
-            return _fields(kind)[step[1]]
+            return _fields(kind).get(step[1])
         case types.CollectionType(), list() | tuple():
             return kind.item_type
         case types.TupleType(), list() | tuple():
@@ -223,7 +225,7 @@ def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str,
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(_explain_brackets(text, expected) or str(error)) from None
+        raise ValueError(_explain_brackets(text, expected) or _explain_syntax(str(error))) from None
     _check_keys(table, {name: field for name, field in _fields(expected).items() if name not in own}, "")
     return table
 
@@ -234,6 +236,25 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
         return msgspec.convert(table, type=kind)
     except msgspec.ValidationError as error:
         raise ValueError(_explain_toml_error(error, kind, table)) from None
+
+
+_SYNTAX = re.compile(r"(.*) \(at (line \d+), column \d+\)")
+_REMEDIES = {
+    "Invalid value": 'a text stands in quotes, "...", and true, false and numbers without',
+    "Cannot overwrite a value": "this name is given a second time: give it once",
+    "Cannot declare": "this table is there already: write it once",
+    "Unclosed array": "a list ends with ], and its items are parted by commas",
+    "Expected '=' after a key": "write name = value; a comment begins with #",
+}
+
+
+def _explain_syntax(message: str) -> str:
+    """Say where a text is no TOML, and how to mend the usual mistakes."""
+    found = _SYNTAX.fullmatch(message)
+    remedy = next((words for begin, words in _REMEDIES.items() if message.startswith(begin)), None)
+    if found is None:
+        return message if remedy is None else f"{message}: {remedy}"
+    return f"{found[2]}: {found[1]}" + ("" if remedy is None else f": {remedy}")
 
 
 def _item_type(kind: types.Type) -> types.Type | None:
@@ -291,7 +312,9 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
         elif _item_type(before.kind) is not None:
             where = where.removesuffix(f"{before.key}: ") + _name_item(str(before.key), place.key, place.value)
     if missing := _MISSING.fullmatch(message):
-        return f"{where}{missing[1]} is missing: write {missing[1]} = ..."
+        name = missing[1]
+        tables = _item_type(_fields(without_none(places[-1].kind)).get(name, types.AnyType())) is not None
+        return f"{where}{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
     if message.startswith("Expected `") and (wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`"))):
         found = _TOML_VALUES.get(wrong[1], wrong[1])
         return f"{where}expected {_describe_toml_type(places[-1].kind)}, not {found}"

@@ -125,6 +125,11 @@ class Bargainer(Scripted):
         return action if action is not None else _decline(game, seen, last)
 
 
+def _reserve(game: Any, seen: Seen, ranking: Ranking) -> Any:
+    """Return the points of no deal, or of the worst agreement where that is better."""
+    return max(game.worth(seen, None), ranking.points[0])
+
+
 def offers_of(game: Any, seen: Seen, seat: Seat) -> list[Any]:
     """Return the agreements that a seat offered, oldest first."""
     return [agreement for author, agreement in game.offers(seen) if author == seat]
@@ -168,7 +173,7 @@ class Time(Bargainer):
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
-        best, reserve = ranking.points[-1], max(game.worth(seen, None), ranking.points[0])
+        best, reserve = ranking.points[-1], _reserve(game, seen, ranking)
         return float(best - (best - reserve) * math.pow(self.time(game, seen), 1 / self.beta))
 
     def time(self, game: Any, seen: Seen) -> float:
@@ -197,21 +202,21 @@ class Conceder(Time):
 
 
 class TitForTat(Bargainer):
-    """Repays concessions in proportion: its target is the points of its own last offer times those of the other's offer
-    before last over those of its last one, all in own points above the worst agreement (relative tit-for-tat; Faratin,
-    Sierra and Jennings 1998). Begins with its best agreement and repeats it until it has seen two offers."""
+    """Repays the other's last concession in proportion (relative tit-for-tat; Faratin, Sierra and Jennings 1998), in
+    own points: as the other's last two offers fall short of its best agreement by less, its own claim above no deal
+    falls by the same share. Begins with its best agreement and repeats its claim until it has seen two offers."""
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
         own, theirs = (offers_of(game, seen, seat) for seat in (seen.seat, other(seen.seat)))
-        worst, best = ranking.points[0], ranking.points[-1]
+        best, reserve = ranking.points[-1], _reserve(game, seen, ranking)
         if not own:
             return float(best)
-        claim = game.worth(seen, own[-1]) - worst
+        claim = game.worth(seen, own[-1]) - reserve
         if len(theirs) > 1:
-            before, now = (game.worth(seen, agreement) - worst for agreement in theirs[-2:])
-            claim *= before / now if now > 0 else 1
-        return float(min(worst + claim, best))
+            before, now = (best - game.worth(seen, agreement) for agreement in theirs[-2:])
+            claim *= now / before if before > 0 else 1
+        return float(min(reserve + claim, best))
 
 
 class Stubborn(Bargainer):

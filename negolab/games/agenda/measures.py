@@ -115,3 +115,6 @@ def measures(record: Record) -> dict[str, Any]:
             }
         ),
     }
+
+
+MEASURES = measures

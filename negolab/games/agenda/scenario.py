@@ -206,8 +206,8 @@ def _check_name(place: str, name: str) -> None:
 
 def _check_options(at: int, issue: Issue) -> None:
     if (issue.options is None) == (issue.units is None):
-        both = "both" if issue.options is not None else "neither"
-        raise ValueError(f"issues[{at}] ({issue.name!r}) has {both} options and units: give one of them")
+        both = "both options and" if issue.options is not None else "neither options nor"
+        raise ValueError(f"issues[{at}] ({issue.name!r}) has {both} units: give one of them")
     if issue.units is not None:
         _check_whole(f"issues[{at}].units", issue.units, 1)
         return

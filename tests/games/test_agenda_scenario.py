@@ -1,0 +1,178 @@
+"""Scenario files: the mistakes that are told with their place, and the scenarios that are shipped."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import negolab as nl
+from negolab import catalog
+from negolab.theory.agreements import even_compromise, frontier_of, solutions
+from tests.support.agenda import NAME, PACKAGE
+
+FILES = sorted(path.stem for path in PACKAGE.SCENARIOS.glob("*.toml"))
+BASE = """\
+title = "Two issues"
+turns = 10
+[roles]
+A = "buyer"
+[reservation]
+A = 3
+[[issues]]
+name = "price"
+options = ["low", "middle", "high"]
+A = [9, 5, 0]
+B = [0, 5, 9]
+[[issues]]
+name = "food"
+units = 3
+A = 5
+B = 4
+"""
+
+
+def load(tmp_path: Path, text: str) -> Any:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, "utf-8")
+    return nl.load(NAME, scenario=path)
+
+
+def test_a_file_becomes_a_game_with_defaults(tmp_path: Path) -> None:
+    game = load(tmp_path, BASE)
+    assert (game.title, game.turns, game.opens, game.answer, game.discount) == ("Two issues", 10, "A", "must", "1")
+    assert (game.roles.A, game.roles.B) == ("buyer", "player B")
+    assert (game.reservation.A, game.reservation.B) == (3, 0)
+    assert [issue.name for issue in game.issues] == ["price", "food"]
+    assert game.preset is None
+
+
+def test_single_parameters_can_be_changed_beside_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(BASE, "utf-8")
+    assert nl.load(NAME, scenario=path, turns=6, discount=0.9).discount == "0.9"
+    assert nl.load(NAME, scenario="hiring") == nl.load(NAME, preset="hiring")
+
+
+MISTAKES = {
+    "a key that does not exist": ("turns = 10", "turn = 10", "unknown key 'turn': did you mean turns?"),
+    "a key of an issue": ("units = 3", "unit = 3", "issue 'food': unknown key 'unit': did you mean units?"),
+    "a seat that does not exist": ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': there are: A, B."),
+    "too few points": (
+        "[9, 5, 0]",
+        "[9, 5]",
+        "issues[0].A has 2 numbers for 3 options of 'price': give one per option",
+    ),
+    "no points": ("B = [0, 5, 9]\n", "", "issues[0].B is missing: give a number per option of"),
+    "points of goods": ("A = 5", "A = [0, 5]", "issues[1].A is a list: give the value of one unit of 'food', such as"),
+    "one number for options": ("[9, 5, 0]", "9", "issues[0].A is one number: give a number per option of 'price'"),
+    "points that are no integers": ("[9, 5, 0]", "[9.5, 5, 0]", "issue 'price': A: expected a whole number, not a"),
+    "huge points": ("[9, 5, 0]", "[9000000000, 5, 0]", "issues[0].A[0] must be a whole number from -1,000,000,000"),
+    "one bracket": ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in two brackets"),
+    "no issue at all": (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
+    "no title": ('title = "Two issues"\n', "", "title is missing: write title = ..."),
+    "a title of two lines": ('"Two issues"', '"Two\\nissues"', "title must be one line of text"),
+    "no quotes": ('"Two issues"', "Two issues", "line 1: Invalid value: a text stands in quotes"),
+    "a list that does not end": ("[9, 5, 0]", "[9, 5, 0", "a list ends with ]"),
+    "a key given twice": (
+        "turns = 10",
+        "turns = 10\nturns = 12",
+        "line 3: Cannot overwrite a value: this name is",
+    ),
+    "equal options": ('"middle"', '"LOW"', "issues[0].options[1] is the same as issues[0].options[0], 'LOW'"),
+    "equal issues": ('"food"', '"Price"', "issues[1].name is the same as issues[0].name"),
+    "a sign of offers": ('"middle"', '"a; b"', "issues[0].options[1] must not hold ';', which offers are written with"),
+    "a name without a letter": ('"food"', '"2 meals"', "issues[1].name must begin with a letter, not '2 meals'"),
+    "an empty name": ('"food"', '" "', "issues[1].name is empty: write a name"),
+    "one option": ('["low", "middle", "high"]', '["low"]', "issues[0].options has 1 of at least 2 options"),
+    "options and units": (
+        "units = 3",
+        'units = 3\noptions = ["a", "b"]',
+        "issues[1] ('food') has both options and",
+    ),
+    "neither": ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
+    "no units": ("units = 3", "units = 0", "issues[1].units must be a whole number from 1, not 0"),
+    "too few turns": ("turns = 10", "turns = 1", "turns must be a whole number from 2, not 1"),
+    "turns in quotes": ("turns = 10", 'turns = "10"', "turns: expected a whole number, not a text"),
+    "a word that does not exist": (
+        "turns = 10",
+        'opens = "both"',
+        "opens: unknown word 'both': there are: A, B",
+    ),
+    "talk that is no flag": ("turns = 10", 'talk = "yes"', "talk: expected true or false, not a text"),
+    "a discount above 1": ("turns = 10", 'discount = "3/2"', 'discount must be a fraction such as "9/10"'),
+    "reservation in quotes": ("A = 3\n", 'A = "3"\n', "reservation: A: expected a whole number, not a text"),
+    "an empty role": ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
+    "too many agreements": ("units = 3", "units = 1000000000", "issues: there are more than 1,000,000,000 agreements"),
+    "a seat that is shuffled twice": (
+        "[roles]",
+        '[draw]\npermute = ["A", "A"]\n[roles]',
+        "names a seat twice",
+    ),
+    "shuffled without goods": (
+        BASE[BASE.index('[[issues]]\nname = "food"') :],
+        '[draw]\npermute = ["A"]\n',
+        "draw.permute shuffles the values of goods, but no issue has units",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_one_line_with_file_and_place(mistake: str, tmp_path: Path) -> None:
+    old, new, said = MISTAKES[mistake]
+    assert old in BASE
+    with pytest.raises(ValueError) as refused:
+        load(tmp_path, BASE.replace(old, new))
+    text = str(refused.value)
+    assert text.startswith(f"{tmp_path / 'mine.toml'}: ") and "\n" not in text
+    assert said in text
+
+
+def test_a_scenario_that_does_not_exist_is_told() -> None:
+    with pytest.raises(ValueError, match=r"unknown scenario 'hirng': did you mean hiring\?"):
+        nl.load(NAME, scenario="hirng")
+    with pytest.raises(ValueError, match=r"nowhere.toml: cannot be read"):
+        nl.load(NAME, scenario="nowhere.toml")
+    with pytest.raises(ValueError, match="give one of them"):
+        nl.load(NAME, preset="casino", scenario="hiring")
+
+
+def test_numbers_of_issues_and_options_that_would_never_end_are_refused() -> None:
+    for changes in ({"issues": 10**9}, {"issues": 5, "options": 10**9}, {"low": 2, "high": 1}, {"options": 1}):
+        with pytest.raises(ValueError, match=r"agreements|low|options"):
+            nl.load(NAME, preset="random", **changes)
+
+
+def test_four_scenarios_are_shipped_with_their_source() -> None:
+    assert FILES == ["flat-share", "hiring", "old-press", "supplier"]
+    presets = list(catalog.presets(PACKAGE))
+    assert presets == ["casino", "random", *FILES]
+    for name in FILES:
+        loaded: Any = nl.load(NAME, preset=name)
+        assert "CC0" in loaded.source and loaded.preset == name
+        assert name in PACKAGE.PRESET_NOTES
+
+
+def tables(name: str) -> tuple[Any, Any, tuple[int, int]]:
+    """Points of both seats in a shipped scenario, and their points without a deal."""
+    state: Any = nl.load(NAME, preset=name).deal(random.Random(0))
+    own = state.private
+    return own["A"].points, own["B"].points, (own["A"].reservation, own["B"].reservation)
+
+
+def test_one_shipped_scenario_has_no_zone_of_agreement_and_the_others_have() -> None:
+    without = [name for name in FILES if not solutions(frontier_of(*tables(name)[:2]).points, tables(name)[2]).nash]
+    assert without == ["old-press"]
+
+
+def test_hiring_is_the_classical_mix() -> None:
+    a, b, _ = tables("hiring")
+    kinds = []
+    for row, other in zip(a, b, strict=True):
+        rising, spans = (row[-1] > row[0], other[-1] > other[0]), (max(row) - min(row), max(other) - min(other))
+        kinds.append("compatible" if rising[0] == rising[1] else "distributive" if spans[0] == spans[1] else "mixed")
+    assert kinds == ["distributive"] * 2 + ["mixed"] * 4 + ["compatible"] * 2
+    even = sum(table[i][at] for table in (a, b) for i, at in enumerate(even_compromise(a, b)))
+    assert max(x + y for x, y in frontier_of(a, b).points) > even
