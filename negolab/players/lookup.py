@@ -29,9 +29,8 @@ def list_players(game: AnyGame | str) -> dict[str, PlayerClass]:
         game: A game, or the name of one.
 
     Returns:
-        Classes by name: the game's own in the order of its PLAYERS, those that play any
-        game, or any with the methods of `players.agreements.Agreements`, and those that installed
-        packages and loaded modules offer.
+        Classes by name: the game's own in the order of its PLAYERS, those that play any game or any with the methods
+        of `players.agreements.Agreements`, and those that installed packages and loaded modules offer.
 
     Example:
         >>> "random-legal" in list_players("trading")

@@ -11,8 +11,8 @@ import negolab as nl
 from negolab.match import Match
 from negolab.players import agreements
 from negolab.players.agreements import distance, nearest_at, rank_agreements
+from negolab.scaffolds.ultimatum import Answer, Offer, Ultimatum
 from tests.support.agenda import FOOD, PAY, game, issue
-from tests.support.games.ultimatum import Answer, Offer, Ultimatum
 
 OPPOSED = game(issue("pay", [0, 10, 20, 30, 40], [40, 30, 20, 10, 0]), turns=10)
 
@@ -137,4 +137,4 @@ def test_a_strangers_game_is_played_through_the_same_methods() -> None:
 def test_they_are_listed_for_games_that_offer_agreements_alone() -> None:
     assert "boulware" in nl.list_players(OPPOSED)
     assert "boulware" not in nl.list_players("trading")
-    assert "boulware" not in nl.list_players("tests.support.games.ultimatum")
+    assert "boulware" not in nl.list_players("negolab.scaffolds.ultimatum")

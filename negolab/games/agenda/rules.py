@@ -96,7 +96,7 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
     @override
     def secrets(self, seat: Seat) -> dict[str, Any]:
         away = other(seat)
-        hidden = {
+        hidden: dict[str, Any] = {
             "brief": msgspec.structs.replace(self.brief, **{away: None}),
             "reservation": msgspec.structs.replace(self.reservation, **{away: None}),
             "source": None,
