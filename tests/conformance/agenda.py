@@ -13,9 +13,9 @@ from negolab.events import Rejected
 from negolab.game import SEATS, Invalid
 from negolab.match import Match
 from tests.conformance import Case, rows
+from tests.support.agenda import NAME
 
 Row = dict[str, Any]
-GAME = "agenda"
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -26,7 +26,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 def match_of(scenario: Row) -> Match:
     """A match of a scenario, which is the same game with all parameters from a file."""
-    return Match(make_game(type(load(GAME)), scenario), seed=1)
+    return Match(make_game(type(load(NAME)), scenario), seed=1)
 
 
 def plain(game: Any, offer: tuple[int, ...] | None) -> Row | None:

@@ -93,7 +93,7 @@ MISTAKES = {
         "issues[1] ('food') has both options and",
     ),
     "neither": ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
-    "no units": ("units = 3", "units = 0", "issues[1].units must be a whole number from 1, not 0"),
+    "no units": ("units = 3", "units = 0", "issues[1].units must be a whole number from 1 to 10,000, not 0"),
     "too few turns": ("turns = 10", "turns = 1", "turns must be a whole number from 2, not 1"),
     "turns in quotes": ("turns = 10", 'turns = "10"', "turns: expected a whole number, not a text"),
     "a word that does not exist": (
@@ -105,7 +105,12 @@ MISTAKES = {
     "a discount above 1": ("turns = 10", 'discount = "3/2"', 'discount must be a fraction such as "9/10"'),
     "reservation in quotes": ("A = 3\n", 'A = "3"\n', "reservation: A: expected a whole number, not a text"),
     "an empty role": ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
-    "too many agreements": ("units = 3", "units = 1000000000", "issues: there are more than 1,000,000,000 agreements"),
+    "too many agreements": (
+        "units = 3\nA = 5\nB = 4\n",
+        "".join(f'units = 9999\nA = 5\nB = 4\n[[issues]]\nname = "{name}"\n' for name in "abc") + "units = 3\nA = 1\nB = 1",
+        "issues: there are more than 1,000,000,000 agreements, the most that are allowed",
+    ),
+    "too many units": ("units = 3", "units = 20000", "issues[1].units must be a whole number from 1 to 10,000, not 20000"),
     "a seat that is shuffled twice": (
         "[roles]",
         '[draw]\npermute = ["A", "A"]\n[roles]',

@@ -27,6 +27,7 @@ Table = tuple[Row, ...]
 
 MAX_AGREEMENTS = 10**9
 MAX_POINTS = 10**9
+MAX_OPTIONS = 10_000
 _FORBIDDEN = re.compile(r"[;=\[\]]")
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "opens": get_args(Opens),
@@ -148,9 +149,10 @@ def check_scenario(game: Agenda) -> None:
     _check_count(game)
 
 
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise ValueError(f"{name} must be a whole number from {least}, not {value!r}")
+def _check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    if type(value) is not int or value < least or (most is not None and value > most):
+        upper = "" if most is None else f" to {most:,}"
+        raise ValueError(f"{name} must be a whole number from {least}{upper}, not {value!r}")
 
 
 def _check_points(place: str, value: Any) -> None:
@@ -161,7 +163,7 @@ def _check_points(place: str, value: Any) -> None:
 def _check_random(game: Agenda, count: int) -> None:
     """Check the parameters of points that are drawn."""
     _check_whole("issues", count, 1)
-    _check_whole("options", game.option_count, 2)
+    _check_whole("options", game.option_count, 2, MAX_OPTIONS)
     for name in ("low", "high"):
         _check_points(name, getattr(game, name))
     if game.low > game.high:
@@ -209,7 +211,7 @@ def _check_options(at: int, issue: Issue) -> None:
         both = "both options and" if issue.options is not None else "neither options nor"
         raise ValueError(f"issues[{at}] ({issue.name!r}) has {both} units: give one of them")
     if issue.units is not None:
-        _check_whole(f"issues[{at}].units", issue.units, 1)
+        _check_whole(f"issues[{at}].units", issue.units, 1, MAX_OPTIONS)
         return
     assert issue.options is not None
     if len(issue.options) < 2:
