@@ -204,9 +204,9 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     Args:
         game: The name or alias of an installed game, a dotted module path, the path of a `.py` file or of a package's
             folder, or a `Game` instance. A module that is named is imported, which runs its code.
-        preset: Name of a preset; None: the default one. Not for an instance.
-        **params: Parameters that differ from the preset's. Lists become tuples. `scenario` is a TOML file of all
-            parameters, or the name of a preset, in place of `preset`.
+        preset: Name of a preset, or a scenario: a TOML file of parameters, ending in `.toml`. None: the default preset.
+            Not for an instance.
+        **params: Parameters that differ from the preset's. Lists become tuples. `scenario` says the same as `preset`.
 
     Returns:
         The game. Its `preset` is the preset's name; None if a parameter was changed that is not in the module's
@@ -232,15 +232,15 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     known = presets(module)
     if "preset" in params or "game" in params:
         raise ValueError("preset and game are no parameters")
-    cls = game_class(module)
-    if params.get("scenario") is not None and "scenario" not in cls.__struct_encode_fields__:
+    if params.get("scenario") is not None:
         if preset is not None:
             raise ValueError("a preset and a scenario are each a whole set of parameters: give one of them")
-        scenario = os.fspath(params.pop("scenario"))
-        if scenario not in known:
-            return make_game(cls, {**_own_scenario(scenario, cls, known), **params, "preset": None})
-        preset = scenario
+        preset = os.fspath(params["scenario"])
+    params.pop("scenario", None)
     preset = next(iter(known)) if preset is None else preset
+    cls = game_class(module)
+    if preset not in known and preset.endswith(SUFFIX):
+        return make_game(cls, {**read_scenario(preset, cls), **params, "preset": None})
     if preset not in known:
         raise ValueError(f"unknown preset {preset!r} of {game}: {suggest(preset, known)}")
     free = getattr(module, "FREE", params)
@@ -248,13 +248,6 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
         preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
     )
     return make_game(cls, {**known[preset], **params, "preset": name})
-
-
-def _own_scenario(scenario: str, cls: type[AnyGame], known: Collection[str]) -> dict[str, Any]:
-    if not scenario.endswith(SUFFIX):
-        own = f"One of your own is a file that ends in {SUFFIX}."
-        raise ValueError(f"unknown scenario {scenario!r}: {suggest(scenario, known)} {own}")
-    return read_scenario(scenario, cls)
 
 
 def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:

@@ -15,7 +15,10 @@ from negolab.game import SEATS, Seat
 from negolab.user_code import CodeSource
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
-Preset = Annotated[str | None, typer.Option(help="A preset of the game (see `negolab games`).")]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", "--scenario", help="A preset of the game (see `negolab games`), or a file of parameters."),
+]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; repeatable.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the deal; drawn if left out, and kept in the record.")]
 DB = "NEGOLAB_DB"

@@ -146,10 +146,16 @@ def _refused(ask: Ask, told: catalog.AnyGame) -> str:
 RUNS = Path("data/runs")
 
 
-def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None) -> None:
-    """List the games and their presets; with GAME, its presets, parameters and players, each in a few words."""
+def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None, preset: Preset = None) -> None:
+    """List the games and their presets; with GAME, its presets, parameters and players, each in a few words; with a
+    scenario, what its author wrote."""
     if game is not None:
-        _describe(catalog.load(game))
+        loaded = load_game(game, preset, None)
+        overview = None if preset is None else catalog.part(loaded, "OVERVIEW")
+        if overview is None:
+            _describe(loaded)
+        else:
+            print(overview(loaded))
         return
     for name, presets in catalog.list_games().items():
         print(f"{name:12} {_first_line(catalog.game_module(name).__doc__)}")

@@ -11,6 +11,7 @@ import pytest
 import negolab as nl
 from negolab import catalog
 from negolab.theory.agreements import even_compromise, frontier_of, solutions
+from tests.cli.test_cli import negolab
 from tests.support.agenda import NAME, PACKAGE
 
 FILES = sorted(path.stem for path in PACKAGE.SCENARIOS.glob("*.toml"))
@@ -107,10 +108,15 @@ MISTAKES = {
     "an empty role": ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
     "too many agreements": (
         "units = 3\nA = 5\nB = 4\n",
-        "".join(f'units = 9999\nA = 5\nB = 4\n[[issues]]\nname = "{name}"\n' for name in "abc") + "units = 3\nA = 1\nB = 1",
+        "".join(f'units = 9999\nA = 5\nB = 4\n[[issues]]\nname = "{name}"\n' for name in "abc")
+        + "units = 3\nA = 1\nB = 1\n",
         "issues: there are more than 1,000,000,000 agreements, the most that are allowed",
     ),
-    "too many units": ("units = 3", "units = 20000", "issues[1].units must be a whole number from 1 to 10,000, not 20000"),
+    "too many units": (
+        "units = 3",
+        "units = 20000",
+        "issues[1].units must be a whole number from 1 to 10,000",
+    ),
     "a seat that is shuffled twice": (
         "[roles]",
         '[draw]\npermute = ["A", "A"]\n[roles]',
@@ -136,7 +142,7 @@ def test_a_mistake_is_told_in_one_line_with_file_and_place(mistake: str, tmp_pat
 
 
 def test_a_scenario_that_does_not_exist_is_told() -> None:
-    with pytest.raises(ValueError, match=r"unknown scenario 'hirng': did you mean hiring\?"):
+    with pytest.raises(ValueError, match=r"unknown preset 'hirng' of .*: did you mean hiring\?"):
         nl.load(NAME, scenario="hirng")
     with pytest.raises(ValueError, match=r"nowhere.toml: cannot be read"):
         nl.load(NAME, scenario="nowhere.toml")
@@ -165,6 +171,30 @@ def tables(name: str) -> tuple[Any, Any, tuple[int, int]]:
     state: Any = nl.load(NAME, preset=name).deal(random.Random(0))
     own = state.private
     return own["A"].points, own["B"].points, (own["A"].reservation, own["B"].reservation)
+
+
+def test_an_author_sees_tables_frontier_best_points_and_zone_of_agreement(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(BASE, "utf-8")
+    ran = negolab("games", NAME, "--scenario", str(path))
+    assert ran.returncode == 0, ran.stderr
+    assert [" ".join(line.split()) for line in ran.stdout.splitlines() if line] == [
+        "Two issues: buyer (A) and player B (B), 10 messages, A opens",
+        "points A B",
+        "price",
+        "low 9 0",
+        "middle 5 5",
+        "high 0 9",
+        "food, each of 3 units 5 4",
+        "without a deal 3 0",
+        "best agreement of each alone 24 21",
+        "12 agreements",
+        "6 points on the Pareto frontier",
+        "zone of agreement: 11 agreements give both as much as they have without a deal",
+        "best joint points: 25 = 20 + 5: price = middle; food = 3 for A, 0 for B",
+        "Nash point: 24 = 15 + 9: price = middle; food = 2 for A, 1 for B",
+    ]
+    assert "no zone of agreement" in negolab("games", NAME, "--scenario", "old-press").stdout
 
 
 def test_one_shipped_scenario_has_no_zone_of_agreement_and_the_others_have() -> None:

@@ -73,9 +73,11 @@ def _results(game: Agenda, state: Position) -> Iterator[str]:
     found = solutions(frontier.points, alone)
     yield f"{len(frontier.points):,} points on the Pareto frontier"
     yield from _zone(a, b, alone, bool(found.nash))
-    for label, points in (("best joint points", found.utilitarian), ("Nash point", found.nash)):
-        for pair in points:
-            yield f"{label}: {_point(game.agenda, frontier, pair)}"
+    more = len(found.utilitarian) - 1
+    others = f" (and {more} other point{'' if more == 1 else 's'} with as many)" if more else ""
+    yield f"best joint points: {_point(game.agenda, frontier, found.utilitarian[more // 2])}{others}"
+    for pair in found.nash:
+        yield f"Nash point: {_point(game.agenda, frontier, pair)}"
 
 
 def _zone(a: Table, b: Table, alone: Pair, exists: bool) -> Iterator[str]:
