@@ -1,4 +1,4 @@
-"""`negolab new`: small working examples to change, each with its test."""
+"""`negolab new`: small working examples to change, those in Python with a test."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ def player(name: Name) -> None:
     """Write a player of bargaining, and its test."""
     _write("player", name)
     print(f"negolab batch bargaining --a {name}.py:{name} --b linear --out data/runs/{name}    plays 100 matches")
+
+
+@app.command()
+def scenario(name: Name) -> None:
+    """Write a scenario of several issues, to be changed without Python."""
+    _write("scenario", name)
+    print(f"negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes")
+    print(f"negolab play agenda --scenario {name}.toml     plays it in the terminal")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Small working examples that `negolab new` writes for a user to change: a game, a player, a sweep, a study."""
+"""Small working examples that `negolab new` writes for a user to change, such as a game, a scenario or a study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     """Write an example with its test.
 
     Args:
-        kind: "game", "player", "sweep" or "study".
+        kind: "game", "player", "scenario", "sweep" or "study".
         name: What it is to be called.
         folder: The folder to write to.
         game: The game of a study.
@@ -63,6 +63,12 @@ def _player(name: str, folder: Path, game: str) -> Files:
     return _module("haggler", name, folder)
 
 
+def _scenario(name: str, folder: Path, game: str) -> Files:
+    check_name(name, "the scenario's name")
+    title = name.replace("-", " ").replace("_", " ").capitalize()
+    return {folder / f"{name}.toml": _read("scenario.toml").replace("SCENARIO", title)}
+
+
 def _sweep(name: str, folder: Path, game: str) -> Files:
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
         raise ValueError(f"{name!r} cannot be the name of a folder: use letters, digits, -, . and _")
@@ -84,6 +90,7 @@ def _read(file: str) -> str:
 SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
     "game": _game,
     "player": _player,
+    "scenario": _scenario,
     "sweep": _sweep,
     "study": _study,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,16 @@ def test_a_new_game_and_a_new_player_play_at_once(tmp_path: Path) -> None:
     assert own.returncode == 0, own.stderr
     ran = negolab("batch", "bargaining", "--a", "tough.py:tough", "--b", "linear", "--out", "runs/two", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_new_scenario_is_shown_and_played_with_every_setting_that_it_explains(tmp_path: Path) -> None:
+    assert negolab("new", "scenario", "my-flat", cwd=tmp_path).returncode == 0
+    path = tmp_path / "my-flat.toml"
+    path.write_text(re.sub(r"^# (\w+ = )", r"\1", path.read_text(), flags=re.MULTILINE))
+    shown = negolab("games", "agenda", "--scenario", path.name, cwd=tmp_path)
+    assert "My flat: tenant (A) and landlord (B), 20 messages" in shown.stdout, shown.stderr
+    ran = negolab("watch", "agenda", "--scenario", path.name, "--a", "linear", "--b", "linear", cwd=tmp_path)
+    assert "AGREED" in ran.stdout, ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,6 @@ def test_permuted_values_are_shuffled_for_each_seat_and_sum_to_the_same() -> Non
     goods = [issue(name, n, n, units=3) for name, n in (("food", 5), ("water", 4), ("wood", 3))]
     permuted = game(*goods, draw={"permute": ["A", "B"]})
     deals = [permuted.deal(random.Random(seed)) for seed in range(60)]
-    assert {deal.private["A"].points for deal in deals} == {deal.private["A"].points[::1] for deal in deals}
     values = {seat: {tuple(max(row) // 3 for row in deal.private[seat].points) for deal in deals} for seat in SEATS}
     assert values["A"] == values["B"] and len(values["A"]) == 6
     only = game(*goods, draw={"permute": ["B"]})
@@ -165,10 +164,7 @@ def test_a_prompt_says_everything_and_a_later_one_only_what_is_new() -> None:
     assert "You like food" not in full and "5 to you" not in full
     match.submit(seat, OFFER)
     seat, told, seen = on_turn(match)
-    later = told.prompt(seen, match.seen(seat) if False else None)
-    assert "for the other" in later
-    begun = Match(match.game, seed=1)
-    update = told.prompt(seen, begun.seen("A"))
+    update = told.prompt(seen, Match(match.game, seed=1).seen("A"))
     assert "You like food" not in update and "food = 1 for you, 2 for the other" in update
     assert "worth 15 points to you" in update
 
@@ -217,7 +213,7 @@ def test_measures_count_points_logrolling_and_concessions() -> None:
 # Laws over random scenarios.
 
 NAMES = st.lists(
-    st.sampled_from(["pay", "Start date", "ﬁn", "Größe", "価格", "home  office", "a=b".replace("=", ""), "x"]),
+    st.sampled_from(["pay", "Start date", "ﬁn", "Größe", "価格", "home  office", "x"]),
     min_size=1,
     max_size=4,
     unique=True,
