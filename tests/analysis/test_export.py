@@ -17,7 +17,13 @@ from negolab.store import Store
 from tests.cli.test_cli import negolab
 from tests.support.sweeps import finished_sweep
 
-PLAYERS = {"balloon": "linear", "bargaining": "boulware", "split": "truthful", "trading": "fair-split"}
+PLAYERS = {
+    "agenda": "linear",
+    "balloon": "linear",
+    "bargaining": "boulware",
+    "split": "truthful",
+    "trading": "fair-split",
+}
 
 
 def kept(folder: Path, *records: nl.Record) -> Path:

@@ -26,6 +26,7 @@ from negolab.scaffolds.ultimatum import Ultimatum
 from tests.conftest import ROOT
 
 PAIRS = {
+    "agenda": (("linear", "boulware"), ("random-legal", "conceder")),
     "balloon": (("linear", "boulware"), ("random-legal", "stubborn")),
     "bargaining": (("boulware", "conceder"), ("random-legal", "linear")),
     "split": (("greedy", "truthful"), ("random-legal", "liar")),

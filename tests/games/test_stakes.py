@@ -77,7 +77,16 @@ def accepted_split(game: Split, state: Any, seat: Seat, action: Any) -> list[Pay
     return [game.outcome(game.step(state, {seat: action, other(seat): rest})).payoffs]  # type: ignore[list-item]
 
 
+def accepted_agenda(game: Any, state: Any, seat: Seat, action: Any) -> list[Pay | None]:
+    if action.offer is None:
+        return []
+    after = game.step(state, {seat: action})
+    end = game.step(after, {other(seat): game.parse("[Accept]", observe(after, other(seat)))})
+    return [game.outcome(end).payoffs]
+
+
 ACCEPTED: dict[str, Callable[..., list[Pay | None]]] = {
+    "agenda": accepted_agenda,
     "balloon": accepted_balloon,
     "bargaining": accepted_bargaining,
     "split": accepted_split,

@@ -333,6 +333,12 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
         return tuple((plain_number(a * factor), plain_number(b * factor)) for a, b in frontier)
 
     @override
+    def max_joint_payoff(self, state: Position) -> float | None:
+        # Both can do without a deal, which may pay more than any.
+        agreed = super().max_joint_payoff(state)
+        return None if agreed is None else max(agreed, sum(self.disagreement(state).values()))
+
+    @override
     def details(self, state: Position) -> dict[str, Any]:
         from negolab.games.agenda import measures
 
