@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from typing_extensions import override
@@ -62,6 +62,10 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
     many `options` each, draws the points at the deal, from `low` to `high`, with a `correlation` of 1 for equal points
     of both seats, -1 for opposed and 0 for independent ones. `draw.permute` shuffles values of goods.
     """
+
+    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("points", "joint_points", "best_joint_points", "logrolling"), "points"
+    ) | dict.fromkeys(("own_concession", "theirs_concession"), "points per message")
 
     title: str
     turns: int = 20
