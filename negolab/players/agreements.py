@@ -55,8 +55,9 @@ class Ranking(NamedTuple):
     agreements: list[Any]
 
 
-_recent: deque[tuple[tuple[Any, Seat, Any], Ranking]] = deque(maxlen=8)
-"""The last rankings: matches of a run often share them, and to rank takes a second for a million agreements."""
+_recent: deque[tuple[tuple[Any, Seat, Any], Ranking]] = deque(maxlen=16)
+"""The last rankings, of two million agreements together: the matches of a run often share them, and to rank a million
+takes seconds."""
 
 
 def rank_agreements(game: Any, seen: Seen) -> Ranking:
@@ -70,6 +71,8 @@ def rank_agreements(game: Any, seen: Seen) -> Ranking:
     if found is None:
         found = _rank(game, seen)
         _recent.append((key, found))
+        while sum(len(ranking.points) for _, ranking in _recent) > 2 * MAX_AGREEMENTS:
+            _recent.popleft()
     return found
 
 
