@@ -99,6 +99,7 @@ class Treatment(TomlTable, frozen=True):
     weight: float = 1
     """Relative share of the participants."""
     preset: str | None = None
+    """A preset of the game, or a scenario file relative to the study file's folder; None: the default preset."""
     params: dict[str, Any] = {}
     """Parameters of the game that differ from the preset's."""
     opponent: str | None = None

@@ -12,6 +12,7 @@ from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
+from negolab.scenarios import SUFFIX
 from negolab.studies.study_config import Delay, Practice, Study, Treatment
 
 
@@ -47,6 +48,7 @@ def parse_study(text: str, path: Path) -> Study:
     game = table.get("game")
     if isinstance(game, str):
         table["game"] = user_code.beside(game, path.parent)
+    _locate_scenarios(table, path.parent)
     _load_players(table, path.parent)
     study = validation.convert_table({"name": path.stem, **table, "text": text}, Study)
     for where, check in _checks(study, table):
@@ -55,6 +57,14 @@ def parse_study(text: str, path: Path) -> Study:
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
     return study
+
+
+def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
+    """Make the paths of scenario files absolute: they begin at the study file's folder."""
+    for part in (*_tables(table.get("treatments")), *_tables([table.get("practice")])):
+        preset = part.get("preset")
+        if isinstance(preset, str) and preset.endswith(SUFFIX):
+            part["preset"] = str((folder / preset).resolve())
 
 
 def _load_players(table: dict[str, Any], folder: Path) -> None:

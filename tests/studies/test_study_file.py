@@ -74,6 +74,15 @@ def test_presets_and_parameters_are_of_the_treatment(tmp_path: Path) -> None:
     assert game.rules == "tolerant"  # type: ignore[attr-defined]
 
 
+def test_a_scenario_stands_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text("max_turns = 4\n", "utf-8")
+    found = study(tmp_path, BASE + 'preset = "short.toml"\n')
+    assert found.loaded(found.treatments[0]).max_turns == 4  # type: ignore[attr-defined]
+    (tmp_path / "short.toml").write_text("max_turn = 4\n", "utf-8")
+    with pytest.raises(ValueError, match=r"treatment 'one': .*short.toml: unknown key 'max_turn': did you mean"):
+        study(tmp_path, BASE + 'preset = "short.toml"\n')
+
+
 def test_a_changed_consent_text_has_another_version(tmp_path: Path) -> None:
     first, second = (study(tmp_path, f'consent = "I agree{end}"\n' + BASE) for end in (".", "!"))
     assert first.consent_version and first.consent_version != second.consent_version
