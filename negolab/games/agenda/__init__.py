@@ -13,6 +13,7 @@ from negolab.games.agenda.scenario import Brief, Draw, Issue, Reservation, Roles
 from negolab.games.agenda.state import Entry, Message, Private, Public
 
 TITLE = "Agenda: agree on several issues"
+TABLE = "negolab_widgets.tables.agenda:AgendaTable"
 SCENARIOS = data_folder() / "scenarios"
 """Folder of scenario files; each is a preset by its name."""
 
@@ -46,6 +47,8 @@ __all__ = [
     "PRESETS",
     "PRESET_NOTES",
     "SCENARIOS",
+    "TABLE",
+    "TITLE",
     "Agenda",
     "Brief",
     "Draw",

@@ -11,7 +11,7 @@ from negolab_widgets.charts.estimates import exact, forest
 from negolab_widgets.charts.panels import panels, trend
 from negolab_widgets.charts.payoffs import by_player, payoffs, shares
 from negolab_widgets.charts.plane import Point, anchoring, frontiers, outcomes, path
-from negolab_widgets.charts.timeline import offers, rounds
+from negolab_widgets.charts.timeline import offers, rounds, worths
 from negolab_widgets.charts.tournament import tournament, tournaments
 
 __all__ = [
@@ -41,4 +41,5 @@ __all__ = [
     "tournament",
     "tournaments",
     "trend",
+    "worths",
 ]

@@ -1,4 +1,5 @@
-"""The course of a match: price offers over the rounds, asks and shares over the rounds."""
+"""The course of a match: price offers over the rounds, the worth of offers over the messages, asks and shares over the
+rounds."""
 
 from __future__ import annotations
 
@@ -55,6 +56,39 @@ def offers(
     # Shifted by half, so that the first and the last round are not on the edge.
     figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
     _price_axis(figure, [cents / 100 for cents in (*(lines or {}).values(), *(cents for _, _, cents in rows))])
+    return figure
+
+
+def worths(
+    rows: Sequence[tuple[int, Seat, int]], *, names: Mapping[Seat, str], lines: Mapping[str, int], deal: bool = False
+) -> Figure:
+    """Draw what both sides' offers are worth to one of them, over the messages.
+
+    Args:
+        rows: (message, author, points) of each offer.
+        names: Names of the seats.
+        lines: Points that the viewer knows, by name.
+        deal: The last offer is what was agreed.
+    """
+    figure = new_figure("message", "points for you", still=True)
+    for seat in SEATS:
+        made = [(number, points) for number, by, points in rows if by == seat]
+        figure.add_scatter(
+            x=[number for number, _ in made],
+            y=[points for _, points in made],
+            name=plain(names[seat]),
+            mode="lines+markers",
+            line={"color": COLOURS[seat], "width": 2},
+            marker={"symbol": SYMBOLS[seat], "size": 8},
+            hovertext=[f"message {number}, {plain(names[seat])}: {points:,} points" for number, points in made],
+            hoverinfo="text",
+        )
+    for name, points in lines.items():
+        _add_level(figure, points, f"{plain(name)} {points:,}")
+    if rows and deal:
+        _add_marker(figure, rows[-1][0], rows[-1][2], f"deal {rows[-1][2]:,}", "star")
+    last = max((number for number, _, _ in rows), default=1)
+    figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Inputs that tables share: a stepper for a number, a slider, and a group of radio buttons."""
+"""Inputs that tables share: a stepper for a number, a slider, a group of radio buttons, and one of segments."""
 
 from __future__ import annotations
 
@@ -154,3 +154,74 @@ class RadioGroup(anywidget.AnyWidget):
     description = t.Unicode("").tag(sync=True)
     options = t.List(t.Unicode()).tag(sync=True)
     value = t.Unicode("").tag(sync=True)
+
+
+_SEGMENTS_ESM = """
+let made = 0;
+export default {
+  render({ model, el }) {
+    const name = `nl-segments-${++made}-${Math.random().toString(36).slice(2)}`;
+    const make = (tag, cls, inside) => {
+      const made = document.createElement(tag);
+      made.className = cls;
+      inside.append(made);
+      return made;
+    };
+    const head = make("div", "nl-segments-head", el);
+    const title = make("div", "nl-strong", head);
+    const about = make("div", "nl-soft", head);
+    const group = make("div", "nl-segments-row", el);
+    title.id = `${name}-title`;
+    title.textContent = model.get("description");
+    group.setAttribute("role", "radiogroup");
+    group.setAttribute("aria-labelledby", title.id);
+    const cells = model.get("options").map((option, at) => {
+      const cell = make("label", "nl-segment", group);
+      const input = make("input", "nl-hidden", cell);
+      input.type = "radio";
+      input.name = name;
+      make("span", "nl-segment-name", cell).textContent = option;
+      const note = make("span", "nl-segment-note", cell);
+      const mark = make("span", "nl-segment-mark", cell);
+      input.addEventListener("change", () => {
+        model.set("value", at);
+        model.save_changes();
+      });
+      return { input, note, mark };
+    });
+    group.dataset.count = cells.length;
+    const draw = () => {
+      about.textContent = model.get("about");
+      cells.forEach(({ input, note, mark }, at) => {
+        input.checked = at === model.get("value");
+        input.disabled = model.get("disabled");
+        note.textContent = model.get("notes")[at] || "";
+        mark.textContent = model.get("marks")[at] || "";
+      });
+    };
+    model.on("change", draw);
+    draw();
+    el.classList.add("nl-segments");
+    return () => model.off("change", draw);
+  },
+};
+"""
+
+
+class Segments(anywidget.AnyWidget):
+    """Radio buttons beside each other, each with a note and a mark below it. `value` is the index of the chosen one of
+    `options`, -1 for none; `about` stands below the description. What a browser sends is checked."""
+
+    _esm = _SEGMENTS_ESM
+    description = t.Unicode("").tag(sync=True)
+    about = t.Unicode("").tag(sync=True)
+    options = t.List(t.Unicode()).tag(sync=True)
+    notes = t.List(t.Unicode()).tag(sync=True)
+    marks = t.List(t.Unicode()).tag(sync=True)
+    value = t.CInt(-1).tag(sync=True)
+    disabled = t.Bool(False).tag(sync=True)
+
+    @t.validate("value")  # type: ignore[untyped-decorator]
+    def _one_of_them(self, proposal: t.Bunch) -> int:
+        value = int(proposal.value)
+        return value if 0 <= value < len(self.options) else -1

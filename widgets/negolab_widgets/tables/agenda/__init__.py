@@ -1,0 +1,9 @@
+"""The table for an agenda: own points for every option, the offer that stands, and the offer to make.
+
+controls.py holds the offer editor and the controls, view.py draws a seat's table without controls.
+"""
+
+from negolab_widgets.tables.agenda.controls import AgendaTable
+from negolab_widgets.tables.agenda.view import clock, render, role
+
+__all__ = ["AgendaTable", "clock", "render", "role"]

@@ -1,0 +1,400 @@
+"""The controls of an agenda: answer the offer that stands, choose an option for every issue, write a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ipywidgets as w
+from typing_extensions import override
+
+from negolab.game import Invalid, Seat, other
+from negolab.games.agenda.reading import option_name
+from negolab.games.agenda.rules import Agenda
+from negolab.games.agenda.scenario import Issue
+from negolab.games.agenda.state import Agreement, Message, Reply, Seen, seen_by_author, worth
+from negolab_widgets import charts, html
+from negolab_widgets.html import element
+from negolab_widgets.tables.agenda import view
+from negolab_widgets.tables.controls import (
+    Collapsible,
+    ReplyBox,
+    Table,
+    framed,
+    render_rejected,
+    row,
+    set_visible,
+)
+from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.inputs import Segments, Stepper
+
+MAX_SEGMENTS = 6
+"""Options of an issue up to which they stand beside each other; more are in a list."""
+
+
+class SegmentsInput:
+    """An issue whose options stand beside each other."""
+
+    def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
+        self._issue, self._at = issue, at
+        self.widget = Segments(description=issue.name, options=list(issue.options or ()))
+        controls.on_change(self.widget, changed)
+
+    @property
+    def choice(self) -> int | None:
+        return self.widget.value if self.widget.value >= 0 else None
+
+    def put(self, choice: int | None) -> None:
+        self.widget.value = -1 if choice is None else choice
+
+    def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
+        self.widget.notes = view.option_notes(self._issue, seen, self._at)
+        self.widget.marks = view.option_marks(self._issue, seen, self._at)
+        self.widget.about = view.importance_text(game, seen, self._at)
+        self.widget.disabled = not asked
+
+
+class ListInput:
+    """An issue with more options than can stand beside each other."""
+
+    def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
+        self._issue, self._at = issue, at
+        self._list = w.Dropdown(description=issue.name, options=[("choose", -1)])
+        controls.on_change(self._list, changed)
+        self.widget = self._list
+
+    @property
+    def choice(self) -> int | None:
+        value = self._list.value
+        return None if value is None or value < 0 else int(value)
+
+    def put(self, choice: int | None) -> None:
+        self._list.value = -1 if choice is None else choice
+
+    def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
+        notes = view.option_notes(self._issue, seen, self._at)
+        marks = view.option_marks(self._issue, seen, self._at)
+        options = [("choose", -1)]
+        for k, (note, mark) in enumerate(zip(notes, marks, strict=True)):
+            options.append((f"{option_name(self._issue, k)} ({note}{', ' + mark if mark else ''})", k))
+        if self._list.options != tuple(options):
+            chosen = self._list.value
+            with self._list.hold_trait_notifications():
+                self._list.options = options
+                self._list.value = chosen
+        about = view.importance_text(game, seen, self._at)
+        self._list.description = f"{self._issue.name}, {about}" if about else self._issue.name
+        self._list.disabled = not asked
+
+
+class GoodsInput:
+    """Goods: how many units the seat gets, the rest being the other's."""
+
+    def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
+        self._issue, self._at = issue, at
+        self._units = Stepper(controls, f"{issue.name} for you", f"of {issue.name} for you", changed)
+        self._facts, self._split = w.HTML(), w.HTML()
+        self.widget = w.Box([self._facts, self._units.widget, self._split])
+        self.widget.add_class("nl-portion")
+
+    @property
+    def choice(self) -> int:
+        # A page may have sent any number; it is clipped to the units there are when it is drawn.
+        return min(self._units.value, self._issue.units or 0)
+
+    def put(self, choice: int | None) -> None:
+        self._units.put(choice or 0)
+
+    def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
+        about = view.importance_text(game, seen, self._at)
+        self._facts.value = html.join(
+            [
+                element("div", self._issue.name, cls="nl-strong"),
+                element("div", view.unit_text(self._issue, seen, self._at), cls="nl-soft"),
+                element("div", about, cls="nl-soft") if about else "",
+            ]
+        )
+        self._units.draw(most=self._issue.units or 0, asked=asked)
+        self.draw_split(seen)
+
+    def draw_split(self, seen: Seen) -> None:
+        """Show who would get how many units, and who was to get them by the last offers."""
+        units = self._issue.units or 0
+        before = []
+        for seat, offer in view.last_offers(seen).items():
+            given = offer[self._at] if seen.seat == "A" else units - offer[self._at]
+            before.append(f"{'yours' if seat == seen.seat else 'theirs'}: you {given}")
+        now = element("div", f"you {self.choice}, they {units - self.choice}")
+        self._split.value = html.join([now, element("div", "; ".join(before), cls="nl-mark") if before else ""])
+
+
+IssueInput = SegmentsInput | ListInput | GoodsInput
+
+
+def _issue_input(controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> IssueInput:
+    if issue.units is not None:
+        return GoodsInput(controls, issue, at, changed)
+    kind = SegmentsInput if issue.size <= MAX_SEGMENTS else ListInput
+    return kind(controls, issue, at, changed)
+
+
+class OfferEditor:
+    """An input for every issue, and what the offer would pay.
+
+    Nothing is chosen at first, because an option that stood there would suggest itself. `touched` says that something
+    was chosen: a press too many must not offer all goods to the other.
+    """
+
+    def __init__(self, controls: Table, game: Agenda) -> None:
+        self._controls, self._game = controls, game
+        self.touched = False
+        self.inputs = [_issue_input(controls, issue, at, self._changed) for at, issue in enumerate(game.agenda)]
+        self.widget = w.VBox([each.widget for each in self.inputs])
+        self.widget.add_class("nl-issues")
+        self.sum = w.HTML()
+
+    @property
+    def missing(self) -> list[str]:
+        """The issues for which nothing is chosen."""
+        return [issue.name for issue, each in zip(self._game.agenda, self.inputs, strict=True) if each.choice is None]
+
+    @property
+    def offer(self) -> tuple[int, ...] | None:
+        """The offer from its author's side; None while issues are missing or nothing was touched."""
+        chosen = [each.choice for each in self.inputs]
+        found = tuple([number for number in chosen if number is not None])
+        return found if self.touched and len(found) == len(chosen) else None
+
+    def put(self, agreement: Agreement | None) -> None:
+        """Show an agreement, or nothing."""
+        seat = self._controls.seat
+        numbers = None if agreement is None else seen_by_author(seat, self._game.agenda, agreement)
+        for at, each in enumerate(self.inputs):
+            each.put(None if numbers is None else numbers[at])
+        self.touched = agreement is not None
+        self.draw_sum()
+
+    def draw(self, *, asked: bool) -> None:
+        for each in self.inputs:
+            each.draw(self._game, self._controls.seen, asked=asked)
+        self.draw_sum()
+
+    def draw_sum(self) -> None:
+        """Show what the offer would pay."""
+        self.sum.value = element("div", *self._sum_parts(), cls="nl-offer-sum")
+
+    def _sum_parts(self) -> list[html.Markup]:
+        seen, offer = self._controls.seen, self.offer
+        if offer is not None:
+            agreement = seen_by_author(seen.seat, self._game.agenda, offer)
+            theirs = view.last_offers(seen).get(other(seen.seat))
+            beside = None if theirs is None else worth(seen.private.points, theirs)
+            return [view.render_worth(self._game, seen, agreement, len(seen.public.messages) + 1, beside)]
+        missing = self.missing
+        if not self.touched or len(missing) == len(self.inputs):
+            words = "Choose an option for every issue; the number below it is what it is worth to you."
+            if all(isinstance(each, GoodsInput) for each in self.inputs):
+                words = "Step up what you would get; the rest goes to the other side."
+            return [element("div", words, cls="nl-soft")]
+        so_far = sum(self._points(at, each) for at, each in enumerate(self.inputs))
+        return [
+            element("div", element("b", view.format_number(so_far)), " points for you so far", cls="nl-gain"),
+            element("div", f"Still to choose: {', '.join(missing)}.", cls="nl-soft"),
+        ]
+
+    def _points(self, at: int, each: IssueInput) -> int:
+        """Return the own points of what is chosen for an issue, 0 if nothing is."""
+        if each.choice is None:
+            return 0
+        issue, seat = self._game.agenda[at], self._controls.seat
+        (number,) = seen_by_author(seat, (issue,), (each.choice,))
+        return self._controls.seen.private.points[at][number]
+
+    def _changed(self) -> None:
+        self.touched = True
+        for each in self.inputs:
+            if isinstance(each, GoodsInput):
+                each.draw_split(self._controls.seen)
+        self.draw_sum()
+
+
+class AgendaTable(Table):
+    """Left what the seat was told, the offer that stands and the one to make; right what was said and the course of the
+    offers."""
+
+    role = staticmethod(view.role)
+    clock = staticmethod(view.clock)
+    render = staticmethod(view.render)
+
+    game: Agenda
+
+    @override
+    def build(self) -> None:
+        self._brief, self._ending, self._talk, self._points = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        self._build_answer()
+        self._build_offer()
+        self._chart, self._drawn = charts.Chart(height=260), 0
+        self._course = framed(w.HTML(element("h2", "What the offers are worth to you")), self._chart)
+        self._typed = ReplyBox(self, text="Your reply with its brackets", send="Send reply")
+        self._typing = Collapsible(self, "a box to type the reply yourself", self._typed.widget).widget
+        words = Collapsible(self, "all messages word for word", self.context.log).widget
+        self.main.children = [
+            self._ending,
+            self._brief,
+            self._answering,
+            self._offering,
+            self._points,
+            self._typing,
+        ]
+        self.side.children = [self._talk, self._course, words]
+
+    def _build_answer(self) -> None:
+        self._standing, self.answer_notice = w.HTML(), self.new_notice()
+        self.accept = self.button("Accept", lambda: self._answer("accept"), cls="nl-primary")
+        self.reject = self.button("Reject", lambda: self._answer("reject"))
+        self.walk_away = self.button("Walk away, no deal", lambda: self._answer("walk away"))
+        set_visible(self.walk_away, self.game.walk_away)
+        self._answers = row(self.accept, self.reject, self.walk_away)
+        self._answering = framed(self._standing, self._answers, self.answer_notice)
+
+    def _build_offer(self) -> None:
+        self.composer = OfferEditor(self, self.game)
+        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
+        self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
+        self.words.placeholder = f"Goes along with what you send, at most {self.game.max_chars:,} characters."
+        self.on_change(self.words)
+        set_visible(self.words, self.game.talk)
+        self._title = w.HTML()
+        self.copy = self.button("Start from theirs", self._copy, cls="nl-link")
+        clear = self.button("Clear", lambda: self.composer.put(None), cls="nl-link")
+        links = row(self.copy, clear)
+        title = row(self._title, links)
+        title.add_class("nl-title-row")
+        self._editor = w.VBox([title, self.composer.widget, self.composer.sum])
+        self._editor.add_class("nl-column")
+        self._last = w.HTML(element("div", "This is the last message: it can hold no offer.", cls="nl-due"))
+        self.offer = self.button("Make this offer", self._make, cls="nl-primary")
+        self.speak = self.button("Send message without an offer", self._speak)
+        self._offering = framed(self._editor, self._last, self.words, row(self.offer, self.speak), self.notice)
+
+    @override
+    def draw(self) -> None:
+        over = self.seen.public.end is not None
+        self._brief.value = view.render_brief(self.game, self.seen)
+        self._ending.value = self._ending_markup()
+        self._talk.value = html.panel(
+            "What was said", render_conversation(view.conversation_entries(self.game, self.seen), whole=over)
+        )
+        self._points.value = view.render_points(self.game, self.seen) if over else ""
+        for part in (self._ending, self._points):
+            set_visible(part, over)
+        for part in (self._answering, self._offering, self._typing):
+            set_visible(part, not over)
+        self._draw_answer()
+        self._draw_offer()
+        self._draw_course()
+        self._typed.draw(asked=self.asked)
+
+    def _ending_markup(self) -> html.Markup:
+        """Render how the match ended, with the reply that lost it."""
+        lost = self.rejection is not None and self.seen.public.loser == self.seat
+        slip = html.panel("What ended the match", render_rejected(self.rejection)) if lost and self.rejection else ""
+        return element("div", view.render_ending(self.game, self.seen), slip, cls="nl-stack")
+
+    def _draw_answer(self) -> None:
+        seen = self.seen
+        title = element("h2", view.standing_title(self.game, seen))
+        body = view.render_standing(self.game, seen) if seen.public.end is None else ""
+        self._standing.value = element("div", title, body, cls="nl-stack nl-standing-offer")
+        incoming = self._incoming() is not None
+        for button in (self.accept, self.reject):
+            button.disabled = not (self.asked and incoming)
+            set_visible(button, incoming)
+        self.walk_away.disabled = not self.asked
+        self.walk_away.description = f"Walk away with {view.format_points(seen.private.reservation)}"
+        set_visible(self._answers, incoming or self.game.walk_away)
+
+    def _draw_offer(self) -> None:
+        incoming, last = self._incoming() is not None, self.game.is_last(self.seen.public)
+        self._title.value = element("h2", "Make another offer instead" if incoming else "Make an offer")
+        silent = not self.game.talk or (incoming and self.game.answer == "must")
+        self.composer.draw(asked=self.asked)
+        for control in (self.words, self.offer, self.speak):
+            control.disabled = not self.asked
+        self.copy.disabled = not self.asked
+        set_visible(self.copy, other(self.seat) in view.last_offers(self.seen))
+        set_visible(self._editor, not last)
+        set_visible(self.offer, not last)
+        set_visible(self._last, last)
+        set_visible(self.speak, not silent)
+        self.offer.description = "Reject and make this offer" if incoming else "Make this offer"
+
+    def _draw_course(self) -> None:
+        """Redraw only after another offer or the end: a figure costs more than all else."""
+        public, own = self.seen.public, self.seen.private
+        made = [(n, e.seat, e.offer) for n, e in enumerate(public.messages, 1) if e.offer is not None]
+        set_visible(self._course, bool(made))
+        state = len(made) + (public.end is not None) * (self.game.turns + 1)
+        if state == self._drawn or not made:
+            return
+        self._drawn = state
+        names: dict[Seat, str] = {self.seat: "your offers", other(self.seat): "theirs"}
+        figure = charts.worths(
+            [(number, seat, worth(own.points, offer)) for number, seat, offer in made],
+            names=names,
+            lines={"no deal": own.reservation},
+            deal=public.end == "agreed",
+        )
+        self._chart.show(figure)
+
+    @override
+    def clear_input(self) -> None:
+        # The options stay: the next offer begins at one's own last one.
+        self._typed.clear()
+        self.words.value = ""
+
+    # What is sent.
+
+    def _incoming(self) -> Agreement | None:
+        public = self.seen.public
+        return public.standing if public.to_move == self.seat else None
+
+    def _copy(self) -> None:
+        theirs = view.last_offers(self.seen).get(other(self.seat))
+        if theirs is not None:
+            self.composer.put(theirs)
+
+    def _answer(self, reply: Reply) -> None:
+        self._send(reply, None, self.answer_notice)
+
+    def _make(self) -> None:
+        offer = self.composer.offer
+        if offer is not None:
+            self._send(None, offer, self.notice)
+        elif missing := self.composer.missing:
+            self.refuse(f"An offer names every issue. Choose an option for {', '.join(missing)}.", self.notice)
+        else:
+            self.refuse("Step up what you would get first; to get nothing, move one up and back to 0.", self.notice)
+
+    def _speak(self) -> None:
+        if self.asked and not self.words.value.strip():
+            self.refuse("There is nothing to send yet: write a message.", self.notice)
+        else:
+            self._send(None, None, self.notice)
+
+    def _send(self, reply: Reply | None, offer: tuple[int, ...] | None, beside: w.HTML) -> None:
+        """Send a message with the words of the box; what the game would not take as it is meant is shown, not sent."""
+        words = " ".join(self.words.value.split()) if self.game.talk else ""
+        try:
+            action = Message(reply, offer, words)
+        except ValueError:
+            token = (
+                "Your message holds an offer or a reply in brackets, which would count as one: write it without them."
+            )
+            self.refuse(token, beside)
+            return
+        text = self.game.say(action)
+        read = self.game.parse(text, self.seen)
+        if not self.asked or read == action:
+            self.say(text, beside)
+        else:
+            self.refuse(read.reason if isinstance(read, Invalid) else "This cannot be sent as it is meant.", beside)
