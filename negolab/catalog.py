@@ -166,6 +166,24 @@ def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
 _scenario_files = cache(read_scenarios)
 
 
+def scenario_game(path: str | os.PathLike[str]) -> str:
+    """Return the name of the game that a scenario file is written for.
+
+    Raises:
+        ValueError: No game that has scenarios takes the file; the message says why, of each of them.
+    """
+    faults = []
+    for name in list_games():
+        module = game_module(name)
+        if hasattr(module, "SCENARIOS"):
+            try:
+                read_scenario(path, game_class(module))
+                return name
+            except ValueError as error:
+                faults.append(str(error))
+    raise ValueError("; ".join(faults) or f"{os.fspath(path)}: no game here has scenarios")
+
+
 def data_folder() -> Path:
     """Return the folder of the data that negolab ships: inside the package in a wheel, at the top of a checkout."""
     package = Path(__file__).parent

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 import msgspec
 import typer
 
+from negolab.catalog import scenario_game
 from negolab.cli.options import Db, Modules, import_modules
 from negolab.cli.play import RUNS
 from negolab.cli.study import check_servable
@@ -52,6 +53,10 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2
     desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
     modules: Modules = None
+    scenarios: Annotated[
+        list[Path] | None,
+        typer.Option("--scenario", metavar="FILE", help="Scenario that the lobby offers; repeatable."),
+    ] = None
     trust: Annotated[bool, typer.Option("--trust", help="Serve a study although its own code has changed.")] = False
     base_urls: BaseUrls = None
     budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None
@@ -98,7 +103,10 @@ def serve(options: ServeOptions) -> None:
     """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
     if options.study is not None and options.study.is_file():
         check_servable(options.study, options.db)
-    start(msgspec.structs.replace(options, modules=import_modules(options.modules)))
+    modules = import_modules(options.modules)
+    for path in options.scenarios or []:
+        scenario_game(path)  # says what is wrong with it
+    start(msgspec.structs.replace(options, modules=modules))
 
 
 def lab(options: LabOptions) -> None:

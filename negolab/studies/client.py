@@ -225,8 +225,11 @@ def rebuild_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
     Raises:
         msgspec.ValidationError: A known parameter has the wrong type.
     """
-    types = {field.name: field.type for field in msgspec.structs.fields(cls)}
-    values = {name: None if value is None else msgspec.convert(value, types[name]) for name, value in params.items()}
+    fields = {field.encode_name: field for field in msgspec.structs.fields(cls)}
+    values = {
+        fields[name].name: None if value is None else msgspec.convert(value, fields[name].type)
+        for name, value in params.items()
+    }
     return cls(**values)
 
 

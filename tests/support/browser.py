@@ -173,6 +173,18 @@ def balloon(hand: Input, table: Any) -> None:
     hand.press(agree or table.get_by_role("button", name=re.compile("^Propose 2 items")))
 
 
+def agenda(hand: Input, table: Any) -> None:
+    """Offer the first options and one unit of each of the goods, then accept what is offered."""
+    accept = find_button(table, "^Accept$")
+    if accept is None:
+        for group in table.get_by_role("radiogroup").all():
+            hand.press(group.get_by_role("radio").first)
+        for plus in table.get_by_role("button", name="+", exact=True).all():
+            hand.press(plus)
+        hand.fill(table.get_by_label("Your message"), "This would suit me.")
+    hand.press(accept or find_button(table, "^Make this offer"))
+
+
 def trading(hand: Input, table: Any) -> None:
     """Deny a pending offer, else offer one for one."""
     deny = find_button(table, "^Deny$")
@@ -210,6 +222,7 @@ def split(hand: Input, table: Any) -> None:
 
 
 MOVES: dict[str, Callable[[Input, Any], None]] = {
+    "agenda": agenda,
     "balloon": balloon,
     "bargaining": bargaining,
     "split": split,

@@ -130,6 +130,15 @@ def import_modules() -> None:
         catalog.game_module(module)
 
 
+SCENARIOS = "NEGOLAB_SCENARIOS"
+"""Scenario files that the lobby offers, with `os.pathsep` between."""
+
+
+def scenario_files() -> list[str]:
+    """Return the scenario files that the environment names."""
+    return list(filter(None, os.environ.get(SCENARIOS, "").split(os.pathsep)))
+
+
 SEATS = "NEGOLAB_SEATS"
 """The host's socket for participants' pages."""
 

@@ -13,6 +13,7 @@ from negolab import catalog
 from negolab.game import other
 from negolab.players.lookup import compatible_players, list_players
 from negolab.protocols import Scripted
+from negolab.scenarios import SUFFIX
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import ADMIN, OUT, Arrival
@@ -35,7 +36,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     Args:
         game: The only game to choose; None offers all.
-        preset: The preset that is chosen at first.
+        preset: The preset that is chosen at first, or a scenario file.
         out: Folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`).
 
     Raises:
@@ -50,6 +51,9 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._matchmaker: Matchmaker = (
             HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
+        if preset is not None and preset.endswith(SUFFIX):
+            preset = str(Path(preset).resolve())  # the host may stand in another folder
+        self._scenarios = {path: catalog.scenario_game(path) for path in page.scenario_files()}
         self._form, (style, self._shield) = (
             self._build_form(list(catalog.list_games()) if game is None else [game]),
             page.page_head(),
@@ -65,9 +69,14 @@ class Lobby(w.VBox):  # type: ignore[misc]
             atexit.register(self._guard, self._leave)
         super().__init__(children=children)
         self.add_class("nl-page")
-        self._guard(self._update_presets)
+        if game is None and self._scenarios:
+            self._game.value = next(iter(self._scenarios.values()))
         if preset is not None:
             catalog.load(self._game.value, preset=preset)  # says what is wrong with it
+            if preset.endswith(SUFFIX):
+                self._scenarios[preset] = self._game.value
+        self._guard(self._update_presets)
+        if preset is not None:
             self._preset.value = preset
 
     def _build_form(self, names: Sequence[str]) -> w.VBox:
@@ -96,9 +105,11 @@ class Lobby(w.VBox):  # type: ignore[misc]
         return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
 
     def _update_presets(self) -> None:
-        presets = tuple(catalog.presets(catalog.game_module(self._game.value)))
+        name = self._game.value
+        files = [(Path(path).name, path) for path, game in self._scenarios.items() if game == name]
+        presets = [*files, *((each, each) for each in catalog.presets(catalog.game_module(name)))]
         self._preset.options = presets
-        self._preset.value = presets[0]
+        self._preset.value = presets[0][1]
         self._seat.value = catalog.front_seat(self._game.value) or "A"
         self._update_opponents()
 

@@ -26,7 +26,7 @@ from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
-from negolab_widgets.page import ADMIN, MODULES, SOURCE, SWEEP
+from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.kernel_user import KernelUser, kernel_user
@@ -126,6 +126,7 @@ def run_serve(options: LaunchOptions) -> None:
                 ADMIN: sockets.admin,
                 SOURCE: str(options.out.resolve()),
                 MODULES: os.pathsep.join(options.modules or []),
+                SCENARIOS: os.pathsep.join(str(path.resolve()) for path in options.scenarios or []),
             },
         )
         children.append(_admin_child("play", admin_port, token, env, folder))
