@@ -47,7 +47,7 @@ def test_a_command_starts_without_libraries_that_only_some_commands_need() -> No
 
 def test_games_lists_every_game_with_its_presets() -> None:
     shown = negolab("games").stdout
-    for word in ("balloon", "bargaining", "split", "trading", "textarena-0.7.4", "deal-or-no-deal"):
+    for word in ("agenda", "balloon", "bargaining", "split", "trading", "textarena-0.7.4", "deal-or-no-deal"):
         assert word in shown
     assert "beta" in negolab("games", "bargaining").stdout
 
