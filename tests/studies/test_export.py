@@ -30,7 +30,7 @@ from tests.studies.test_service import study as house_study
 pytest_plugins = ("tests.support.databases",)
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
-GAMES = ("balloon", "bargaining", "split", "trading")
+GAMES = ("agenda", "balloon", "bargaining", "split", "trading")
 FORMULA = '=HYPERLINK("http://evil.example","x")'
 TABLES = ("events", "matches", "turns", "proposals", "measures", "participants")
 
