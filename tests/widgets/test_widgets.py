@@ -156,6 +156,51 @@ def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:
     assert "0 to 9 units" in own._about.value
 
 
+SCENARIO = """
+title = "Two things"
+[[issues]]
+name = "pay"
+options = ["little", "much"]
+A = [0, 10]
+B = [10, 0]
+"""
+
+
+def test_the_lobby_offers_scenario_files_first_and_plays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(SCENARIO)
+    monkeypatch.setenv("NEGOLAB_SCENARIOS", str(file))
+    lobby = Lobby(out=tmp_path / "out")
+    assert (lobby._game.value, lobby._preset.label) == ("agenda", "two.toml")
+    assert "casino" in lobby._preset.options[1]
+    press(lobby, "Start the match")
+    assert "Two things" in state(lobby)
+    press(lobby, "Leave this match")
+    (record,) = read(tmp_path / "out")
+    assert record.header.params["title"] == "Two things"
+    assert str(tmp_path).encode() not in record.to_line(), "the record holds the scenario, never its path"
+
+
+def test_the_lobby_says_what_is_wrong_in_a_scenario_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(SCENARIO.replace("A = [0, 10]", "A = [0]"))
+    monkeypatch.setenv("NEGOLAB_SCENARIOS", str(file))
+    lobby = Lobby(out=tmp_path / "out")
+    assert "issues[0].A has 1 number for 2 options" in lobby._guard.notice.value
+    assert lobby._game.value == "agenda" and lobby._preset.value == "casino"
+    with pytest.raises(ValueError, match=r"issues\[0\]\.A"):
+        Lobby("agenda", preset=str(file))
+
+
+def test_a_scenario_file_is_a_preset_of_the_lobby_in_a_notebook(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(SCENARIO)
+    lobby = Lobby("agenda", preset=str(file), out=tmp_path / "out")
+    assert lobby._preset.label == "two.toml"
+    press(lobby, "Start the match")
+    assert "Two things" in state(lobby)
+
+
 def test_a_second_press_of_start_keeps_the_match_that_was_running(tmp_path: Path) -> None:
     lobby = Lobby("trading", out=tmp_path)
     press(lobby, "Start the match")

@@ -51,9 +51,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._matchmaker: Matchmaker = (
             HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
-        if preset is not None and preset.endswith(SUFFIX):
-            preset = str(Path(preset).resolve())  # the host may stand in another folder
-        self._scenarios = {path: catalog.scenario_game(path) for path in page.scenario_files()}
+        self._scenarios: dict[str, str] = {}
         self._form, (style, self._shield) = (
             self._build_form(list(catalog.list_games()) if game is None else [game]),
             page.page_head(),
@@ -69,15 +67,13 @@ class Lobby(w.VBox):  # type: ignore[misc]
             atexit.register(self._guard, self._leave)
         super().__init__(children=children)
         self.add_class("nl-page")
-        if game is None and self._scenarios:
-            self._game.value = next(iter(self._scenarios.values()))
+        with self._guard:
+            self._offer_scenarios(page.scenario_files())
+            if game is None and self._scenarios:
+                self._game.value = next(iter(self._scenarios.values()))
+            self._update_presets()
         if preset is not None:
-            catalog.load(self._game.value, preset=preset)  # says what is wrong with it
-            if preset.endswith(SUFFIX):
-                self._scenarios[preset] = self._game.value
-        self._guard(self._update_presets)
-        if preset is not None:
-            self._preset.value = preset
+            self._choose_preset(preset)
 
     def _build_form(self, names: Sequence[str]) -> w.VBox:
         """Make the widgets and return the form."""
@@ -103,6 +99,21 @@ class Lobby(w.VBox):  # type: ignore[misc]
         intro = "Choose a game and who sits across the table. What you play is kept as a record."
         head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", intro)])
         return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
+
+    def _offer_scenarios(self, paths: Sequence[str]) -> None:
+        """Offer scenario files among the presets of their games, and say what is wrong with one."""
+        for path in paths:
+            with self._guard:
+                self._scenarios[path] = catalog.scenario_game(path)
+
+    def _choose_preset(self, preset: str) -> None:
+        """Choose a preset or a scenario file; `ValueError` says what is wrong with it."""
+        if preset.endswith(SUFFIX):
+            preset = str(Path(preset).resolve())  # the host may stand in another folder
+            self._scenarios[preset] = self._game.value
+        catalog.load(self._game.value, preset=preset)
+        self._update_presets()
+        self._preset.value = preset
 
     def _update_presets(self) -> None:
         name = self._game.value

@@ -177,7 +177,7 @@ export default {
     group.setAttribute("aria-labelledby", title.id);
     const cells = model.get("options").map((option, at) => {
       const cell = make("label", "nl-segment", group);
-      const input = make("input", "nl-hidden", cell);
+      const input = make("input", "nl-segment-input", cell);
       input.type = "radio";
       input.name = name;
       make("span", "nl-segment-name", cell).textContent = option;

@@ -207,7 +207,8 @@ class OfferEditor:
             return 0
         issue, seat = self._game.agenda[at], self._controls.seat
         (number,) = seen_by_author(seat, (issue,), (each.choice,))
-        return self._controls.seen.private.points[at][number]
+        seen: Seen = self._controls.seen
+        return seen.private.points[at][number]
 
     def _changed(self) -> None:
         self.touched = True
