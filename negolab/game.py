@@ -134,6 +134,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         request_id: The endpoint's id of the request.
         asked: The last message that the model was sent before it answered.
         raw: The model's own text, where `text` is derived from it.
+        length: Characters of a reply that was refused for its length; `text` keeps its beginning.
     """
 
     text: str
@@ -147,6 +148,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     request_id: str | None = None
     asked: str | None = None
     raw: str | None = None
+    length: int | None = None
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):

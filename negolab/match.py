@@ -67,6 +67,11 @@ def replace_surrogates(text: str) -> str:
     return text
 
 
+KEPT_CHARACTERS = 4000
+"""Characters kept of a reply that is refused for its length."""
+MAX_REFUSALS = 100
+"""Refusals in a row after which a seat without a limit of its own is out, and the match ends as ABORTED."""
+
 _STEPPED: dict[Seat, Stepped] = {"A": Stepped(("A",)), "B": Stepped(("B",))}
 _BOTH_STEPPED = Stepped(SEATS)
 
@@ -186,13 +191,21 @@ class Match:
         """
         self._require_asked(seat)
         reply = recordable(reply)
-        action = self.told(seat).parse(reply.text, self.seen(seat))
-        if not isinstance(action, Invalid):
-            return self._play(seat, reply, action)
+        action = self._read(seat, reply)
         mark = len(self.events)
-        self.events.append(Replied(seat, reply))
-        self._record_rejection(seat, Rejected(seat, _recordable_invalid(action)), action)
+        self._take(seat, _shorten(reply, action) if isinstance(action, Invalid) else reply, action)
+        self._end_if_refused_too_often(seat)
         return self.events[mark:]
+
+    def _read(self, seat: Seat, reply: Reply) -> Any:
+        return self.told(seat).parse(reply.text, self.seen(seat))
+
+    def _take(self, seat: Seat, reply: Reply, action: Any) -> None:
+        if isinstance(action, Invalid):
+            self.events.append(Replied(seat, reply))
+            self._record_rejection(seat, Rejected(seat, _recordable_invalid(action)), action)
+        else:
+            self._play(seat, reply, action)
 
     def act(self, seat: Seat, action: Any) -> list[Event]:
         """Play a typed action and return the events it caused, the same as for submitting `game.say(action)`.
@@ -209,14 +222,15 @@ class Match:
             reply = Reply(replace_surrogates(self.game.say(action)))
         except (AttributeError, TypeError) as error:
             raise ValueError(f"{action!r:.200} is no action of {type(self.game).__name__}: {error}") from None
-        read = self.told(seat).parse(reply.text, self.seen(seat))
+        read = self._read(seat, reply)
         if read != action:
             why = read.reason if isinstance(read, Invalid) else f"its words are read as {read!r:.200}"
             raise ValueError(f"seat {seat} cannot play {action!r:.200} now: {why}")
-        return self._play(seat, reply, action)
-
-    def _play(self, seat: Seat, reply: Reply, action: Any) -> list[Event]:
         mark = len(self.events)
+        self._play(seat, reply, action)
+        return self.events[mark:]
+
+    def _play(self, seat: Seat, reply: Reply, action: Any) -> None:
         submitted = {**self._submitted, seat: action} if self._submitted else {seat: action}
         # Step first: should it raise, nothing was recorded.
         state = self.game.step(self.state, submitted) if len(submitted) == len(self._turn) else None
@@ -224,7 +238,6 @@ class Match:
         self._submitted = submitted
         if state is not None:
             self._record_step(state)
-        return self.events[mark:]
 
     def reject(self, seat: Seat, invalid: Invalid, said: Reply | None = None) -> list[Event]:
         """Record a rejection without text, such as a time-out, and return the events it caused.
@@ -237,11 +250,15 @@ class Match:
         Raises:
             ValueError: `seat` is not being asked now.
         """
-        self._require_asked(seat)
         mark = len(self.events)
+        self._reject(seat, invalid, said)
+        self._end_if_refused_too_often(seat)
+        return self.events[mark:]
+
+    def _reject(self, seat: Seat, invalid: Invalid, said: Reply | None) -> None:
+        self._require_asked(seat)
         kept = None if said is None else recordable(said)
         self._record_rejection(seat, Rejected(seat, _recordable_invalid(invalid), wordless=True, said=kept), invalid)
-        return self.events[mark:]
 
     def abort(self, reason: str) -> list[Event]:
         """End the match as ABORTED from outside the rules and return the events; none if it is over already.
@@ -277,6 +294,12 @@ class Match:
         allowed = self.game.retries(seat)
         if allowed is not None and len(rejected) > allowed:
             self._forfeit(seat, invalid)
+
+    def _end_if_refused_too_often(self, seat: Seat) -> None:
+        """End the match for a seat that may be refused without limit; a replay does so where its record did."""
+        rejected = self._rejected.get(seat, ())
+        if self.ended is None and len(rejected) >= MAX_REFUSALS and self.game.retries(seat) is None:
+            self.abort(f"seat {seat} was refused {MAX_REFUSALS} times in a row")
 
     def _forfeit(self, seat: Seat, invalid: Invalid) -> None:
         before = self.state.public
@@ -362,16 +385,20 @@ class Match:
         for begin, end in _reply_ranges(record.events):
             if end > last:
                 break
-            match._reapply(record.events[begin])
+            match._reapply(*record.events[begin : begin + 2])
             yield match
 
-    def _reapply(self, event: Event) -> None:
-        match event:
-            case Replied(seat, reply):
-                self.submit(seat, reply)
-            case Rejected(seat, invalid, said=said):
-                self.reject(seat, invalid, said)
-            case Ended(reason=str(reason)):
+    def _reapply(self, event: Event, follows: Event | None = None) -> None:
+        match event, follows:
+            case Replied(seat, Reply(length=int()) as reply), Rejected(invalid=invalid):
+                self._require_asked(seat)
+                self._take(seat, reply, invalid)
+            case Replied(seat, reply), _:
+                self._require_asked(seat)
+                self._take(seat, reply, self._read(seat, reply))
+            case Rejected(seat, invalid, said=said), _:
+                self._reject(seat, invalid, said)
+            case Ended(reason=str(reason)), _:
                 self.abort(reason)
 
     def fork(self, at: int | None = None) -> Match:
@@ -389,6 +416,14 @@ class Match:
         }
         notes = {**kept, "forked_from": self.id, "at": at}
         return Match.replay(self.record(), at, id=new_id(), notes=notes)
+
+
+def _shorten(reply: Reply, invalid: Invalid) -> Reply:
+    """Shorten what is kept of a reply that was refused for its length."""
+    length = len(reply.text)
+    if "too_long" not in invalid.codes or length <= KEPT_CHARACTERS:
+        return reply
+    return msgspec.structs.replace(reply, text=reply.text[:KEPT_CHARACTERS], length=length)
 
 
 def _recordable_invalid(invalid: Any) -> Invalid:

@@ -234,7 +234,8 @@ class Fold:
             case Replied(seat, reply):
                 self._said[seat] = (reply, observe(self.state, seat))
             case Rejected(seat, invalid, wordless):
-                read = None if wordless else self._parse(seat)
+                # The beginning of a reply that was too long says nothing about the whole.
+                read = None if wordless or self._said[seat][0].length else self._parse(seat)
                 self._invalid[seat] = read if isinstance(read, Invalid) else invalid
             case Stepped(seats):
                 self.state = self.game.step(self.state, {seat: self._parse(seat) for seat in seats})

@@ -197,6 +197,42 @@ def test_an_aborted_match_pays_nothing_and_says_why() -> None:
     assert not replay_differences(match.record())
 
 
+def test_a_reply_that_is_too_long_is_kept_by_its_beginning_and_length_and_replays() -> None:
+    match = Match(load("bargaining"), seed=1)
+    match.submit("A", "52.50")
+    replied, rejected = match.submit("B", "no, " * 25_000)
+    assert isinstance(replied, Replied) and isinstance(rejected, Rejected)
+    assert (len(replied.reply.text), replied.reply.length) == (4000, 100_000)
+    assert rejected.invalid.codes == ("too_long",)
+    match.submit("B", "I accept")
+    assert replay_differences(parse_record(match.record().to_line())) == []
+    assert match.ended is not None
+
+
+def test_who_may_be_refused_without_limit_is_out_after_a_hundred_times_in_a_row() -> None:
+    match = Match(load("bargaining"), seed=1)
+    match.submit("A", "52.50")
+    for _ in range(99):
+        match.submit("B", "perhaps")
+    assert match.ended is None
+    *_, ended = match.submit("B", "perhaps")
+    assert ended == Ended("ABORTED", {"A": None, "B": None}, "seat B was refused 100 times in a row")
+    assert replay_differences(match.record()) == []
+
+
+def test_what_was_played_without_a_limit_of_refusals_replays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr("negolab.match.MAX_REFUSALS", 1000)
+        before.setattr("negolab.match.KEPT_CHARACTERS", 1_000_000)
+        match = Match(load("bargaining"), seed=1)
+        match.submit("A", "52.50")
+        for _ in range(150):
+            match.submit("B", "no, " * 2_000)
+        match.submit("B", "I accept")
+    assert replay_differences(match.record()) == []
+    assert match.ended is not None and match.ended.end == "AGREED"
+
+
 def test_a_match_can_be_branched_at_any_event() -> None:
     match = laws.playout(load("trading"), 3)
     for at in range(1, len(match.events) + 1):
