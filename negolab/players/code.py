@@ -161,21 +161,27 @@ _NOT_OWN = (str(Path(__file__).parents[1]), sysconfig.get_path("stdlib"), "<froz
 def offered_players() -> dict[str, PlayerClass]:
     """Return the players of installed packages, those in PLAYERS of modules that this process has loaded, and those
     that the user named, such as `mine.py:Haggler`."""
+    modules = [module for module in list(sys.modules.values()) if isinstance(_players_list(module), dict)]
+    of_games = [_players_list(module) for module in modules if _is_ours_or_of_a_game(module)]
+    lists = [listed for listed in map(_players_list, modules) if not any(listed is each for each in of_games)]
     offered: dict[str, PlayerClass] = {}
-    for listed in (*map(_players_of_entry, _entry_points()), *map(_players_of_module, list(sys.modules.values()))):
-        offered = {**listed, **offered}
+    for players in (*map(_players_of_entry, _entry_points()), *map(_only_players, lists)):
+        offered = {**players, **offered}
     return {**offered, **{name: found for name, found in _found.items() if found not in offered.values()}}
 
 
-def _players_of_module(module: ModuleType) -> dict[str, PlayerClass]:
-    """Return a loaded module's PLAYERS, unless it is ours or belongs to a game."""
-    names = getattr(module, "__dict__", {})
-    listed, home = names.get("PLAYERS"), names.get("__name__", "")
-    if not isinstance(listed, dict) or home.partition(".")[0] in _OURS:
-        return {}
+def _players_list(module: ModuleType) -> Any:
+    return getattr(module, "__dict__", {}).get("PLAYERS")
+
+
+def _is_ours_or_of_a_game(module: ModuleType) -> bool:
+    """Return True for a module whose PLAYERS are for one game, wherever they are imported."""
+    home = getattr(module, "__name__", "")
     package = sys.modules.get(home.rpartition(".")[0])
-    if _holds_game(module) or (package is not None and _holds_game(package)):
-        return {}
+    return home.partition(".")[0] in _OURS or _holds_game(module) or (package is not None and _holds_game(package))
+
+
+def _only_players(listed: dict[str, Any]) -> dict[str, PlayerClass]:
     return {name: made for name, made in listed.items() if _is_player_class(made) or inspect.isfunction(made)}
 
 

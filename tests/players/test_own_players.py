@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -121,6 +123,13 @@ def test_the_players_of_a_loaded_module_are_offered_for_every_game_that_they_acc
     assert "haggler" in compatible_players(GAME, "A")
     assert "only-trading" not in compatible_players(GAME, "A")
     assert compatible_players(GAME, "A")[-1] == "haggler", "ours come first"
+
+
+def test_players_of_a_game_are_for_that_game_wherever_they_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    importing = ModuleType("importing")
+    vars(importing)["PLAYERS"] = importlib.import_module("negolab.games.bargaining.players").PLAYERS
+    monkeypatch.setitem(sys.modules, "importing", importing)
+    assert "linear" not in nl.list_players("split")
 
 
 def test_an_installed_package_offers_players(tmp_path: Path, mine: Path) -> None:
