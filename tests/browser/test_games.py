@@ -106,6 +106,25 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
     page.close()
 
 
+def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Served, chromium: Any) -> None:
+    page, _ = open_page(chromium)
+    page.goto(served.url)
+    table = start_match(Mouse(page), "trading")
+    table.get_by_label("Your message").evaluate(
+        """box => {
+          box.value = "Three of these?";
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+          const [give, , , get] = [...document.querySelectorAll(".nl-stepper button")].filter(b => b.innerText === "+");
+          [give, give, give, get].forEach(button => button.click());
+        }"""
+    )
+    table.get_by_label("Give Wheat").evaluate("field => new Promise(done => setTimeout(done, 2500))")
+    amounts = [field.input_value() for field in table.locator(".nl-stepper input").all()]
+    assert sorted(amounts)[-2:] == ["1", "3"]
+    leave(page)
+    page.close()
+
+
 def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chromium: Any) -> None:
     page, _ = open_page(chromium)
     page.goto(served.url)

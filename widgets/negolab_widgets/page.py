@@ -24,12 +24,16 @@ export default {
         if (frames-- > 0) requestAnimationFrame(shield);
         return;
       }
-      page.addEventListener("input", () => { typed = true; });
-      page.addEventListener("click", hold, true);
+      const within = page.parentElement.closest(".nl-page");
+      // Of pages in each other the outermost holds presses: held twice they would lose their order.
+      if (!within) {
+        page.addEventListener("input", () => { typed = true; });
+        page.addEventListener("click", hold, true);
+      }
       page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
       // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
       page.tabIndex = -1;
-      if (page.parentElement.closest(".nl-page")) take(page, 120);
+      if (within) take(page, 120);
     };
     // What was pressed is taken away a moment later; then its focus is nowhere.
     const take = (page, frames) => {
@@ -41,31 +45,31 @@ export default {
     };
     // ipywidgets keeps what was typed last to itself while the kernel is busy with what was typed before, but sends a
     // press at once: words would be cut off. So a press that follows typing waits until the kernel has answered what
-    // was sent before it; by then the last of it is on its way.
-    let typed = false, passing = false, asked = 0, waiting = null;
-    const pass = () => {
-      const button = waiting;
-      waiting = null;
-      if (!button) return;
-      passing = true;
-      button.click();
-      passing = false;
+    // was sent before it; by then the last of it is on its way. Presses behind one that waits keep their order.
+    const held = [];
+    let typed = false, passing = false, asked = 0;
+    const pass = (after) => {
+      while (held.length && held[0].after <= after) {
+        const { button } = held.shift();
+        passing = true;
+        button.click();
+        passing = false;
+      }
     };
     const hold = (event) => {
       const button = event.target.closest("button");
-      if (!button || passing || !(typed || waiting)) return;
+      if (!button || passing || !(typed || held.length)) return;
       event.stopImmediatePropagation();
       event.preventDefault();
-      if (waiting) return;
       typed = false;
-      waiting = button;
-      const mine = ++asked;
-      model.send({ after: mine });
-      setTimeout(() => { if (mine === asked) pass(); }, 10000);
+      const after = ++asked;
+      held.push({ button, after });
+      model.send({ after });
+      setTimeout(() => pass(after), 10000);
     };
     model.on("msg:custom", (said) => {
       if (!said.after) take(el.closest(".nl-page"), 120);
-      else if (said.after === asked) pass();
+      else pass(said.after);
     });
     shield();
   },
