@@ -174,11 +174,13 @@ def balloon(hand: Input, table: Any) -> None:
 
 
 def agenda(hand: Input, table: Any) -> None:
-    """Offer the first options and one unit of each of the goods, then accept what is offered."""
+    """Offer the first options and one unit more of each of the goods, then accept what is offered."""
     accept = find_button(table, "^Accept$")
     if accept is None:
         for group in table.get_by_role("radiogroup").all():
             hand.press(group.get_by_role("radio").first)
+        for choice in table.locator(".nl-issues select").all():
+            hand.choose(choice, choice.locator("option").nth(1).inner_text())
         for plus in table.get_by_role("button", name="+", exact=True).all():
             hand.press(plus)
         hand.fill(table.get_by_label("Your message"), "This would suit me.")

@@ -84,9 +84,9 @@ def worths(
             hoverinfo="text",
         )
     for name, points in lines.items():
-        _add_level(figure, points, f"{plain(name)} {points:,}")
+        _add_level(figure, points, f"{plain(name)} {points:,}".replace("-", "\N{MINUS SIGN}"))
     if rows and deal:
-        _add_marker(figure, rows[-1][0], rows[-1][2], f"deal {rows[-1][2]:,}", "star")
+        _add_marker(figure, rows[-1][0], rows[-1][2], f"deal {rows[-1][2]:,}".replace("-", "\N{MINUS SIGN}"), "star")
     last = max((number for number, _, _ in rows), default=1)
     figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
     return figure

@@ -58,9 +58,13 @@ class ListInput:
 
     def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
         self._issue, self._at = issue, at
-        self._list = w.Dropdown(description=issue.name, options=[("choose", -1)])
+        notes = view.option_notes(issue, controls.seen, at)
+        options = [(f"{option_name(issue, k)} ({note})", k) for k, note in enumerate(notes)]
+        self._list = w.Dropdown(description=issue.name, options=[("choose", -1), *options])
+        self._list.add_class("nl-issue-list")
         controls.on_change(self._list, changed)
-        self.widget = self._list
+        self._facts = w.HTML()
+        self.widget = w.VBox([self._list, self._facts])
 
     @property
     def choice(self) -> int | None:
@@ -71,18 +75,10 @@ class ListInput:
         self._list.value = -1 if choice is None else choice
 
     def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
-        notes = view.option_notes(self._issue, seen, self._at)
         marks = view.option_marks(self._issue, seen, self._at)
-        options = [("choose", -1)]
-        for k, (note, mark) in enumerate(zip(notes, marks, strict=True)):
-            options.append((f"{option_name(self._issue, k)} ({note}{', ' + mark if mark else ''})", k))
-        if self._list.options != tuple(options):
-            chosen = self._list.value
-            with self._list.hold_trait_notifications():
-                self._list.options = options
-                self._list.value = chosen
-        about = view.importance_text(game, seen, self._at)
-        self._list.description = f"{self._issue.name}, {about}" if about else self._issue.name
+        offered = [f"{mark}: {option_name(self._issue, k)}" for k, mark in enumerate(marks) if mark]
+        facts = filter(None, (view.importance_text(game, seen, self._at), *offered))
+        self._facts.value = element("div", "; ".join(facts), cls="nl-mark")
         self._list.disabled = not asked
 
 
@@ -119,10 +115,7 @@ class GoodsInput:
     def draw_split(self, seen: Seen) -> None:
         """Show who would get how many units, and who was to get them by the last offers."""
         units = self._issue.units or 0
-        before = []
-        for seat, offer in view.last_offers(seen).items():
-            given = offer[self._at] if seen.seat == "A" else units - offer[self._at]
-            before.append(f"{'yours' if seat == seen.seat else 'theirs'}: you {given}")
+        before = [f"{whose} you {number}" for whose, number in view.offered_units(self._issue, seen, self._at)]
         now = element("div", f"you {self.choice}, they {units - self.choice}")
         self._split.value = html.join([now, element("div", "; ".join(before), cls="nl-mark") if before else ""])
 
@@ -197,7 +190,7 @@ class OfferEditor:
             return [element("div", words, cls="nl-soft")]
         so_far = sum(self._points(at, each) for at, each in enumerate(self.inputs))
         return [
-            element("div", element("b", view.format_number(so_far)), " points for you so far", cls="nl-gain"),
+            element("div", element("b", view.format_number(so_far)), " points for you so far", cls="nl-so-far"),
             element("div", f"Still to choose: {', '.join(missing)}.", cls="nl-soft"),
         ]
 
@@ -316,7 +309,8 @@ class AgendaTable(Table):
 
     def _draw_offer(self) -> None:
         incoming, last = self._incoming() is not None, self.game.is_last(self.seen.public)
-        self._title.value = element("h2", "Make another offer instead" if incoming else "Make an offer")
+        title = element("h2", "Make another offer instead" if incoming else "Make an offer")
+        self._title.value = html.join([title, view.render_legend(self.seen)])
         silent = not self.game.talk or (incoming and self.game.answer == "must")
         self.composer.draw(asked=self.asked)
         for control in (self.words, self.offer, self.speak):

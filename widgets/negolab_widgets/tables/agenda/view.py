@@ -127,9 +127,14 @@ def unit_text(issue: Issue, seen: Seen, at: int) -> str:
 def render_points(game: Agenda, seen: Seen) -> Markup:
     """Render every issue with the own points of its options; those of the last offers are marked."""
     rows = [(_issue_name(game, seen, at), _points_cells(issue, seen, at)) for at, issue in enumerate(game.agenda)]
-    hint = "Points: yours / the other's." if seen.private.theirs is not None else ""
     table = html.table((), rows, "Your points", cls="nl-agenda-points")
-    return html.panel("The issues and your points", hint and element("div", hint, cls="nl-soft"), table)
+    return html.panel("The issues and your points", render_legend(seen), table)
+
+
+def render_legend(seen: Seen) -> Markup:
+    """Say whose points the numbers are, where the seat sees those of both."""
+    words = "Points: yours / the other's"
+    return Markup("") if seen.private.theirs is None else element("div", words, cls="nl-soft")
 
 
 def _issue_name(game: Agenda, seen: Seen, at: int) -> Markup:
@@ -140,7 +145,8 @@ def _issue_name(game: Agenda, seen: Seen, at: int) -> Markup:
 def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
     """Render the options of an issue beside each other, each with its points."""
     if issue.units is not None:
-        return element("span", unit_text(issue, seen, at))
+        offered = [f"{whose} you {number}" for whose, number in offered_units(issue, seen, at)]
+        return element("span", "; ".join([unit_text(issue, seen, at), *offered]))
     notes, marks = option_notes(issue, seen, at), option_marks(issue, seen, at)
     shown: Sequence[int] = range(issue.size) if issue.size <= MAX_LISTED else (0, issue.size - 1)
     cells = [
@@ -156,6 +162,14 @@ def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
     if len(cells) < issue.size:
         cells.insert(1, element("span", f"{issue.size - 2} options between", cls="nl-soft"))
     return element("div", *cells, cls="nl-option-list")
+
+
+def offered_units(issue: Issue, seen: Seen, at: int) -> list[tuple[str, int]]:
+    """Return the units of goods for the seat in the last offers, each behind whose offer it is, such as `theirs:`."""
+    return [
+        ("yours:" if seat == seen.seat else "theirs:", seen_by_author(seen.seat, (issue,), (offer[at],))[0])
+        for seat, offer in last_offers(seen).items()
+    ]
 
 
 def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
