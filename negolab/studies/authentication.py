@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from negolab.studies import links, texts
 from negolab.studies.database import Database, Participant
+from negolab.studies.database.connection import DatabaseClosed
 from negolab.studies.study_config import Study
 
 
@@ -39,6 +40,11 @@ class Authenticator:
         database.keep_consent(study.name, study.consent)
         self._arrivals: dict[str, asyncio.Future[str]] = {}
         self.arrived: Callable[[str], None] = lambda id: None
+
+    def close(self) -> None:
+        """Send those who wait for a lease away: they ask again."""
+        for waiting in self._arrivals.values():
+            waiting.set_exception(DatabaseClosed())
 
     def admit(self, token: str, query: Mapping[str, str] | None = None) -> Participant | None:
         """Check a link or cookie without changing anything.

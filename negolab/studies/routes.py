@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 import tornado.web
+from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
+from tornado.routing import Router
 from typing_extensions import override
 
 from negolab.studies import texts
@@ -24,12 +26,14 @@ log = logging.getLogger("negolab.studies")
 Operations = Mapping[str, Callable[[dict[str, Any]], Any]]
 """Functions of a request's body, by the route's name; they may be asynchronous."""
 
+ACT = "/act"
+"""Path of the actions of pages."""
 POLL = 25.0
 """Seconds after which a long poll returns without news."""
 
 
 class Handler(tornado.web.RequestHandler):
-    """Base of all handlers: JSON bodies, and errors as status 403, 404, 405, 409 or 500 with one plain sentence.
+    """Base of all handlers: JSON bodies, and errors as status 403, 404, 405, 409, 500 or 503 with one plain sentence.
 
     Details of an unexpected error go to the log only.
     """
@@ -54,6 +58,9 @@ class Handler(tornado.web.RequestHandler):
             status_code, why = 403, str(error)
         elif isinstance(error, LeaseTaken):
             status_code, why = 409, texts.LEASE_TAKEN
+        elif is_unreachable(error):
+            # Of what was to be saved, nobody knows whether it was.
+            status_code, why = 503, texts.UNSURE if self.request.path == ACT else texts.AWAY
         elif status_code in (404, 405):
             why = texts.NOT_FOUND
         self.set_status(status_code)
@@ -81,6 +88,21 @@ class Poll(Handler):
         after = self.get_argument("after", "0")
         version = int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0
         self.answer(await self.pages.poll(self.get_argument("lease", ""), version, POLL))
+
+
+class NotNow(Handler):
+    """Any request while there is no database: status 503, and nothing is done or kept for later."""
+
+    @override
+    def initialize(self, why: Callable[[], str] | None) -> None:
+        self.why = why
+
+    @override
+    def prepare(self) -> None:
+        why = texts.NOT_NOW if self.request.path == ACT else texts.AWAY
+        self.set_status(503)
+        self.answer({"why": why if self.why is None else self.why()})
+        self.finish()
 
 
 class Operation(Handler):
@@ -185,6 +207,22 @@ def admin_app(admin: AdminService) -> tornado.web.Application:
         "end": admin.end,
     }
     return _app(admin, {"title": admin.title, "study": ""}, operations)
+
+
+def away_app(why: Callable[[], str] | None = None) -> tornado.web.Application:
+    """Build the application that refuses everything for now, with a reason for the researcher or without one."""
+    return tornado.web.Application([(r".*", NotNow, {"why": why})], log_function=lambda handler: None)
+
+
+class Switch(Router):
+    """What a socket serves: an application that can be exchanged at any time, also for connections that are open."""
+
+    def __init__(self, app: tornado.web.Application) -> None:
+        self.app = app
+
+    @override
+    def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> HTTPMessageDelegate | None:
+        return self.app.find_handler(request, **kwargs)
 
 
 def _app(

@@ -11,13 +11,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from io import FileIO
 from pathlib import Path
+from typing import NamedTuple
 
 import sqlalchemy as sa
 import tornado.httpserver
-import tornado.web
-from tornado.ioloop import PeriodicCallback
 from tornado.netutil import bind_unix_socket
 
 from negolab import catalog
@@ -32,26 +33,30 @@ from negolab.studies.database import Database
 from negolab.studies.database.base import DatabaseInUse
 from negolab.studies.database.connection import DatabaseOutage, describe_error
 from negolab.studies.host_config import HostConfig, KnownEndpoints, read_host_config
-from negolab.studies.routes import admin_app, seats_app
+from negolab.studies.routes import Switch, admin_app, away_app, seats_app
 from negolab.studies.service import StudyService
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 
 log = logging.getLogger("negolab.studies")
 
-TICK = 250
-"""Milliseconds between two runs of the periodic work."""
+TICK = 0.25
+"""Seconds between two runs of the periodic work."""
 CODE = "code"
 """Kind of the note with the hash and path of the researcher's own game, from when it was first served."""
-AGAIN = 2.0
-"""Seconds between two checks of the claim on the database, or of its return from an outage."""
+HOLD_EVERY = 2.0
+"""Seconds between two checks of the claim on the database."""
+FIRST_PAUSE, MAX_PAUSE = 0.5, 10.0
+"""Seconds between two attempts to open the database after an outage; doubled after each that fails."""
+STEADY = 15.0
+"""Seconds after which a database that came back counts as back for good."""
 
 
-def listen(app: tornado.web.Application, path: Path, owner: str | None = None, most: int = 2**20) -> None:
+def listen(app: Switch, path: Path, owner: str | None = None, most: int = 2**20) -> None:
     """Serve an application on a Unix socket that only one user can open.
 
     Args:
-        app: The application.
+        app: The application, which may be exchanged.
         path: Path of the socket.
         owner: Name of the user who may open it; None: the user of this process.
         most: Largest size of a request's body in bytes.
@@ -66,14 +71,134 @@ def listen(app: tornado.web.Application, path: Path, owner: str | None = None, m
         shutil.chown(path, owner)
 
 
+class Services(NamedTuple):
+    """What the host does with its database: a study or none, and the researcher's pages."""
+
+    database: Database
+    study: StudyService | None
+    admin: AdminService
+
+    def close(self) -> None:
+        """Stop all of it at once; nothing more is saved."""
+        self.database.close()
+        self.admin.close()
+        if self.study is not None:
+            self.study.close()
+
+
+class Host:
+    """The services behind the two sockets, or a refusal of every request while their database is away.
+
+    After an outage they are built anew from the database, as they are when the host is started again after a crash:
+    it alone knows whether what was saved last had arrived.
+
+    Args:
+        url: The database.
+        build: Builds the services of a database that was claimed.
+    """
+
+    def __init__(self, url: str, build: Callable[[Database], Services]) -> None:
+        self.outage = DatabaseOutage(log, self._lose)
+        self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
+        self._url, self._build = url, build
+        self._services: Services | None = None
+        self._opened = self._held = self._next = 0.0
+        self._failures = 0
+
+    def _why(self) -> str:
+        return f"negolab is {self.outage}. Nothing is lost, and this page goes on by itself."
+
+    def open(self, database: Database) -> None:
+        """Claim a database and serve what it holds.
+
+        Raises:
+            DatabaseInUse: Another host has claimed it.
+            OSError: A file cannot be used.
+            ValueError: The study or a model's endpoint is invalid, or code of the researcher's own has changed.
+            sqlalchemy.exc.DBAPIError: The database takes no writes.
+        """
+        try:
+            database.claim()
+            database.check_writable()
+            services = self._build(database)
+        except BaseException:
+            database.close()
+            raise
+        self._services, self._opened = services, time.monotonic()
+        self.admin.app = admin_app(services.admin)
+        if services.study is not None:
+            self.seats.app = seats_app(services.study)
+
+    def close(self) -> None:
+        """End the services and release the database."""
+        self.outage.close()
+        self._lose()
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Do the periodic work until `stop` is set; during an outage, try to open the database again."""
+        while not stop.is_set():
+            if self._services is not None:
+                self.tick()
+            elif time.monotonic() >= self._next:
+                await self._reopen()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), TICK)
+
+    def tick(self) -> None:
+        """Do the periodic work once; an error is logged and stops no other task, unless the database is away."""
+        for task in self._tasks():
+            try:
+                task()
+            except DatabaseInUse as error:  # another host took it during an outage
+                self.outage.begin(str(error))
+            except Exception:
+                log.exception("a periodic task of the study failed; it is tried again")
+            if self._services is None:
+                return
+
+    def _tasks(self) -> list[Callable[[], None]]:
+        assert self._services is not None
+        database, study, admin = self._services
+        return [partial(self._hold, database), *([study.scheduler.tick] if study else []), admin.tick, database.forget]
+
+    def _hold(self, database: Database) -> None:
+        if time.monotonic() - self._held > HOLD_EVERY:
+            database.hold()
+            self._held = time.monotonic()
+
+    def _lose(self) -> None:
+        """Refuse everything from now on, and leave the services to be built anew."""
+        services, self._services = self._services, None
+        self.seats.app, self.admin.app = away_app(), away_app(self._why)
+        if services is not None:
+            services.close()
+            self._failures = self._failures + 1 if time.monotonic() - self._opened < STEADY else 0
+        self._plan()
+
+    def _plan(self) -> None:
+        self._next = time.monotonic() + min(MAX_PAUSE, FIRST_PAUSE * 2**self._failures)
+
+    async def _reopen(self) -> None:
+        try:
+            # In a thread: a server that does not answer must not hold up the refusals.
+            self.open(await asyncio.to_thread(Database, self._url))
+        except Exception as error:
+            is_sentence = isinstance(error, OSError | ValueError)
+            self.outage.begin(str(error) if is_sentence else describe_error(error))
+            self._failures += 1
+            self._plan()
+        else:
+            self.outage.back()
+
+
 async def run(args: argparse.Namespace) -> None:
     """Serve until SIGTERM or SIGINT, or until the launcher ends.
 
     Args:
-        args: Command-line arguments; see `main`.
+        args: Command-line arguments; see `main`. Only with `wait` may the database be away at the start.
 
     Raises:
-        DatabaseInUse: Another host holds the database, or took it over during an outage.
+        DatabaseInUse: Another host holds the database.
         OSError: A file or socket cannot be used.
         ValueError: The game, study, database or model endpoints are invalid.
     """
@@ -81,38 +206,39 @@ async def run(args: argparse.Namespace) -> None:
     for module in args.module:
         catalog.game_module(module)
     config = read_host_config(FileIO(0, closefd=False).readline()) if args.db == "-" else HostConfig(args.db)
-    models = config.models()
-    database = Database(config.db)
-    database.claim()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(sign, stop.set)
+    host = Host(config.db, _builder(args, config.models()))
+    if not args.wait:
+        host.open(Database(config.db))
     _end_with_parent(loop, stop)
-    store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
-    service = _make_service(database, args, models)
-    admin = AdminService(database, service, store=store, models=models)
-    if service is not None and args.seats:
-        listen(seats_app(service), args.seats, args.owner)
-    listen(admin_app(admin), args.admin, most=2**26)  # the record of a long match is big
-    timers = Timers(database, service, admin, stop)
-    PeriodicCallback(timers.tick, TICK).start()
+    if args.study is not None and args.seats:
+        listen(host.seats, args.seats, args.owner)
+    listen(host.admin, args.admin, most=2**26)  # the record of a long match is big
     print("ready", flush=True)
-    await stop.wait()
-    database.close()
-    timers.outage.close()
-    if timers.taken is not None:
-        raise timers.taken
+    await host.work(stop)
+    host.close()
 
 
-def _make_service(database: Database, args: argparse.Namespace, models: KnownEndpoints) -> StudyService | None:
-    """Make the service of the study on the command line; `ValueError` if it needs a model that is not known here."""
-    if args.study is None:
-        return None
-    study = read_study(args.study, at=args.study_at)
-    _reach(study, models)
-    _note_code(database, study, args.trust)
-    return StudyService(database, study, models)
+def _builder(args: argparse.Namespace, models: KnownEndpoints) -> Callable[[Database], Services]:
+    """Return what builds the services of a database; `ValueError` if the study needs a model that is not known here."""
+    store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
+    study = None if args.study is None else read_study(args.study, at=args.study_at)
+    if study is not None:
+        _reach(study, models)
+    is_noted = False
+
+    def build(database: Database) -> Services:
+        nonlocal is_noted
+        if study is not None and not is_noted:
+            _note_code(database, study, args.trust)
+            is_noted = True  # after an outage the code is still the one that was imported
+        service = None if study is None else StudyService(database, study, models)
+        return Services(database, service, AdminService(database, service, store=store, models=models))
+
+    return build
 
 
 def _note_code(database: Database, study: Study, trust: bool) -> None:
@@ -151,54 +277,6 @@ def _reach(study: Study, models: KnownEndpoints) -> None:
             player_notes({seat: make_player(name, game, 0, seat, models=models, load=False)})
 
 
-class Timers:
-    """Periodic work of the host; paused while the database is unreachable.
-
-    If another host has claimed the database meanwhile, `taken` holds the error and the host stops.
-    """
-
-    def __init__(
-        self, database: Database, service: StudyService | None, admin: AdminService, stop: asyncio.Event
-    ) -> None:
-        self.outage = DatabaseOutage(log)
-        self.taken: DatabaseInUse | None = None
-        self._database, self._stop = database, stop
-        study = () if service is None else (service.scheduler.tick,)
-        self._tasks: tuple[Callable[[], None], ...] = (self._hold, *study, admin.tick, database.forget)
-        self._held = 0.0
-        self._tried = 0.0
-
-    def tick(self) -> None:
-        """Do the periodic work once; an error is logged and stops neither the timer nor the other tasks."""
-        for task in self._tasks:
-            if self.outage.now and not self._is_back():
-                return
-            try:
-                task()
-            except DatabaseInUse as error:
-                self.taken = error
-                self._stop.set()
-                return
-            except Exception:
-                # A full disk or an unreachable database must not stop the timer; the next tick tries again.
-                log.exception("a periodic task of the study failed; it is tried again")
-
-    def _is_back(self) -> bool:
-        if time.monotonic() - self._tried < AGAIN:
-            return False
-        self._tried = time.monotonic()
-        if not self._database.ready():
-            return False
-        self._held = 0.0  # check the claim at once: another host may have taken the database during the outage
-        self.outage.back()
-        return True
-
-    def _hold(self) -> None:
-        if time.monotonic() - self._held > AGAIN:
-            self._database.hold()
-            self._held = time.monotonic()
-
-
 def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     """Set `stop` when standard input closes: the launcher holds its other end, so that the host never outlives it."""
 
@@ -221,6 +299,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
     parser.add_argument("--trust", action="store_true", help="go on although the study's own game has changed")
+    parser.add_argument("--wait", action="store_true", help="start although the database is away, and wait for it")
     parser.add_argument("--module", action="append", default=[], help="of games or players of the researcher's own")
     args = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)

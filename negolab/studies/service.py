@@ -42,6 +42,13 @@ class PageService:
 
     def __init__(self) -> None:
         self.presence = PresenceRegistry()
+        self._sessions: SessionManager
+
+    def close(self) -> None:
+        """Stop what goes on by itself and wake all polls; close the database first, so that nothing more is saved."""
+        self._sessions.cancel()
+        for page in self.presence.values():
+            page.touch()
 
     def _page(self, lease: str) -> str:
         """Return the id of the page that holds a lease; raise `LeaseTaken` if none does."""
@@ -115,6 +122,11 @@ class StudyService(PageService):
             if participant.status == "withdrawn":
                 database.purge(participant.id)  # the host may have stopped between withdrawal and deletion
         self.scheduler = Scheduler(database, study, self._sessions, self.presence)
+
+    @override
+    def close(self) -> None:
+        super().close()
+        self.authenticator.close()
 
     def _on_arrival(self, id: str) -> None:
         self.presence[id].away = False

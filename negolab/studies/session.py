@@ -225,12 +225,16 @@ class MatchSession:
 
     def stop(self, reason: str) -> None:
         """Abort the match, cancelling an answer that is under way; `reason` is recorded."""
-        if self.thinking is not None:
-            self.thinking.cancel()
-            self.thinking = None
+        self.cancel()
         self.match.abort(reason)
         self._save_events()
         self._notify()
+
+    def cancel(self) -> None:
+        """Cancel an answer that is under way."""
+        if self.thinking is not None:
+            self.thinking.cancel()
+            self.thinking = None
 
     # Answers of automated players.
 
@@ -446,6 +450,11 @@ class SessionManager:
     def close(self, match: str) -> None:
         """Drop a finished match from memory; it stays in the database."""
         self._open.pop(match, None)
+
+    def cancel(self) -> None:
+        """Cancel all answers that are under way."""
+        for _, session in self._open.values():
+            session.cancel()
 
     def sweep(self, shown: Callable[[StoredMatch], bool]) -> None:
         """Close finished matches for which `shown` is false; a page that needs one later reopens it."""

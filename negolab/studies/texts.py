@@ -84,7 +84,8 @@ RECORD_FAILED = "The record could not be written yet; it is tried again when you
 # Why something was not done.
 
 FAULT = "Something went wrong on our side. Nothing that was kept is lost."
-AWAY = "The table cannot be reached just now. Nothing is lost: it is tried again by itself."
+AWAY = "One moment, please: your place is kept. Nothing is lost, and this page goes on by itself."
+NOT_NOW = "One moment, please: your place is kept. This was not sent: do it again when the page has gone on."
 UNSURE = "The table cannot be reached just now, so this may not have arrived. When it is back, look what stands here."
 ELSEWHERE = "This page was opened in another tab. It goes on there."
 LEASE_TAKEN, NOT_FOUND = "This page was opened elsewhere.", "There is nothing here."

@@ -10,6 +10,7 @@ import pytest
 
 from negolab.catalog import game_names
 from negolab.events import Ended
+from negolab.studies import texts
 from tests.support import study_visit
 from tests.support.browser import MOVES, Input, Keyboard, accessibility_violations, fits_width, screenshot
 from tests.support.host_process import study_toml
@@ -109,7 +110,7 @@ HAPPENS: dict[str, Callable[[Person], None]] = {
     "a reload": reload,
     "a second tab": open_in_a_second_tab,
     "the kernel killed": lose("kernel", RESTORED),
-    "the host killed": lose("host", "The table cannot be reached just now."),
+    "the host killed": lose("host", texts.AWAY),
     "Voila killed": lose("voila", "Connection lost.", RESTORED),
 }
 

@@ -26,8 +26,8 @@ from negolab.record import Record
 from negolab.runs.driver import make_player, play
 from negolab.studies.database import CONSENT, PURGED, Database
 from negolab.studies.database.base import DatabaseInUse
+from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
 from negolab.studies.database.connection import database_url as location
-from negolab.studies.database.connection import describe_error
 
 pytest_plugins = ("tests.support.databases",)
 pytestmark = pytest.mark.database
@@ -483,12 +483,20 @@ def test_nobody_is_waited_for_longer_than_a_few_seconds(database: Database) -> N
             assert shown == ["5s", "5s"]
 
 
-def test_a_locked_database_is_not_ready_and_an_open_one_is(database: Database) -> None:
-    assert database.ready()
-    if database._engine.dialect.name == "sqlite":
-        with database._write():
-            assert not database.ready()
-        assert database.ready()
+def test_a_database_that_was_closed_takes_and_tells_nothing_more(database: Database) -> None:
+    database.check_writable()
+    database.close()
+    for work in (database.check_writable, database.studies):
+        with pytest.raises(DatabaseClosed):
+            work()
+
+
+def test_a_server_that_takes_no_writes_counts_as_away(database: Database) -> None:
+    read_only = "PRAGMA query_only = ON" if database._engine.dialect.name == "sqlite" else "SET TRANSACTION READ ONLY"
+    with pytest.raises(sa.exc.DBAPIError) as caught, database._write() as c:
+        c.exec_driver_sql(read_only)
+        c.execute(sa.text("UPDATE meta SET value = value"))
+    assert is_unreachable(caught.value)
 
 
 def test_what_is_read_together_is_of_one_moment(database: Database) -> None:

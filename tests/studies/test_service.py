@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from negolab.events import Ended
 from negolab.match import replay_differences
 from negolab.studies import links
-from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database
 from negolab.studies.page_state import Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
-from negolab.studies.server import Timers
 from negolab.studies.service import StudyService
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import parse_study
@@ -678,36 +675,3 @@ def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_
         assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
 
     run(scene())
-
-
-def test_a_database_that_is_away_is_told_once_and_once_that_it_is_back(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("negolab.studies.server.AGAIN", 0)
-
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        clocks = Timers(
-            site.database,
-            site.service,
-            AdminService(site.database),
-            asyncio.Event(),
-        )
-        gone = sa.exc.OperationalError("SELECT", {}, Exception("database is locked"))
-        lock = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
-        lock.execute("BEGIN IMMEDIATE")
-        monkeypatch.setattr(site.service.scheduler, "pair", lambda: (_ for _ in ()).throw(gone))
-        for _ in range(5):
-            clocks.tick()
-        lock.close()
-        monkeypatch.undo()
-        clocks._tried = -100.0
-        clocks.tick()
-        clocks.outage.close()
-
-    run(scene())
-    assert [r.getMessage().split(" (")[0] for r in caplog.records] == [
-        "the database takes nothing just now",
-        "the database is back",
-    ]
-    assert not any(r.exc_info for r in caplog.records)

@@ -64,11 +64,11 @@ class HostProcess:
             self.file.write_text(text)
         self.start()
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         db = self.folder / "people.db" if self.config is None else "-"
         command = [sys.executable, "-m", "negolab.studies.server", f"--db={db}"]
         command += [f"--admin={self.desk}", f"--seats={self.seats}", f"--out={self.out}"]
-        command += [] if self.file is None else [f"--study={self.file}"]
+        command += [*options] if self.file is None else [f"--study={self.file}", *options]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.process = subprocess.Popen(command, text=True, **pipes)
         assert self.process.stdout is not None and self.process.stderr is not None

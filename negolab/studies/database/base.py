@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +17,10 @@ from sqlalchemy.engine import Connection
 from typing_extensions import override
 
 from negolab.match import replace_surrogates
-from negolab.studies.database.connection import connect, database_url, describe_error, forget, ready
+from negolab.studies.database.connection import DatabaseClosed, connect, database_url, describe_error, forget
 from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
+
+log = logging.getLogger("negolab.studies")
 
 _LOCK = 0x6E65676F6C6162
 """Key of PostgreSQL's advisory lock: "negolab" in ASCII."""
@@ -66,7 +70,7 @@ class BaseDatabase:
         self._engine = connect(self.url)
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
-        self._claimed = False
+        self._claimed = self._closed = False
         self._moment: Connection | None = None
         self.owed = False
         """True while SQLite's write-ahead log may still hold deleted text; see `forget`."""
@@ -99,9 +103,14 @@ class BaseDatabase:
             raise ValueError(f"{self}: made by another version (schema {schema}, this negolab reads {SCHEMA})")
 
     def close(self) -> None:
-        """Close all connections and release the claim."""
-        self.forget()
+        """Close all connections and release the claim; from now on every method raises `DatabaseClosed`."""
+        try:
+            self.forget()
+        except (sqlite3.Error, sa.exc.SQLAlchemyError):
+            log.warning("deleted text is still in the log of %s: it is removed when that is opened again", self)
+        self._closed = True
         if self._session is not None:
+            self._session.invalidate()  # asks nothing of a server that may be away
             self._session.close()
         if self._lock is not None:
             self._lock.release()
@@ -112,12 +121,9 @@ class BaseDatabase:
         if self.owed:
             self.owed = not forget(self._engine)
 
-    def ready(self) -> bool:
-        """Return True if the database accepts writes now."""
-        return ready(self._engine)
-
     @contextmanager
     def _write(self) -> Iterator[Connection]:
+        self._check_open()
         with self._engine.begin() as connection:
             yield connection
 
@@ -137,8 +143,18 @@ class BaseDatabase:
         if self._moment is not None:
             yield self._moment
             return
+        self._check_open()
         with self._engine.execution_options(reads=True).connect() as connection:
             yield connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DatabaseClosed
+
+    def check_writable(self) -> None:
+        """Commit a write that changes nothing; an error of the database says why it takes none."""
+        with self._write() as c:
+            c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
 
     def claim(self) -> None:
         """Claim the database for this host until `close` or the end of the process.

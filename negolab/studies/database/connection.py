@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -96,21 +97,6 @@ def forget(engine: sa.Engine) -> bool:
     return not busy
 
 
-def ready(engine: sa.Engine) -> bool:
-    """Return True if the database accepts writes now; for PostgreSQL, if it answers."""
-    try:
-        if engine.dialect.name == "sqlite":
-            with _at_once(engine) as cursor:
-                cursor.execute("BEGIN IMMEDIATE")
-                cursor.execute("ROLLBACK")
-        else:
-            with engine.connect() as connection:
-                connection.exec_driver_sql("SELECT 1")
-    except (sa.exc.SQLAlchemyError, sqlite3.Error):
-        return False
-    return True
-
-
 @contextmanager
 def _at_once(engine: sa.Engine) -> Iterator[Any]:
     """Open an SQLite cursor that does not wait for locks."""
@@ -124,12 +110,21 @@ def _at_once(engine: sa.Engine) -> Iterator[Any]:
         connection.close()
 
 
-_AWAY = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
+class DatabaseClosed(Exception):
+    """The database was closed because of an outage: what still holds it must not go on."""
+
+
+_AWAY = (DatabaseClosed, sqlite3.OperationalError, sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
+_READ_ONLY = "25006"
+"""PostgreSQL's code for a server that takes no writes, such as a standby."""
 
 
 def is_unreachable(error: BaseException | None) -> bool:
-    """Return True for an operational error of the database, such as an unreachable, locked or full one."""
-    return isinstance(error, _AWAY) or (isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated)
+    """Return True for an operational error of the database, such as an unreachable, locked, full or read-only one."""
+    if not isinstance(error, sa.exc.DBAPIError):
+        return isinstance(error, _AWAY)
+    is_read_only = getattr(error.orig, "sqlstate", None) == _READ_ONLY
+    return isinstance(error, _AWAY) or error.connection_invalidated or is_read_only
 
 
 def describe_error(error: BaseException) -> str:
@@ -147,36 +142,59 @@ def describe_error(error: BaseException) -> str:
     return f"{kind} in {Path(places[-1].filename).name}, line {places[-1].lineno}" if places else kind
 
 
-class DatabaseOutage(logging.Filter):
-    """Log filter that reduces the errors of an outage to one line, until `back` is called.
+_BETWEEN_NOTICES = 60.0
+"""Seconds between two lines of the log about one outage, each with another reason."""
 
-    `now` is True during an outage. The filter adds itself to `log`.
+
+class DatabaseOutage(logging.Filter):
+    """An outage of the database: since when and why.
+
+    As a filter of `log` it learns of each error that is logged; instead of those of an outage there is one line when
+    it begins, and one when it is over.
+
+    Args:
+        log: The logger.
+        began: Called when an outage begins.
     """
 
-    def __init__(self, log: logging.Logger) -> None:
+    def __init__(self, log: logging.Logger, began: Callable[[], None]) -> None:
         super().__init__()
-        self.now = False
-        self._log = log
+        self.since: float | None = None
+        """Start of the outage in seconds since 1970; None: there is none."""
+        self._why, self._said_at = "", 0.0
+        self._log, self._began = log, began
         log.addFilter(self)
+
+    @override
+    def __str__(self) -> str:
+        at = time.strftime("%H:%M:%S", time.localtime(self.since))
+        return f"waiting for the database since {at} ({self._why})"
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if error is None or not is_unreachable(error):
             return True
-        first, self.now = not self.now, True
-        record.msg, record.args = (
-            f"the database takes nothing just now ({describe_error(error)}); it is tried again",
-            (),
-        )
-        record.exc_info = record.exc_text = None
-        return first
+        if not isinstance(error, DatabaseClosed):
+            self.begin(describe_error(error))
+        return False
+
+    def begin(self, why: str) -> None:
+        """Record an outage, or another reason for which it goes on."""
+        is_first, is_news = self.since is None, why != self._why
+        self._why = why
+        if is_first:
+            self.since = time.time()
+            self._began()
+        if is_first or (is_news and time.monotonic() - self._said_at > _BETWEEN_NOTICES):
+            self._said_at = time.monotonic()
+            self._log.warning("%s: pages say so, and go on by themselves", self)
 
     def back(self) -> None:
-        """Record the end of the outage, and log it if there was one."""
-        if self.now:
-            self.now = False
-            self._log.warning("the database is back")
+        """Record the end of the outage, if there was one."""
+        if self.since is not None:
+            self._log.warning("the database is back after %.0f s", time.time() - self.since)
+            self.since = None
 
     def close(self) -> None:
         """Remove the filter from its logger."""

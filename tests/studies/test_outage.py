@@ -1,0 +1,194 @@
+"""A database that is away in the middle of a study: all is refused, nothing is lost, and it goes on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from negolab.studies import texts
+from negolab.studies.admin import AdminService
+from negolab.studies.client import HostClient
+from negolab.studies.database import Database
+from negolab.studies.page_state import NotDelivered, Playing
+from negolab.studies.server import Host, Services
+from negolab.studies.service import StudyService
+from tests.studies.test_service import ALONE, PAIRS, Site, run, study
+from tests.studies.test_tables_at_host import say_an_option
+from tests.support.host_process import (
+    HostProcess,
+    follow_until,
+    page_text,
+    press_button,
+    running_host,
+    solo_treatment,
+    study_toml,
+)
+from tests.widgets.test_study_page import seated
+
+
+@contextmanager
+def full_disk(hosted: HostProcess) -> Iterator[None]:
+    """Let the host write to no file."""
+    unlimited = resource.prlimit(hosted.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(hosted.process.pid, resource.RLIMIT_FSIZE, (0, unlimited[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(hosted.process.pid, resource.RLIMIT_FSIZE, unlimited)
+
+
+def test_on_a_full_disk_a_study_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
+        page, _, token = hosted.join()
+        press_button(page, "Start")
+        said = [say_an_option(page)]
+        with full_disk(hosted):
+            before = seated(page)._view
+            seated(page)._submit("Pass.")
+            assert texts.UNSURE in page_text(page)
+            seated(page)._submit("Pass.")
+            assert texts.NOT_NOW in page_text(page)
+            assert seated(page)._view == before
+            follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
+            with pytest.raises(NotDelivered, match="your place is kept"):
+                hosted.page(token)
+            with pytest.raises(NotDelivered, match=r"waiting for the database since \d\d:\d\d:\d\d \(.*disk"):
+                HostClient(hosted.desk).ask("/monitor")
+        follow_until(lambda: page._page and not page._page.error, page)
+        said.append(say_an_option(page))
+        (match,) = hosted.matches()
+        assert hosted.replies(match.id, "A") == said
+        hosted.process.terminate()
+        hosted._reader.join(10)
+        lines = [line.split(" (")[0] for line in hosted.stderr]
+        assert len(lines) == 2 and "waiting for the database since" in lines[0] and "is back after" in lines[1]
+
+
+def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> None:
+    with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
+        page, _, _ = hosted.join()
+        press_button(page, "Start")
+        hosted.kill()
+        away = tmp_path / "away"
+        away.mkdir()
+        for file in tmp_path.glob("people.db*"):
+            file.rename(away / file.name)
+        (tmp_path / "people.db").mkdir()
+        with pytest.raises(AssertionError, match=r"people\.db"):  # an operator is told at once
+            hosted.start()
+        hosted.start("--wait")
+        follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
+        (tmp_path / "people.db").rmdir()
+        for file in away.iterdir():
+            file.rename(tmp_path / file.name)
+        follow_until(lambda: page._page and not page._page.error, page)
+        say_an_option(page)
+
+
+GONE = sa.exc.OperationalError("SELECT", {}, Exception("server closed the connection"))
+
+
+class OpenHost:
+    """A host in this process, its database, and its study's first participant in a match or in the line."""
+
+    def __init__(self, folder: Path, tables: str) -> None:
+        self.site = Site(folder, study(tables, "[limits]\nreply = 60"))
+        (self.id,) = self.site.come()
+        self.site.act(self.id, "start")
+        self.site.database.close()
+        self.host = Host(str(folder / "people.db"), self.build)
+        self.host.open(Database(folder / "people.db"))
+
+    def build(self, database: Database) -> Services:
+        self.site.database, self.site.service = database, StudyService(database, self.site.study)
+        return Services(database, self.site.service, AdminService(database))
+
+    async def back(self) -> None:
+        self.host._next = 0.0
+        await self.host._reopen()
+
+
+def test_what_was_under_way_before_an_outage_does_nothing_after_it(tmp_path: Path) -> None:
+    async def scene() -> None:
+        opened = OpenHost(tmp_path, PAIRS)
+        old, lease = opened.site.service, opened.site.leases[opened.id]
+        poll = asyncio.ensure_future(old.poll(lease, old.presence[opened.id].version, 30))
+        arrival = asyncio.ensure_future(old.authenticator.arrive("new-kernel", 30))
+        await asyncio.sleep(0.01)
+        opened.host.outage.begin("gone")
+        done, _ = await asyncio.wait([poll, arrival], timeout=5)
+        assert {type(each.exception()).__name__ for each in done} == {"DatabaseClosed"} and len(done) == 2
+        await opened.back()
+        assert opened.site.service is not old and opened.id in opened.site.service.scheduler.waiting
+        opened.host.close()
+
+    run(scene())
+
+
+def test_time_limits_start_again_after_an_outage(tmp_path: Path) -> None:
+    async def scene() -> None:
+        opened = OpenHost(tmp_path, ALONE)
+        (session,) = [each.session for each in opened.site.service._sessions.running()]
+        seen, _ = session._asked["A"]
+        session._asked["A"] = (seen, -1e9)
+        opened.host.outage.begin("gone")
+        await opened.back()
+        opened.host.tick()
+        state = opened.site.state(opened.id)
+        assert isinstance(state, Playing) and 59 < (state.left or 0) <= 60
+        opened.host.close()
+
+    run(scene())
+
+
+def test_an_outage_is_told_once_and_once_that_it_is_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        opened = OpenHost(tmp_path, PAIRS)
+        lock = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+        monkeypatch.setattr("negolab.studies.database.connection.PATIENCE", 0.01)
+        monkeypatch.setattr(opened.site.service.scheduler, "pair", lambda: (_ for _ in ()).throw(GONE))
+        opened.host.tick()
+        lock.execute("BEGIN IMMEDIATE")
+        for _ in range(3):
+            await opened.back()
+        assert opened.host.outage.since is not None and opened.host._failures == 4
+        lock.close()
+        await opened.back()
+        opened.host.tick()
+        opened.host.close()
+
+    run(scene())
+    said = [record.getMessage() for record in caplog.records]
+    assert [text.split(" since ")[0].split(" after ")[0] for text in said] == [
+        "waiting for the database",
+        "the database is back",
+    ]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+def test_a_database_that_another_host_took_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+
+    async def scene() -> None:
+        opened = OpenHost(tmp_path, PAIRS)
+        opened.host.outage.begin("gone")
+        other = Database(tmp_path / "people.db")
+        other.claim()
+        await opened.back()
+        assert "another negolab host is at work on it" in str(opened.host.outage)
+        other.close()
+        await opened.back()
+        assert opened.host.outage.since is None
+        opened.host.close()
+
+    run(scene())
