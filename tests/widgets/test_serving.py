@@ -18,7 +18,6 @@ import httpx2
 import pytest
 from negolab_widgets.server import addresses
 from negolab_widgets.server.launcher import LaunchOptions
-from negolab_widgets.server.supervisor import MAX_QUICK_DEATHS, Child, CrashLoop
 
 from tests.cli.test_cli import BASE
 from tests.conftest import LAUNCH, Served, free_port, launch_environment, launching, missing, needs, serving
@@ -166,20 +165,6 @@ def test_of_two_servers_at_one_port_one_serves_and_the_other_says_so_in_a_line(t
             one.terminate()
         for one in started:
             one.communicate(timeout=30)
-
-
-def test_a_child_that_dies_again_and_again_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
-    one = Child("the thing", [sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ))
-    one.start()
-
-    def look() -> bool:
-        one.restart_if_dead()
-        one._again = 0
-        return False
-
-    with pytest.raises(CrashLoop, match=r"the thing ended 5 times in a row \(code 3\)"):
-        wait_until(look, 60)
-    assert capsys.readouterr().err.count("is started again") == MAX_QUICK_DEATHS - 1
 
 
 # The researcher's pages.

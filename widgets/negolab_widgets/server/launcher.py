@@ -32,7 +32,7 @@ from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.kernel_user import KernelUser, kernel_user
 from negolab_widgets.server.logs import print_line
 from negolab_widgets.server.selftest import check_server, probe, wait_for_answer
-from negolab_widgets.server.supervisor import Child, supervise, terminating
+from negolab_widgets.server.supervisor import NOTICE, Child, supervise, terminating
 
 READY_WITHIN = 60.0
 """Seconds a child may take to listen."""
@@ -141,7 +141,7 @@ def run_serve(options: LaunchOptions) -> None:
             print_line(f"participants come to {address.url}   (get their links: {options.links_command(address)})")
             where = f"database: {_without_password(options.database)}; {where}"
         _announce(f"{local.url}{'' if options.study is None else 'monitor'}?token={token}", where, options.browser)
-        supervise(children)
+        supervise(children, folder / NOTICE)
 
 
 def run_page(options: PageOptions) -> None:
@@ -168,7 +168,7 @@ def run_page(options: PageOptions) -> None:
         _start(children[-1])
         check_server(children[-1], "127.0.0.1", options.port, local)
         _announce(f"{local.url}?token={token}", f"branches: {options.out.resolve()}", options.browser)
-        supervise(children)
+        supervise(children, folder / NOTICE)
 
 
 _FOR_STUDIES = ("host", "public_url", "behind_proxy", "certfile", "kernel_user", "max_kernels", "pool", "desk_port")
@@ -232,7 +232,8 @@ def _branching_host_child(host_config: HostConfig, sockets: Sockets, modules: li
 
 def _host_child(module: str, sockets: Sockets, host_config: HostConfig, arguments: list[str]) -> Child:
     command = [sys.executable, "-P", "-m", module, f"--admin={sockets.admin}", "--db=-", *arguments]
-    return Child("the host", command, config.kernel_environment(), stdin_data=host_config.line())
+    env, line = config.kernel_environment(), host_config.line()
+    return Child("the host", command, env, stdin_data=line, again=["--wait"])
 
 
 def _start(*children: Child) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import sys
@@ -47,5 +48,11 @@ def print_line(line: str) -> None:
 
 def print_warning(line: str) -> None:
     """Print a line about a fault."""
-    sys.stderr.write(f"negolab: {line}\n")
-    sys.stderr.flush()
+    write_stderr(f"negolab: {line}\n")
+
+
+def write_stderr(text: str) -> None:
+    """Write to the terminal; one that is gone, or a log on a full disk, ends nothing."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -1,26 +1,33 @@
-"""Supervise child processes: start them again when they die, and end them when this process ends, however it does."""
+"""Supervise child processes: start them again when they die, and end them when this process ends, however it does.
+
+Once all of them ran, none is ever given up: only the operator ends a server.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from negolab_widgets.server.logs import print_warning
+from negolab_widgets.server.logs import print_warning, write_stderr
 
-QUICK_DEATH = 15.0
-"""Seconds: a child that ran for less died at once."""
-MAX_QUICK_DEATHS = 5
-"""Deaths at once, in a row, after which the child is given up."""
-MAX_PAUSE = 5.0
+STEADY = 15.0
+"""Seconds after which a child that was started again counts as back; one that ends sooner died at once."""
+FIRST_PAUSE, MAX_PAUSE = 0.5, 30.0
+"""Seconds before a child that died at once is started again: doubled with each such death in a row."""
+BETWEEN_NOTICES = 60.0
+"""Seconds between two lines on the terminal about one child that dies again and again."""
+MAX_LINES = 1000
+"""Different lines of a dying child that are remembered so that none is printed twice."""
 TERMINATE_WITHIN = 12.0
-
-
-class CrashLoop(RuntimeError):
-    """A child dies again and again."""
+NOTICE = "away.txt"
+"""File beside the host's sockets in which the researcher's pages read which children are away."""
 
 
 @dataclass
@@ -36,38 +43,81 @@ class Child:
     env: dict[str, str]
     options: dict[str, Any] = field(default_factory=dict)
     stdin_data: bytes = b""
+    again: Sequence[str] = ()
+    """Options of its command when it is started again."""
     process: subprocess.Popen[bytes] | None = None
+    away: str = ""
+    """Since when and why it does not run well, in words; "" while it does."""
+    _since: str = ""
     _started: float = 0.0
-    _quick: int = 0
-    _again: float = 0.0
+    _deaths: int = 0
+    _next: float = 0.0
+    _told: str = ""
+    _told_at: float = 0.0
+    _lines: set[bytes] = field(default_factory=set)
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once."""
+        return self._popen(self.command, **self.options)
+
+    def _popen(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         self._started = time.monotonic()
         self.process = subprocess.Popen(
-            self.command, env=self.env, stdin=subprocess.PIPE, bufsize=0, start_new_session=True, **self.options
+            command, env=self.env, stdin=subprocess.PIPE, bufsize=0, start_new_session=True, **options
         )
         if self.stdin_data and self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it died at once: that is seen at the next look
                 self.process.stdin.write(self.stdin_data)
         return self.process
 
-    def restart_if_dead(self) -> None:
-        """Start it again if it died: at once the first time, then after longer and longer pauses."""
+    def keep_running(self) -> None:
+        """Start it again if it died: at once the first time, then after longer and longer pauses, for ever."""
+        now = time.monotonic()
         if self.process is None:
-            if time.monotonic() >= self._again:
-                self.start()
-            return
-        code = self.process.poll()
-        if code is None:
-            return
-        self._close()
-        self._quick = self._quick + 1 if time.monotonic() - self._started < QUICK_DEATH else 0
-        if self._quick >= MAX_QUICK_DEATHS:
-            raise CrashLoop(f"{self.name} ended {MAX_QUICK_DEATHS} times in a row ({_exit_text(code)}); gave up")
-        print_warning(f"{self.name} ended ({_exit_text(code)}) and is started again")
-        self._again = time.monotonic() + (min(MAX_PAUSE, 0.5 * 2**self._quick) if self._quick else 0.0)
-        self.process = None
+            if now >= self._next:
+                self._restart()
+        elif (code := self.process.poll()) is not None:
+            self._close()
+            self.process = None
+            self._on_end(_exit_text(code))
+        elif self.away and now - self._started >= STEADY:
+            print_warning(f"{self.name} is back: it was away since {self._since}")
+            self.away = self._told = ""
+            self._deaths = 0
+            self._lines.clear()
+
+    def _restart(self) -> None:
+        try:
+            process = self._popen([*self.command, *self.again], **{**self.options, "stderr": subprocess.PIPE})
+            threading.Thread(target=self._pass_on, args=(process.stderr,), daemon=True).start()
+        except (OSError, RuntimeError) as error:  # no memory, no process or no thread is left just now
+            self.wait_or_kill(0.0)
+            self.process = None
+            self._on_end(str(error))
+
+    def _on_end(self, why: str) -> None:
+        """Plan the next start, and tell since when and why it is away, but not at each of many deaths in a row."""
+        now = time.monotonic()
+        if not self.away:
+            self._since = time.strftime("%H:%M:%S")
+        is_quick = now - self._started < STEADY
+        self._deaths = self._deaths + 1 if is_quick else 0
+        self._next = now + (min(MAX_PAUSE, FIRST_PAUSE * 2**self._deaths) if is_quick else 0.0)
+        ended = "ends again and again since" if self.away else "ended at"
+        self.away = f"{self.name} {ended} {self._since} ({why}) and is started again"
+        if self.away != self._told and (not self._told or now - self._told_at >= BETWEEN_NOTICES):
+            self._told, self._told_at = self.away, now
+            print_warning(self.away)
+
+    def _pass_on(self, stderr: Any) -> None:
+        """Pass on what it prints about faults, but no line twice while it dies again and again."""
+        with io.BufferedReader(stderr) as lines:
+            for line in lines:
+                if self.away and line in self._lines:
+                    continue
+                if len(self._lines) < MAX_LINES:
+                    self._lines.add(line)
+                write_stderr(line.decode(errors="replace"))
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -109,9 +159,21 @@ def terminating(children: Sequence[Child]) -> Iterator[None]:
             child.wait_or_kill(until - time.monotonic())
 
 
-def supervise(children: Sequence[Child], pause: float = 0.2) -> None:
-    """Keep the children running until one is given up or we are interrupted."""
+def supervise(children: Sequence[Child], notice: Path | None = None, pause: float = 0.2) -> None:
+    """Keep the children running until we are interrupted.
+
+    Args:
+        children: The children, each started before.
+        notice: File for the researcher's pages: a line for each child that is away.
+        pause: Seconds between two looks.
+    """
+    told = ""
     while True:
         for child in children:
-            child.restart_if_dead()
+            child.keep_running()
+        away = "\n".join(child.away for child in children if child.away)
+        if notice is not None and away != told:
+            with contextlib.suppress(OSError):  # such as a full disk: the terminal says it too
+                notice.write_text(away)
+                told = away
         time.sleep(pause)
