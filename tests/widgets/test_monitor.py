@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import Monitor
+from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import StudyPage
 from negolab_widgets.study.monitor_view import NO_STUDY, MonitorState, format_duration, render_monitor, sort_people
 
 from negolab.studies.status import ERROR, Cell, Person
-from negolab.studies.texts import AWAY
 from tests.studies.test_tables_at_host import code
 from tests.support.host_process import (
     HostProcess,
@@ -99,11 +100,18 @@ def test_a_host_that_is_away_is_said_and_what_was_shown_stays(hosted: HostProces
     monitor = Monitor(hosted.desk)
     hosted.kill()
     monitor.refresh()
-    assert AWAY in page_text(monitor)
+    assert re.search(r"The host cannot be reached since \d\d:\d\d:\d\d", page_text(monitor))
     assert "Monitor: A small study" in page_text(monitor)
+    notice = Path(hosted.desk).with_name(NOTICE)
+    notice.write_text("the host ended at 12:00:00 (killed by signal 9) and is started again")
+    monitor.refresh()
+    assert "killed by signal 9" in page_text(monitor)
     hosted.start()
     monitor.refresh()
-    assert AWAY not in page_text(monitor)
+    assert "killed by signal 9" in page_text(monitor) and "cannot be reached" not in page_text(monitor)
+    notice.unlink()
+    monitor.refresh()
+    assert "killed by signal 9" not in page_text(monitor)
 
 
 def person(number: int, status: str, **more: Any) -> Person:

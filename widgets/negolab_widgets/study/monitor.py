@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import ipywidgets as w
 
-from negolab.studies.client import HostClient
+from negolab.studies.client import HostClient, HostUnreachable
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.status import Person
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML
 from negolab_widgets.page import ADMIN
+from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import monitor_view
 from negolab_widgets.study.monitor_view import MonitorState, decode_state, is_over, status_word
 from negolab_widgets.tables.controls import framed, row, set_visible, warning
@@ -109,6 +112,7 @@ class Monitor(w.VBox):  # type: ignore[misc]
     def __init__(self, socket: str | None = None) -> None:
         socket = socket or os.environ.get(ADMIN)
         self._host = HostClient(socket) if socket else None
+        self._lost = ""
         self._guard = FaultGuard("the monitor", expected=(NotDelivered,), show=self._show_error)
         self._banner, self._shown, self._ending = w.HTML(), StableHTML(), EndStudyForm(self._end)
         style, shield = page.page_head()
@@ -132,7 +136,25 @@ class Monitor(w.VBox):  # type: ignore[misc]
                 self._draw(await asyncio.to_thread(self._ask_host))
 
     def _ask_host(self) -> MonitorState | None:
-        return None if self._host is None else decode_state(self._host.ask("/monitor"))
+        if self._host is None:
+            return None
+        try:
+            state = decode_state(self._host.ask("/monitor"))
+        except HostUnreachable:
+            self._lost = self._lost or time.strftime("%H:%M:%S")
+            since = f"The host cannot be reached since {self._lost}. It is started again by itself."
+            raise HostUnreachable(self._away() or since) from None
+        self._lost = ""
+        return state
+
+    def _away(self) -> str:
+        """Return since when and why processes are away, as the launcher says; "" if all run."""
+        if self._host is None:
+            return ""
+        try:
+            return Path(self._host.socket).with_name(NOTICE).read_text()
+        except OSError:
+            return ""
 
     def _draw(self, seen: MonitorState | None) -> None:
         self._show_error("")
@@ -142,6 +164,7 @@ class Monitor(w.VBox):  # type: ignore[misc]
         set_visible(self._ending, seen is not None)
 
     def _show_error(self, why: str) -> None:
+        why = why or self._away()
         banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
         if self._banner.value != banner:
             self._banner.value = banner
