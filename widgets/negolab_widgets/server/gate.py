@@ -130,6 +130,8 @@ class Gate(DashboardServer):
     async def hand_out_kernel(self, handler: CheckedHandler) -> WarmKernel | None:
         """Return a kernel for a visitor whose turn has come, else None; it speaks for the participant before its page
         is sent."""
+        if self.check_token:
+            await self.host.check()  # while it is away it could give nobody a seat
         await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
         if self.is_over_quota(handler) or not self.queue.enter(handler.visitor, len(self.pool), time.monotonic()):
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -43,6 +44,10 @@ class PersonalToken(NamedTuple):
     visitor: str
 
 
+MAX_KNOWN = 10_000
+"""Tokens whose last answer is kept."""
+
+
 class HostClient:
     """Ask the host over its Unix socket; each call opens a new connection, so that a host started again is found."""
 
@@ -52,11 +57,36 @@ class HostClient:
             base_url="http://host",
             timeout=timeout,
         )
+        self._known: dict[bytes, TokenInfo] = {}
+
+    async def check(self) -> None:
+        """Raise `Unreachable` if the host or its database is away."""
+        try:
+            response = await self._client.get("/health")
+        except httpx2.HTTPError:
+            raise Unreachable from None
+        if response.status_code != 200:
+            raise Unreachable
 
     async def admit(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> TokenInfo:
-        """Look up a token; uses nothing up. `query` is what came with a link, such as the id that a panel adds."""
-        answer = await self._post("/admit", {"token": token, "query": dict(query)})
-        return TokenInfo(answer["visitor"], answer["title"], answer.get("link") == "open")
+        """Look up a token; uses nothing up. `query` is what came with a link, such as the id that a panel adds.
+
+        While the host is away its last answer holds, so that the pages of those who are there stay open.
+        """
+        digest = hashlib.sha256(token.encode()).digest()
+        try:
+            answer = await self._post("/admit", {"token": token, "query": dict(query)})
+        except Denied:
+            self._known.pop(digest, None)
+            raise
+        except Unreachable:
+            if digest not in self._known:
+                raise
+            return self._known[digest]
+        self._known[digest] = TokenInfo(answer["visitor"], answer["title"], answer.get("link") == "open")
+        if len(self._known) > MAX_KNOWN:
+            del self._known[next(iter(self._known))]
+        return self._known[digest]
 
     async def join(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> PersonalToken:
         """Return the personal token behind a link; the open link makes a new participant."""
