@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import sqlalchemy as sa
 import typer
 
 from negolab._internal.validation import suggest
@@ -20,7 +21,7 @@ from negolab.cli.options import Db
 from negolab.cli.play import printable
 from negolab.studies import links as tokens
 from negolab.studies.database import ACTIVE, Database, Participant, StoredStudy
-from negolab.studies.database.connection import database_url
+from negolab.studies.database.connection import database_url, describe_error
 from negolab.studies.status import Cell, Person, Status
 from negolab.studies.status import status as study_status
 from negolab.studies.study_config import ENDINGS, Study
@@ -199,7 +200,10 @@ def status(
         print_status(database, study)
         while watch:
             time.sleep(_EVERY)
-            print_status(database, study, again=True)
+            try:
+                print_status(database, study, again=True)
+            except sa.exc.DBAPIError as error:
+                print(f"the database is away ({describe_error(error)}); it is asked again", file=sys.stderr)
 
 
 @app.command()
@@ -244,7 +248,10 @@ def _open_known_database(file: Path, db: str | None, study: Study) -> Iterator[D
         check_study_name(database, study, file, db)
         if database.kept(study.name) is None:
             raise none
-        yield database
+        try:
+            yield database
+        except sa.exc.DBAPIError as error:
+            raise ValueError(f"{database}: cannot be used just now: {describe_error(error)}") from None
 
 
 def check_servable(file: Path, db: str | None) -> None:
