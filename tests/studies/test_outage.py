@@ -69,7 +69,7 @@ def test_on_a_full_disk_a_study_refuses_and_goes_on_when_there_is_room(tmp_path:
         hosted.process.terminate()
         hosted._reader.join(10)
         lines = [line.split(" (")[0] for line in hosted.stderr]
-        assert len(lines) == 2 and "waiting for the database since" in lines[0] and "is back after" in lines[1]
+        assert len(lines) == 2 and "waiting for the database since" in lines[0] and "is back: " in lines[1]
 
 
 def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_outage_is_told_once_and_once_that_it_is_over(
 
     run(scene())
     said = [record.getMessage() for record in caplog.records]
-    assert [text.split(" since ")[0].split(" after ")[0] for text in said] == [
+    assert [text.split(" since ")[0].split(":")[0] for text in said] == [
         "waiting for the database",
         "the database is back",
     ]

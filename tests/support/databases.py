@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,51 @@ def _binary(name: str) -> str:
     return needs(name, "postgresql", os.pathsep.join([*folders, os.environ.get("PATH", "")]))
 
 
+def _owner() -> dict[str, Any]:
+    """User and group to run the server as: PostgreSQL refuses root."""
+    if os.geteuid() != 0:
+        return {}
+    entry = pwd.getpwnam("postgres")
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
 class Cluster:
-    """A running PostgreSQL that listens only on a Unix socket in its folder."""
+    """A PostgreSQL that listens only on a Unix socket in its folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self._owner = folder, _owner()
         self._numbers = count(1)
+        if self._owner:
+            os.chown(folder, self._owner["user"], self._owner["group"])
+        command = [_binary("initdb"), "-D", folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8"]
+        command += ["--locale=C", "--no-sync"]
+        subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=120, **self._owner)
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        import psycopg
+
+        settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"]
+        command = [_binary("postgres"), "-D", self.folder / "data", "-k", self.folder, *settings]
+        nothing: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        self._process = subprocess.Popen(command, cwd=self.folder, start_new_session=True, **nothing, **self._owner)
+        end = time.monotonic() + 60
+        while True:
+            try:
+                return self.execute("SELECT 1")
+            except psycopg.OperationalError as error:
+                if self._process.poll() is not None or time.monotonic() > end:
+                    pytest.fail(f"PostgreSQL did not start: {error}")
+                time.sleep(0.05)
+
+    def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
+        """Stop the server: with SIGINT in order, with SIGQUIT as a crash does."""
+        self._process.send_signal(sign)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def url(self, database: str) -> str:
         return f"postgresql+psycopg://postgres@/{database}?host={self.folder}"
@@ -54,63 +94,27 @@ class Cluster:
         self.execute(f"DROP DATABASE {database} WITH (FORCE)")
 
 
-def _owner() -> dict[str, Any]:
-    """User and group to run the server as: PostgreSQL refuses root."""
-    if os.geteuid() != 0:
-        return {}
-    entry = pwd.getpwnam("postgres")
-    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-
-
-def _wait(cluster: Cluster, process: subprocess.Popen[bytes]) -> None:
-    import psycopg
-
-    end = time.monotonic() + 60
-    while True:
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    """Run a private cluster until the block ends."""
+    # A short path: that of a Unix socket has 107 characters at most.
+    folder = Path(tempfile.mkdtemp(prefix="negolab-pg-", dir="/tmp"))
+    try:
+        cluster = Cluster(folder)
+        cluster.start()
         try:
-            return cluster.execute("SELECT 1")
-        except psycopg.OperationalError as error:
-            if process.poll() is not None or time.monotonic() > end:
-                pytest.fail(f"PostgreSQL did not start: {error}")
-            time.sleep(0.05)
+            yield cluster
+        finally:
+            cluster.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
     """Run a private cluster for the session."""
-    initdb, server = _binary("initdb"), _binary("postgres")
-    owner = _owner()
-    # A short path: that of a Unix socket has 107 characters at most.
-    folder = Path(tempfile.mkdtemp(prefix="negolab-pg-", dir="/tmp"))
-    if owner:
-        os.chown(folder, owner["user"], owner["group"])
-    data = folder / "data"
-    try:
-        command = [initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=120, **owner)
-        settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"]
-        process = subprocess.Popen(
-            [server, "-D", data, "-k", folder, *settings],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            start_new_session=True,
-            **owner,
-        )
-        try:
-            cluster = Cluster(folder)
-            _wait(cluster, process)
-            yield cluster
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with running_cluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -8,11 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-ProcessKind = Literal["host", "voila", "kernel"]
+ProcessKind = Literal["host", "voila", "admin", "kernel"]
 
 _MARKS: dict[ProcessKind, str] = {
     "host": "negolab.studies.server",
     "voila": "negolab_widgets.server.gate",
+    "admin": "negolab_widgets.server.admin",
     "kernel": "ipykernel_launcher",
 }
 
@@ -40,7 +41,7 @@ def command_line(pid: int) -> str:
 
 
 def processes_of(launcher: int, part: ProcessKind) -> list[int]:
-    """Process ids of a launcher's host, of its participants' Voila, or of its kernels."""
+    """Process ids of a launcher's host, of its participants' or its researcher's Voila, or of its kernels."""
     return [pid for pid in descendants(launcher) if _MARKS[part] in command_line(pid)]
 
 

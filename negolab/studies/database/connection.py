@@ -193,7 +193,7 @@ class DatabaseOutage(logging.Filter):
     def back(self) -> None:
         """Record the end of the outage, if there was one."""
         if self.since is not None:
-            self._log.warning("the database is back after %.0f s", time.time() - self.since)
+            self._log.warning("the database is back: this host waited for %.0f s", time.time() - self.since)
             self.since = None
 
     def close(self) -> None:
