@@ -20,7 +20,17 @@ from negolab.cli.play import RUNS
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
-from negolab.sweeps.plan import SweepPlan, notebook_path, own_players, plan_name, player_facts, read_plan, report_path
+from negolab.sweeps.plan import (
+    SweepPlan,
+    notebook_path,
+    own_players,
+    own_scenarios,
+    plan_name,
+    player_facts,
+    read_plan,
+    report_path,
+    scenario_facts,
+)
 from negolab.sweeps.run import Progress, Sweep
 from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
@@ -50,8 +60,8 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     source = notebook_path(plan, file)
     notebook.check_parameters(source, [*plan.names, *plan.tiny])
     report_path(plan, file)
-    players = player_facts(own_players(plan, file.parent))
-    check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source), players)
+    code = player_facts(own_players(plan, file.parent)) | scenario_facts(own_scenarios(plan, file.parent))
+    check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source), code)
     cells = [cell.id for cell in plan.cells()]
     done = SweepFolder(folder).done()
     finished = list((done or SweepFolder(_folder(file, None, True)).done()).values())

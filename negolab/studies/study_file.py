@@ -62,9 +62,10 @@ def parse_study(text: str, path: Path) -> Study:
 def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
     """Make the paths of scenario files absolute: they begin at the study file's folder."""
     for part in (*_tables(table.get("treatments")), *_tables([table.get("practice")])):
-        preset = part.get("preset")
-        if isinstance(preset, str) and preset.endswith(SUFFIX):
-            part["preset"] = str((folder / preset).resolve())
+        for place, key in ((part, "preset"), *((params, "scenario") for params in _tables([part.get("params")]))):
+            name = place.get(key)
+            if isinstance(name, str) and name.endswith(SUFFIX):
+                place[key] = str((folder / name).resolve())
 
 
 def _load_players(table: dict[str, Any], folder: Path) -> None:

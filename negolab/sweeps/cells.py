@@ -49,7 +49,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
         parameters: Names of the notebook's parameters.
         cell_seconds: Time limit of a cell.
         models: The plan has models, so that the cost of a cell is computed.
-        players: Players of the user's own with the absolute paths of their files, by the text in the plan.
+        files: Absolute paths of the user's own players (`file.py:Class`) and scenarios, by the text in the plan.
     """
 
     folder: str
@@ -59,7 +59,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[str, ...] = ()
     cell_seconds: float | None = None
     models: bool = False
-    players: dict[str, str] = {}
+    files: dict[str, str] = {}
 
 
 def run_cell(job: CellJob, cell: Cell) -> CellStatus:
@@ -91,7 +91,7 @@ def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellE
         return "refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}")
     with _kernel(job) as kernel, _time_limit(kernel, job.cell_seconds) as timed_out:
         try:
-            parameters = {**_with_paths(cell.params, job.players), "out": str(attempt), "seed": cell.seed}
+            parameters = {**_with_paths(cell.params, job.files), "out": str(attempt), "seed": cell.seed}
             execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
         except PapermillExecutionError as error:
             return "failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=error.cell_index + 1)
@@ -104,13 +104,13 @@ def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellE
     return "done", None
 
 
-def _with_paths(value: Any, players: Mapping[str, str]) -> Any:
-    """Replace texts that name players of the user's own by those with the paths of their files."""
+def _with_paths(value: Any, files: Mapping[str, str]) -> Any:
+    """Replace texts that name files of the user's own by their paths."""
     if isinstance(value, dict):
-        return {name: _with_paths(inner, players) for name, inner in value.items()}
+        return {name: _with_paths(inner, files) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_with_paths(inner, players) for inner in value]
-    return players.get(value, value) if isinstance(value, str) else value
+        return [_with_paths(inner, files) for inner in value]
+    return files.get(value, value) if isinstance(value, str) else value
 
 
 def _model_cost(attempt: Path) -> float | None:

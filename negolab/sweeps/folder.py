@@ -36,7 +36,8 @@ REPORT = "report.ipynb"
 """The report notebook, if the plan names one."""
 
 PlayerFacts = Mapping[str, Mapping[str, str]]
-"""`source`, `sha256` and `path` of players, as `code_facts` returns them, by the text that names them in a plan."""
+"""`source`, `sha256` and `path` of players, as `code_facts` returns them, and of scenarios, by the text that names them
+in a plan."""
 
 
 class SweepFolder:
@@ -114,8 +115,8 @@ def claim_folder(
         folder: The sweep's folder.
         plan: The plan.
         sha256: Hash of the notebook.
-        players: Facts about the players of the user's own that the plan names, by their text in the plan.
-        trust: Go on although the files of those players have changed.
+        players: Facts about the players and scenarios of the user's own that the plan names, by their text in the plan.
+        trust: Go on although the files of those have changed.
 
     Raises:
         ValueError: The folder is in use or holds other cells.
@@ -163,7 +164,7 @@ def check_folder(
 
 
 def _changed_code(folder: SweepFolder, stored: dict[str, Any], players: PlayerFacts) -> list[str]:
-    """Return the names of files of players and games that have changed since cells were run."""
+    """Return the names of files of players, scenarios and games that have changed since cells were run."""
     return [*manifest.changed_code(stored, {"players": players}), *_changed_games(folder)]
 
 

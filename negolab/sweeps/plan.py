@@ -19,6 +19,7 @@ from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
 from negolab.players.code import CodeReference, code_facts, find_player, parse_reference
 from negolab.runs.plan import derive_seed
+from negolab.scenarios import SUFFIX
 from negolab.sweeps.grid import (
     MAX_CELLS,
     Axis,
@@ -210,8 +211,7 @@ def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
     Raises:
         ValueError: There is no such file or player, or its import failed.
     """
-    values = chain.from_iterable(point.values() for point in (plan.fixed, plan.tiny, *chain.from_iterable(plan.axes())))
-    found = {text: reference for text in _texts(list(values)) if (reference := parse_reference(text))}
+    found = {text: reference for text in _plan_texts(plan) if (reference := parse_reference(text))}
     references = {text: reference.beside(folder) for text, reference in found.items() if reference.is_file}
     for reference in references.values():
         find_player(reference, load=True)
@@ -221,6 +221,26 @@ def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
 def player_facts(players: Mapping[str, CodeReference]) -> dict[str, dict[str, Any]]:
     """Return the facts about the code of loaded players, by their text in the plan."""
     return {text: code_facts(find_player(reference, load=False)) for text, reference in players.items()}
+
+
+def own_scenarios(plan: SweepPlan, folder: Path) -> dict[str, Path]:
+    """Return the scenario files beside a plan that its parameters name, by the text in the plan."""
+    named = {text for text in _plan_texts(plan) if text.endswith(SUFFIX)}
+    return {text: file for text in sorted(named) if (file := (folder / text).resolve()).is_file()}
+
+
+def scenario_facts(scenarios: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """Return the name, hash and path of scenario files, by their text in the plan."""
+    return {
+        text: {"source": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "path": str(file)}
+        for text, file in scenarios.items()
+    }
+
+
+def _plan_texts(plan: SweepPlan) -> Iterator[str]:
+    """Yield the texts in the parameters of a plan."""
+    for point in (plan.fixed, plan.tiny, *chain.from_iterable(plan.axes())):
+        yield from _texts(point)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -28,7 +28,7 @@ from negolab.sweeps.cells import CellJob
 from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
 from negolab.sweeps.kernels import preload_code
-from negolab.sweeps.plan import Cell, SweepPlan, own_players, player_facts
+from negolab.sweeps.plan import Cell, SweepPlan, own_players, own_scenarios, player_facts, scenario_facts
 from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Sweep:
         report: The report notebook to copy into the folder.
         retry: States of unsuccessful cells to run again.
         notify: Called with one line about the models, such as that an endpoint is unreachable.
-        base: Folder that the paths of players in the plan refer to (None: that of the notebook).
-        trust: Go on although the files of those players have changed since cells were run.
+        base: Folder that the paths of players and scenarios in the plan refer to (None: that of the notebook).
+        trust: Go on although the files of those have changed since cells were run.
 
     Raises:
         ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
@@ -105,6 +105,7 @@ class Sweep:
         self.plan, self.folder, self._file = plan, SweepFolder(out), notebook_file
         self._report, self._retry, self._notify, self._trust = report, retry, notify, trust
         self._players = own_players(plan, base or notebook_file.parent)
+        self._scenarios = own_scenarios(plan, base or notebook_file.parent)
 
     def run(
         self,
@@ -129,8 +130,8 @@ class Sweep:
             ValueError: The folder is in use or holds other cells, or workers cannot reach folder or broker.
             RunFailed: The models cannot be called any more, as when the budget is used up.
         """
-        sha256, players = notebook.notebook_hash(self._file), player_facts(self._players)
-        claim = claim_folder(self.folder, self.plan, sha256, players, trust=self._trust)
+        sha256, code = notebook.notebook_hash(self._file), player_facts(self._players) | scenario_facts(self._scenarios)
+        claim = claim_folder(self.folder, self.plan, sha256, code, trust=self._trust)
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
@@ -221,7 +222,7 @@ class Sweep:
             parameters=tuple(notebook.notebook_parameters(self._file)),
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,
-            players={text: str(reference) for text, reference in self._players.items()},
+            files={text: str(file) for text, file in (*self._players.items(), *self._scenarios.items())},
         )
 
 

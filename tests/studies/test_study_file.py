@@ -78,9 +78,18 @@ def test_a_scenario_stands_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text("max_turns = 4\n", "utf-8")
     found = study(tmp_path, BASE + 'preset = "short.toml"\n')
     assert found.loaded(found.treatments[0]).max_turns == 4  # type: ignore[attr-defined]
+    found = study(tmp_path, BASE + 'params = { scenario = "short.toml", spread_percent = 30 }\n')
+    assert found.loaded(found.treatments[0]).max_turns == 4  # type: ignore[attr-defined]
     (tmp_path / "short.toml").write_text("max_turn = 4\n", "utf-8")
     with pytest.raises(ValueError, match=r"treatment 'one': .*short.toml: unknown key 'max_turn': did you mean"):
         study(tmp_path, BASE + 'preset = "short.toml"\n')
+
+
+def test_a_scenario_by_its_name_is_a_parameter_of_a_treatment(tmp_path: Path) -> None:
+    text = BASE.replace('"trading"', '"agenda"').replace('"fair-split"', '"linear"')
+    found = study(tmp_path, text + 'params = { scenario = "hiring", turns = 6 }\n')
+    game = found.loaded(found.treatments[0])
+    assert (game.title, game.turns, game.preset) == ("Hiring an engineer", 6, "hiring")  # type: ignore[attr-defined]
 
 
 def test_a_changed_consent_text_has_another_version(tmp_path: Path) -> None:

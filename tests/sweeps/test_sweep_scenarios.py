@@ -1,0 +1,45 @@
+"""A sweep whose parameters name scenarios: by their names, or as files beside the plan."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import negolab as nl
+from negolab.sweeps.folder import SweepFolder
+from negolab.sweeps.plan import notebook_path, read_plan
+from negolab.sweeps.run import Sweep
+from tests.conftest import ROOT
+from tests.support.sweeps import write_notebook
+
+PARAMETERS = "scenario = 'casino'\nout = None\nseed = 0"
+BODY = """
+import negolab as nl
+await nl.run(nl.load("agenda", scenario=scenario), "linear", "linear", n=2, seed=seed, out=out)
+"""
+PLAN = 'notebook = "notebooks/game.ipynb"\n[grid]\nscenario = ["hiring", "mine/two.toml"]\n'
+
+
+def run_sweep(file: Path, out: Path) -> dict[str, int]:
+    plan = read_plan(file)
+    return dict(Sweep(plan, notebook_path(plan, file), out, base=file.parent).run(workers=1).states)
+
+
+def test_a_sweep_plays_scenarios_and_refuses_one_that_has_changed(tmp_path: Path) -> None:
+    folder, out = tmp_path / "here", tmp_path / "out"
+    write_notebook(folder / "notebooks", PARAMETERS, BODY)
+    (folder / "mine").mkdir()
+    mine = Path(shutil.copy(ROOT / "tests" / "support" / "scenarios" / "two.toml", folder / "mine"))
+    file = folder / "plan.toml"
+    file.write_text(PLAN)
+    assert run_sweep(file, out) == {"done": 2}
+    titles = {record.header.params["title"] for record in nl.read(out / "cells")}
+    assert titles == {"Hiring an engineer", "A shared garden"}
+    assert not [id for id in SweepFolder(out).done() if "here" in id], "the name of a cell holds no folder"
+
+    mine.write_text(mine.read_text().replace("turns = 8", "turns = 10"))
+    file.write_text(PLAN.replace("[grid]", "repeats = 2\n[grid]"))
+    with pytest.raises(ValueError, match=r"two.toml has changed since cells of"):
+        run_sweep(file, out)
