@@ -80,7 +80,10 @@ def test_a_person_plays_a_scenario_of_their_own_on_the_served_page(chromium: Any
         served, (page, errors) = next(servers), open_page(chromium)
         page.goto(served.url)
         hand = Mouse(page)
+        open_lobby(page)
+        file.write_text(file.read_text().replace("# turns = 20 ", "turns = 12 "))
         table = start_match(hand, "agenda", choose_game=False)
+        assert "Message 1 of 12" in table.inner_text()
         assert play_to_end(hand, table, "agenda")
         check_result(table, served.out, "agenda")
         assert not errors

@@ -36,6 +36,7 @@ SLOW = {
     "own-table",
     "play",
     "replay",
+    "scenario",
     "server",
     "studies",
     "sweeps",
