@@ -33,9 +33,7 @@ def scenario(name: Name) -> None:
     """Write a scenario of several issues, to be changed without Python."""
     _write("scenario", name)
     print(f"negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes")
-    print(
-        f"negolab serve --scenario {name}.toml           plays it in the browser; negolab guide scenario goes on from there"
-    )
+    print(f"negolab serve --scenario {name}.toml           plays it in the browser (negolab guide scenario)")
 
 
 @app.command()
