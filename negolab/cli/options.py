@@ -27,6 +27,12 @@ Db = Annotated[
     str | None,
     typer.Option("--db", envvar=DB, metavar="URL", help="A file, or postgresql+psycopg://... (default: a file)."),
 ]
+BaseUrls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--base-url", metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."
+    ),
+]
 Modules = Annotated[
     list[str] | None,
     typer.Option(

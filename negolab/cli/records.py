@@ -12,7 +12,7 @@ from tqdm import tqdm
 from negolab import catalog
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
-from negolab.cli.options import Db, Modules, Trust, import_games, parse_seat
+from negolab.cli.options import BaseUrls, Db, Modules, Trust, import_games, parse_seat
 from negolab.cli.play import RUNS
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import SEATS, Observation, Seat
@@ -58,7 +58,7 @@ def replay(
     browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
-    base_urls: serve.BaseUrls = None,
+    base_urls: BaseUrls = None,
 ) -> None:
     """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
     modules = import_games(file, module, trust)

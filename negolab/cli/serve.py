@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from negolab.catalog import scenario_game
-from negolab.cli.options import Db, Modules, import_modules
+from negolab.cli.options import BaseUrls, Db, Modules, import_modules
 from negolab.cli.play import RUNS
 from negolab.cli.study import check_servable
 
@@ -24,12 +24,6 @@ OPTIONS = "NEGOLAB_SERVER_OPTIONS"
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")]
-BaseUrls = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--base-url", metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."
-    ),
-]
 
 
 class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="command"):

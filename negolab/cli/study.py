@@ -1,4 +1,4 @@
-"""`negolab study links | status | export`: studies with human participants."""
+"""`negolab study links | status | doctor | export`: studies with human participants."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import sqlalchemy as sa
 import typer
 
 from negolab._internal.validation import suggest
-from negolab.cli.options import Db
-from negolab.cli.play import printable
+from negolab.cli.options import BaseUrls, Db
+from negolab.cli.play import RUNS, printable
 from negolab.studies import links as tokens
 from negolab.studies.database import ACTIVE, Database, Participant, StoredStudy
 from negolab.studies.database.connection import database_url, describe_error
@@ -204,6 +204,29 @@ def status(
                 print_status(database, study, again=True)
             except sa.exc.DBAPIError as error:
                 print(f"the database is away ({describe_error(error)}); it is asked again", file=sys.stderr)
+
+
+@app.command()
+def doctor(
+    file: StudyFile,
+    db: Db = None,
+    out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people",
+    public_url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Public address, once served.")] = None,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="As it is served.")] = False,
+    max_kernels: Annotated[int | None, typer.Option(min=1, help="As it is served.")] = None,
+    base_urls: BaseUrls = None,
+) -> None:
+    """Check a set-up before a session, with the options that serve it: one line each, exit status 1 if any is wrong."""
+    from negolab.studies.doctor import SetUp, examine
+
+    database = _database_address(file, db)
+    setup = SetUp(file, database, out, public_url, behind_proxy, max_kernels, base_urls or ())
+    findings = []
+    for finding in examine(setup, os.environ):
+        print(printable(finding.line()), flush=True)
+        findings.append(finding)
+    if any(finding.advice for finding in findings):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, mean_interval
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import Modules, Trust, import_games
+from negolab.cli.options import BaseUrls, Modules, Trust, import_games
 from negolab.cli.play import RUNS
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
@@ -220,7 +220,7 @@ def show(
     trust: Trust = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
-    base_urls: serve.BaseUrls = None,
+    base_urls: BaseUrls = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
 ) -> None:
     """Look at a sweep in the browser, while it runs or later: its cells, their records, its results."""

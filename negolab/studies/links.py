@@ -17,6 +17,9 @@ OPEN = "open"
 LOCAL_URL = "http://127.0.0.1:8866/"
 """Default address of a study's pages."""
 
+PROXY_CHECK = "proxy-check"
+"""Path below a study's address at which its server says how a request reached it."""
+
 _LONGEST = 400
 """Largest number of characters of a token."""
 

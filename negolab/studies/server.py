@@ -227,7 +227,7 @@ def _builder(args: argparse.Namespace, models: KnownEndpoints) -> Callable[[Data
     store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
     study = None if args.study is None else read_study(args.study, at=args.study_at)
     if study is not None:
-        _reach(study, models)
+        reach(study, models)
     is_noted = False
 
     def build(database: Database) -> Services:
@@ -270,7 +270,7 @@ def _opponents(study: Study) -> Iterator[tuple[AnyGame, str, tuple[Seat, ...]]]:
         yield study.loaded(study.practice), study.practice.opponent, seats
 
 
-def _reach(study: Study, models: KnownEndpoints) -> None:
+def reach(study: Study, models: KnownEndpoints) -> None:
     """Raise `ValueError` at the start, not during a match, if a player needs a model that is not known here."""
     for game, name, seats in _opponents(study):
         for seat in seats:

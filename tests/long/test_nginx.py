@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from negolab.studies.doctor import check_public_url
 from tests.conftest import ROOT, free_port, needs
 from tests.support.gate_server import KERNEL_ID, Gate, is_listening, running_gate, wait_until
 
@@ -83,6 +85,19 @@ def test_each_visitor_has_a_rate_of_its_own(proxied: tuple[str, Gate, Path]) -> 
     assert {code("10.0.0.1") for _ in range(40)} == {403, 429}
     assert code("10.0.0.2") == 403
     assert 429 in {code("10.0.0.2, 10.0.0.1") for _ in range(10)}, "what a visitor writes before it counts for nothing"
+
+
+def test_the_doctor_finds_the_recipe_good_and_a_forgotten_header(proxied: tuple[str, Gate, Path]) -> None:
+    url, _, folder = proxied
+    assert check_public_url(url, True).advice == ""
+    conf, recipe = folder / "nginx.conf", (folder / "nginx.conf").read_text()
+    for header, words in {"X-Forwarded-For": "not pass on what a visitor writes", "Upgrade": "for websockets"}.items():
+        conf.write_text(re.sub(rf" *proxy_set_header {header} .*\n", "", recipe))
+        os.kill(int((folder / "pid").read_text()), signal.SIGHUP)
+        assert wait_until(lambda words=words: words in check_public_url(url, True).advice, 10), header
+    conf.write_text(recipe)
+    os.kill(int((folder / "pid").read_text()), signal.SIGHUP)
+    assert wait_until(lambda: check_public_url(url, True).advice == "", 10)
 
 
 def test_no_log_of_the_proxy_holds_a_link(proxied: tuple[str, Gate, Path]) -> None:

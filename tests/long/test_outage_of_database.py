@@ -126,7 +126,8 @@ def check(database: Database, study: Study, people: dict[str, str], bots: list[B
 
 def kill_part(served: Served, part: ProcessKind) -> None:
     """Kill a part as soon as it runs."""
-    until(lambda: processes_of(served.launcher.pid, part), 60)
+    until(lambda: processes_of(served.launcher.pid, part) or served.launcher.poll() is not None, 60)
+    assert served.launcher.poll() is None, served.terminal.read_text()
     kill(processes_of(served.launcher.pid, part)[0])
 
 
@@ -171,7 +172,7 @@ def test_a_study_goes_on_after_five_quick_kills_of_each_part(tmp_path: Path) -> 
     url, parts = str(tmp_path / "people.db"), ("host", "voila", "admin")
 
     async def trouble(bots: list[Bot]) -> None:
-        await asyncio.gather(*(asyncio.to_thread(kill_five_times, served, part) for part in parts))
+        await asyncio.gather(*(asyncio.to_thread(kill_again_and_again, served, part) for part in parts))
 
     with serving(tmp_path, url) as served:
         database = Database(url)
@@ -182,11 +183,12 @@ def test_a_study_goes_on_after_five_quick_kills_of_each_part(tmp_path: Path) -> 
     database.close()
 
 
-def kill_five_times(served: Served, part: ProcessKind) -> None:
-    """Kill a part each time that it has just been started."""
+def kill_again_and_again(served: Served, part: ProcessKind) -> None:
+    """Kill a part, and five times more when it has just been started again."""
     killed: set[int] = set()
-    for _ in range(5):
-        until(lambda: set(processes_of(served.launcher.pid, part)) - killed, 60)
+    for _ in range(6):
+        until(lambda: set(processes_of(served.launcher.pid, part)) - killed or served.launcher.poll() is not None, 60)
+        assert served.launcher.poll() is None, served.terminal.read_text()
         (pid,) = set(processes_of(served.launcher.pid, part)) - killed
         kill(pid)
         killed.add(pid)

@@ -156,6 +156,14 @@ class BaseDatabase:
         with self._write() as c:
             c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
 
+    def server(self) -> tuple[str, float | None]:
+        """Return the database's name with its version, and its time in seconds since 1970 (None: it is ours)."""
+        with self._read() as c:
+            if c.dialect.name == "sqlite":
+                return f"SQLite {c.scalar(sa.text('SELECT sqlite_version()'))}", None
+            version = c.scalar(sa.text("SHOW server_version"))
+            return f"PostgreSQL {version}", float(c.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")))
+
     def claim(self) -> None:
         """Claim the database for this host until `close` or the end of the process.
 

@@ -15,10 +15,12 @@ from typing import Any, ClassVar
 from traitlets import Bool, Float, Integer, Unicode
 from typing_extensions import override
 
+from negolab.studies.links import PROXY_CHECK
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
 from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
 from negolab_widgets.server.limits import AddressQuota, TokenBuckets, TokenCache
 from negolab_widgets.server.pool import WarmKernel
+from negolab_widgets.server.proxy_check import ProxyCheck
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.routes import JoinPage, ParticipantPage, WaitingStatus
 from negolab_widgets.server.server import DashboardServer
@@ -59,7 +61,12 @@ class Gate(DashboardServer):
 
     @override
     def pages(self) -> list[tuple[Any, ...]]:
-        return [(r"", ParticipantPage), (r"join/([A-Za-z0-9._~-]{1,300})", JoinPage), (r"waiting", WaitingStatus)]
+        return [
+            (r"", ParticipantPage),
+            (r"join/([A-Za-z0-9._~-]{1,300})", JoinPage),
+            (r"waiting", WaitingStatus),
+            (PROXY_CHECK, ProxyCheck),
+        ]
 
     @override
     def disabled_defence(self) -> str:

@@ -24,6 +24,7 @@ import msgspec
 
 from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
+from negolab.studies.doctor import default_max_kernels
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
@@ -36,10 +37,6 @@ from negolab_widgets.server.supervisor import NOTICE, Child, supervise, terminat
 
 READY_WITHIN = 60.0
 """Seconds a child may take to listen."""
-MEMORY_OF_A_KERNEL = 200 * 2**20
-MEMORY_KEPT_FREE = 2**30
-MAX_KERNELS = 30
-"""The default where there is memory enough."""
 
 
 class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
@@ -298,7 +295,7 @@ def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user
         ip=options.host,
         seats=sockets.seats,
         pool_size=options.pool,
-        max_kernels=options.max_kernels or _default_max_kernels(options.pool),
+        max_kernels=options.max_kernels or default_max_kernels(pool=options.pool),
         public_url=address.url if options.public_url else None,
         behind_proxy=options.behind_proxy,
         certfile=options.certfile,
@@ -315,20 +312,6 @@ def _voila_command(server: str, page: Path, **traits: object) -> list[str]:
     # -P: a file of the user's in the working directory is never taken for a module.
     command = [sys.executable, "-P", "-m", f"negolab_widgets.server.{module}", str(page), f"--{name}.tied=True"]
     return command + [f"--{name}.{trait}={value}" for trait, value in traits.items() if value is not None]
-
-
-def _default_max_kernels(pool: int) -> int:
-    return max(1, min(MAX_KERNELS, (_free_memory() - MEMORY_KEPT_FREE) // MEMORY_OF_A_KERNEL - pool))
-
-
-def _free_memory() -> int:
-    """Return the bytes that could be had; where the system does not say, as if there were enough."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    available = (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    return next(available, sys.maxsize)
 
 
 def _reachable_ip(host: str) -> str:

@@ -1,0 +1,225 @@
+"""The check of a set-up before a session: what `negolab study doctor` finds."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import sqlalchemy as sa
+
+from negolab._internal.validation import error_sentence
+from negolab.studies.database import Database
+from negolab.studies.database.connection import describe_error
+from negolab.studies.host_config import build_host_config
+from negolab.studies.links import PROXY_CHECK
+from negolab.studies.study_file import read_study
+
+MEMORY_OF_A_KERNEL = 200 * 2**20
+MEMORY_KEPT_FREE = 2**30
+MAX_KERNELS = 30
+"""Participants at once by default, where there is memory enough."""
+DESCRIPTORS, DESCRIPTORS_OF_A_KERNEL = 500, 20
+"""File descriptors that the participants' server takes, with some to spare, and more for each participant."""
+FREE_DISK = 2**30
+MAX_CLOCK_DIFFERENCE = 2.0
+"""Seconds."""
+FOREIGN_ADDRESS = "192.0.2.1"
+"""Nobody's address (RFC 5737), with which the check of a proxy pretends to come."""
+_GB = 2**30
+
+
+class Finding(NamedTuple):
+    """What one check found."""
+
+    about: str
+    text: str
+    advice: str = ""
+    """What to do; "" if nothing is wrong."""
+
+    def line(self) -> str:
+        """Format it as one line for the terminal."""
+        text = " ".join(f"{self.about}: {self.text}".split())
+        return f"wrong  {text}: {self.advice}" if self.advice else f"ok     {text}"
+
+
+class SetUp(NamedTuple):
+    """What is to be served, and how; the fields are options of `negolab serve`."""
+
+    study: Path
+    db: str
+    out: Path
+    public_url: str | None = None
+    behind_proxy: bool = False
+    max_kernels: int | None = None
+    base_urls: Sequence[str] = ()
+
+
+def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Check a set-up, one finding after the other; no error of what is checked is raised.
+
+    Args:
+        setup: What is to be served.
+        environment: Environment variables, which hold the keys of models.
+    """
+    kernels = setup.max_kernels or default_max_kernels()
+    yield _check("study", lambda: check_study(setup.study), "mend the file")
+    advice = "set the key's variable, or name the service with --base-url, as for negolab serve"
+    yield _check("models", lambda: check_models(setup, environment), advice)
+    yield check_descriptors(kernels)
+    yield check_memory(setup.max_kernels)
+    yield from check_database(setup.db)
+    yield check_disk(setup.out)
+    if setup.public_url is not None:
+        yield check_public_url(setup.public_url, setup.behind_proxy)
+
+
+def _check(about: str, work: Callable[[], str], advice: str) -> Finding:
+    """Return what `work` says, or its error with the advice."""
+    try:
+        return Finding(about, work())
+    except (ValueError, OSError) as error:
+        return Finding(about, error_sentence(error), advice)
+
+
+def check_study(path: Path) -> str:
+    """Return what a study is; `ValueError` if its file is not valid."""
+    study = read_study(path)
+    return f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}"
+
+
+def check_models(setup: SetUp, environment: Mapping[str, str]) -> str:
+    """Return which services of models are known; `ValueError` if a player needs another, or a key is missing."""
+    from negolab.studies.server import reach
+
+    config = build_host_config("", setup.base_urls, None, environment)
+    reach(read_study(setup.study), config.models())
+    return ", ".join(known.url for known in config.endpoints) or "none is needed"
+
+
+# This machine.
+
+
+def check_descriptors(kernels: int) -> Finding:
+    """Check how many files and connections the participants' server may open."""
+    if sys.platform == "win32":
+        return Finding("descriptors", "not limited here")
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # `negolab serve` raises the soft limit to this one
+    needed = DESCRIPTORS + DESCRIPTORS_OF_A_KERNEL * kernels
+    allowed = "any number" if most == resource.RLIM_INFINITY else str(most)
+    text = f"{allowed} of open files and connections, {kernels} participants take up to {needed}"
+    enough = most == resource.RLIM_INFINITY or most >= needed
+    return Finding("descriptors", text, "" if enough else f"ulimit -Hn {needed}, or fewer with --max-kernels")
+
+
+def check_memory(kernels: int | None) -> Finding:
+    """Check the free memory against the participants' kernels; None: as many as `negolab serve` allows by itself."""
+    free, room = f"{free_memory() / _GB:.1f} GB free", _room_for_kernels(pool=2)
+    if room < (kernels or 1):
+        return Finding("memory", f"{free}, room for {max(0, room)} participants", "--max-kernels, or more memory")
+    return Finding("memory", f"{free}, enough for {kernels or min(room, MAX_KERNELS)} participants at once")
+
+
+def _room_for_kernels(pool: int) -> int:
+    return (free_memory() - MEMORY_KEPT_FREE) // MEMORY_OF_A_KERNEL - pool
+
+
+def default_max_kernels(pool: int = 2) -> int:
+    """Return how many participants `negolab serve` lets in at once, beside `pool` kernels kept warm."""
+    return max(1, min(MAX_KERNELS, _room_for_kernels(pool)))
+
+
+def free_memory() -> int:
+    """Return the bytes that could be had; where the system does not say, as if there were enough."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    available = (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    return next(available, 2**40)
+
+
+def check_disk(folder: Path) -> Finding:
+    """Check the space for records, and that they can be written."""
+    place = next(path for path in (folder.resolve(), *folder.resolve().parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / _GB:.1f} GB free at {place}"
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        return Finding("disk", f"{place}: {error.strerror}", "choose a folder that you may write to with --out")
+    return Finding("disk", text, "" if free >= FREE_DISK else "make room, or choose another folder with --out")
+
+
+# The database.
+
+
+def check_database(url: str) -> Iterator[Finding]:
+    """Check that the database answers, takes writes, and has our time."""
+    try:
+        with closing(Database(url)) as database:
+            version, at = database.server()
+            database.check_writable()
+            yield Finding("database", f"{database}: {version}, takes writes")
+    except ValueError as error:
+        yield Finding("database", str(error), "start it, or mend its address")
+    except sa.exc.DBAPIError as error:
+        yield Finding("database", describe_error(error), "it must take writes")
+    else:
+        yield check_clock(at)
+
+
+def check_clock(at: float | None) -> Finding:
+    """Compare the database's clock, in seconds since 1970, with ours; None: it has none of its own."""
+    if at is None:
+        return Finding("clock", "the database has this machine's")
+    ahead = at - time.time()
+    text = f"the database's is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
+    return Finding("clock", text, "" if abs(ahead) <= MAX_CLOCK_DIFFERENCE else "set both by NTP")
+
+
+# The public address.
+
+NOT_THERE = "start negolab serve with this --public-url, and the proxy; then look again"
+
+
+def check_public_url(url: str, behind_proxy: bool) -> Finding:
+    """Ask the participants' server, through the proxy, how the request reached it."""
+    address = url.rstrip("/") + "/" + PROXY_CHECK
+    headers = {"X-Forwarded-For": FOREIGN_ADDRESS, "Connection": "Upgrade", "Upgrade": "websocket"}
+    try:
+        answer = httpx2.get(address, headers=headers, timeout=10)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        return Finding("address", f"{url} does not answer ({error})", NOT_THERE)
+    seen: dict[str, Any] = {}
+    with suppress(ValueError):
+        seen = dict(answer.json())
+    if answer.status_code == 200 and "address" in seen:
+        return _judge_proxy(url, seen, behind_proxy)
+    if answer.status_code == 403:
+        return Finding("address", f"{url} is refused", "the proxy must pass the Host header on, and the path as it is")
+    return Finding("address", f"{url} answers with status {answer.status_code}, not as negolab does", NOT_THERE)
+
+
+def _judge_proxy(url: str, seen: Mapping[str, Any], behind_proxy: bool) -> Finding:
+    """Say what the proxy does wrong with what the participants' server saw of a request."""
+    faults = {
+        "the proxy must pass Upgrade and Connection on, for websockets": not seen.get("upgrade"),
+        "start negolab serve with --behind-proxy": behind_proxy and not seen.get("behind_proxy"),
+        "look with --behind-proxy, as it is served": seen.get("behind_proxy") and not behind_proxy,
+        "the proxy must name visitors in X-Forwarded-For": behind_proxy and not seen.get("named"),
+        "the proxy must add the visitor's address to X-Forwarded-For, not pass on what a visitor writes there": (
+            behind_proxy and seen.get("address") == FOREIGN_ADDRESS
+        ),
+    }
+    advice = next((advice for advice, is_wrong in faults.items() if is_wrong), "")
+    return Finding("address", f"{url} answers, and sees you at {seen['address']}", advice)

@@ -1,0 +1,141 @@
+"""`negolab study doctor`: one line for each check, and status 1 if anything is wrong."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+
+from negolab.studies import doctor
+from negolab.studies.database import Database
+from negolab.studies.doctor import FOREIGN_ADDRESS, Finding, SetUp, check_clock, check_public_url, examine
+from negolab.studies.study_file import parse_study
+from tests.cli.test_cli import BASE, negolab
+from tests.support.gate_server import running_gate
+
+pytest_plugins = ("tests.support.databases",)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(BASE)
+    return path
+
+
+def wrong(findings: list[Finding]) -> dict[str, str]:
+    return {finding.about: finding.line() for finding in findings if finding.advice}
+
+
+@pytest.mark.database
+def test_a_good_set_up_is_ok_line_by_line(file: Path, database_url: str, tmp_path: Path) -> None:
+    found = list(examine(SetUp(file, database_url, tmp_path / "out" / "people", max_kernels=1), {}))
+    assert wrong(found) == {}
+    assert [one.about for one in found] == [
+        "study",
+        "models",
+        "descriptors",
+        "memory",
+        "database",
+        "clock",
+        "disk",
+    ]
+    assert not (tmp_path / "out").exists()
+
+
+def _without_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "free_memory", lambda: 2**30)
+
+
+def _without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (64, 128))
+
+
+def _without_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "FREE_DISK", 2**80)
+
+
+def _without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = BASE.replace('"fair-split"', '"llm:small"')
+    monkeypatch.setattr(doctor, "read_study", lambda path: parse_study(text, path))
+
+
+def _without_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(database: Database) -> None:
+        raise sa.exc.OperationalError("UPDATE", {}, Exception("attempt to write a readonly database"))
+
+    monkeypatch.setattr(Database, "check_writable", refuse)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "about", "words"),
+    [
+        (_without_room, "memory", "room for 0 participants: --max-kernels, or more memory"),
+        (_without_descriptors, "descriptors", "128 of open files and connections, "),
+        (_without_disk, "disk", "GB free at"),
+        (_without_a_key, "models", "no language model is known here"),
+        (_without_writes, "database", "readonly database: it must take writes"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_do(
+    spoil: Callable[[pytest.MonkeyPatch], None],
+    about: str,
+    words: str,
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spoil(monkeypatch)
+    found = wrong(list(examine(SetUp(file, str(tmp_path / "people.db"), tmp_path), {})))
+    assert list(found) == [about] and words in found[about]
+
+
+def test_a_database_whose_clock_is_off_is_told() -> None:
+    assert "7200.0 s behind: set both by NTP" in check_clock(time.time() - 7200).line()
+    assert check_clock(time.time() + 0.5).advice == ""
+
+
+def test_the_command_ends_with_status_one_if_anything_is_wrong(file: Path, tmp_path: Path) -> None:
+    good = ["study", "doctor", str(file), f"--out={tmp_path}", "--max-kernels=1"]
+    done = negolab(*good)
+    assert done.returncode == 0 and {line.split()[0] for line in done.stdout.splitlines()} == {"ok"}
+    file.write_text("title = ")
+    done = negolab(*good, "--url=http://127.0.0.1:9/", f"--db={tmp_path / 'nowhere' / 'people.db'}")
+    bad = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("wrong ")]
+    assert done.returncode == 1 and bad == ["study:", "models:", "database:", "address:"]
+
+
+def test_the_public_address_answers_for_what_the_proxy_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_gate("pool_size=1", "behind_proxy=True", warm=False) as own:
+        found = check_public_url(own.url, True)
+        assert "add the visitor's address" in found.advice, "nothing stands between, so what is written is believed"
+        monkeypatch.setattr(doctor, "FOREIGN_ADDRESS", f"{FOREIGN_ADDRESS}, 198.51.100.7")
+        assert check_public_url(own.url, True).line().startswith(f"ok     address: {own.url} answers, and sees you at")
+        assert "--behind-proxy" in check_public_url(own.url, False).advice
+
+
+@pytest.mark.parametrize(("status", "words"), [(403, "pass the Host header on"), (502, "start negolab serve")])
+def test_a_proxy_with_nothing_or_another_host_behind_it_is_told(
+    status: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(httpx2, "get", lambda url, **_: httpx2.Response(status, text="<html>"))
+    assert words in check_public_url("https://lab.example/", True).advice
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        ({"upgrade": False, "named": True, "behind_proxy": True}, "Upgrade and Connection"),
+        ({"upgrade": True, "named": False, "behind_proxy": True}, "X-Forwarded-For"),
+        ({"upgrade": True, "named": True, "behind_proxy": False}, "serve with --behind-proxy"),
+    ],
+)
+def test_each_header_that_a_proxy_forgets_is_named(seen: dict[str, Any], words: str) -> None:
+    found = doctor._judge_proxy("https://lab.example/", {"address": "198.51.100.7", **seen}, True)
+    assert words in found.advice
