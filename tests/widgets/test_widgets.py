@@ -12,6 +12,7 @@ import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat, Lobby
 from negolab_widgets.html import element, escape, format_value
+from negolab_widgets.play.lobby import _titled
 
 from negolab.catalog import game_names, list_games, load
 from negolab.game import Seat, other
@@ -147,6 +148,31 @@ def test_the_lobby_offers_only_opponents_that_can_sit_across() -> None:
     assert "anchored" in lobby._opponent.options
     lobby._seat.value = "A"
     assert "anchored" not in lobby._opponent.options
+
+
+def test_another_seat_keeps_the_opponent_that_was_chosen_where_it_fits() -> None:
+    lobby = Lobby("bargaining")
+    lobby._opponent.value = "conceder"
+    lobby._seat.value = "A"
+    assert lobby._opponent.value == "conceder"
+    lobby._preset.value = "none"
+    assert lobby._opponent.value == "conceder"
+    lobby._seat.value = "B"
+    lobby._opponent.value = "anchored"
+    lobby._seat.value = "A"
+    assert lobby._opponent.value == lobby._opponent.options[0]
+
+
+def test_another_game_begins_with_its_own_first_opponent() -> None:
+    lobby = Lobby()
+    lobby._opponent.value = "random-legal"
+    lobby._game.value = "split"
+    assert lobby._opponent.value == lobby._opponent.options[0] != "random-legal"
+
+
+def test_games_of_one_title_are_told_apart() -> None:
+    assert _titled(["split", "negolab.scaffolds.ultimatum"])[0] == ("Split: divide what is there", "split")
+    assert [title for title, _ in _titled(["split", "split"])] == ["Split: divide what is there (split)"] * 2
 
 
 def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:

@@ -77,7 +77,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
 
     def _build_form(self, names: Sequence[str]) -> w.VBox:
         """Make the widgets and return the form."""
-        self._game = w.Dropdown(description="Game", options=[(catalog.title(name), name) for name in names])
+        self._game = w.Dropdown(description="Game", options=_titled(names))
         self._preset = w.Dropdown(description="Preset")
         self._opponent = w.Dropdown(description="Opponent")
         self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
@@ -122,12 +122,14 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._preset.options = presets
         self._preset.value = presets[0][1]
         self._seat.value = catalog.front_seat(self._game.value) or "A"
-        self._update_opponents()
+        self._update_opponents(keep=False)
 
-    def _update_opponents(self) -> None:
+    def _update_opponents(self, *, keep: bool = True) -> None:
+        """Offer who can sit across; another seat or preset keeps the opponent that was chosen, where it fits."""
         game = catalog.load(self._game.value, preset=self._preset.value)
-        self._opponent.options = [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
-        self._opponent.value = self._opponent.options[0]
+        chosen, offered = self._opponent.value, [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
+        self._opponent.options = offered
+        self._opponent.value = chosen if keep and chosen in offered else offered[0]
         self._describe()
 
     def _describe(self) -> None:
@@ -181,6 +183,15 @@ class Lobby(w.VBox):  # type: ignore[misc]
     def _on_ended(self, stopped: str) -> None:
         self._leave_button.description = CHOOSE_ANOTHER
         self._guard.notice.value = warning(stopped)
+
+
+def _titled(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return games with their titles, which are unlike: a title that several games have is followed by the name."""
+    titles = [catalog.title(name) for name in names]
+    return [
+        (title if titles.count(title) == 1 else f"{title} ({name})", name)
+        for title, name in zip(titles, names, strict=True)
+    ]
 
 
 def _first_paragraph(text: str | None) -> str:
