@@ -54,7 +54,7 @@ def list_games() -> dict[str, tuple[str, ...]]:
         >>> list_games()["trading"]
         ('seed', 'tolerant', 'textarena-0.7.4')
     """
-    loaded = (home for home in sorted(_imported) if _game_classes(sys.modules[home]))
+    loaded = (home for home in sorted(_imported) if holds_game(sys.modules[home]))
     return {name: tuple(presets(game_module(name))) for name in (*game_names(), *loaded)}
 
 
@@ -81,11 +81,18 @@ def game_module(name: str) -> ModuleType:
     except user_code.NoSuchModule:
         if user_code.is_path(name):
             raise
-        raise ValueError(f"unknown game {name!r}: {suggest(name, game_names())}") from None
+        raise ValueError(f"unknown game {name!r}: {_suggest_file(name) or suggest(name, game_names())}") from None
     if module.__name__ not in _imported:
         _imported.add(module.__name__)
         _home.cache_clear()
     return module
+
+
+def _suggest_file(name: str) -> str:
+    """Say how a file or folder of this name is named as a game; "" if there is none."""
+    if Path(f"{name}.py").is_file():
+        return f"for the file beside you name {name}.py"
+    return f"the folder {name} has no __init__.py" if Path(name).is_dir() else ""
 
 
 def _import_installed(name: str, home: str) -> ModuleType:
@@ -110,12 +117,29 @@ def part(game: AnyGame | str, name: str) -> Any:
     """
     module = _home_module(game if isinstance(game, str) else game_id(game))
     if hasattr(module, name):
-        return getattr(module, name)
+        return _checked_part(module, name, getattr(module, name))
     path = f"{module.__name__}.{name.lower()}"
     if not hasattr(module, "__path__") or importlib.util.find_spec(path) is None:
         return None
     found = importlib.import_module(path)
-    return getattr(found, name, found)
+    return _checked_part(module, name, getattr(found, name, found))
+
+
+_MAPS = {"PLAYERS": "classes", "MEASURES": "functions"}
+"""Parts that map names to what can be called, and what that is."""
+
+
+def _checked_part(module: ModuleType, name: str, found: Any) -> Any:
+    """Return a part of a module; `ValueError` if it is one of `_MAPS` and has another form."""
+    if name not in _MAPS or (name == "MEASURES" and callable(found)):
+        return found
+    must = f"{name} of {module.__name__} must map names to {_MAPS[name]}"
+    if not isinstance(found, dict):
+        raise ValueError(f"{must}, not be a {type(found).__name__}")
+    for key, value in found.items():
+        if not (isinstance(key, str) and callable(value)):
+            raise ValueError(f"{must}, not {key!r} to {value!r:.80}")
+    return found
 
 
 def _home_module(game: str) -> ModuleType:
@@ -201,7 +225,18 @@ def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
     if len(classes) != 1:
         what = ", ".join(c.__name__ for c in classes) or "none"
         raise ValueError(f"module {module.__name__!r} must define one Game subclass; it defines {what}")
+    if missing := [method for method in _METHODS if getattr(classes[0], method) is getattr(Game, method)]:
+        raise ValueError(f"game {classes[0].__name__} of {module.__name__} has no method {' and no '.join(missing)}")
     return classes[0]
+
+
+_METHODS = ("deal", "turn", "parse", "say", "options", "step", "outcome", "prompt")
+"""Methods that every game writes."""
+
+
+def holds_game(module: ModuleType) -> bool:
+    """Return True if a module defines a game."""
+    return bool(_game_classes(module))
 
 
 def _game_classes(module: ModuleType) -> list[type[AnyGame]]:

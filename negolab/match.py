@@ -221,11 +221,11 @@ class Match:
         try:
             reply = Reply(replace_surrogates(self.game.say(action)))
         except (AttributeError, TypeError) as error:
-            raise ValueError(f"{action!r:.200} is no action of {type(self.game).__name__}: {error}") from None
+            raise ValueError(f"{_shown(action)} is no action of {type(self.game).__name__}: {error}") from None
         read = self._read(seat, reply)
         if read != action:
             why = read.reason if isinstance(read, Invalid) else f"its words are read as {read!r:.200}"
-            raise ValueError(f"seat {seat} cannot play {action!r:.200} now: {why}")
+            raise ValueError(f"seat {seat} cannot play {_shown(action)} now: {why}")
         mark = len(self.events)
         self._play(seat, reply, action)
         return self.events[mark:]
@@ -424,6 +424,11 @@ def _shorten(reply: Reply, invalid: Invalid) -> Reply:
     if "too_long" not in invalid.codes or length <= KEPT_CHARACTERS:
         return reply
     return msgspec.structs.replace(reply, text=reply.text[:KEPT_CHARACTERS], length=length)
+
+
+def _shown(action: Any) -> str:
+    """Show an action without its address, so that the same fault has the same words."""
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{action!r:.200}")
 
 
 def _recordable_invalid(invalid: Any) -> Invalid:

@@ -14,6 +14,8 @@ import importlib.util
 import logging
 import os
 import sys
+import sysconfig
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -72,14 +74,35 @@ def _load_name(name: str) -> ModuleType:
         return importlib.import_module(name)
     except (ModuleNotFoundError, TypeError, ValueError) as error:
         if isinstance(error, ModuleNotFoundError) and not f"{name}.".startswith(f"{error.name}."):
-            raise ValueError(f"module {name} cannot be imported: {_explain(error)}") from error
+            raise ValueError(f"module {name} cannot be imported: {describe_failure(error)}") from error
         raise NoSuchModule(f"there is no module {name!r}") from None
     except Exception as error:
-        raise ValueError(f"module {name} cannot be imported: {_explain(error)}") from error
+        raise ValueError(f"module {name} cannot be imported: {describe_failure(error)}") from error
 
 
-def _explain(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+def describe_failure(error: BaseException) -> str:
+    """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
+    text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    frame = _own_frame(traceback.extract_tb(error.__traceback__))
+    return text if frame is None else f"{text} ({Path(frame.filename).name}, line {frame.lineno})"
+
+
+def _own_frame(frames: list[traceback.FrameSummary]) -> traceback.FrameSummary | None:
+    """Return the innermost frame of a user's own file, else of an installed package that negolab called; or None."""
+    own = [frame for frame in frames if not (_is_ours(frame) or frame.filename.startswith((*_LIBRARY, *_INSTALLED)))]
+    if own:
+        return own[-1]
+    last = max((n for n, frame in enumerate(frames) if _is_ours(frame)), default=-1)
+    return next((frame for frame in frames[:last:-1] if not frame.filename.startswith(_LIBRARY)), None)
+
+
+def _is_ours(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith(str(Path(__file__).parent)) or "negolab_widgets" in Path(frame.filename).parts
+
+
+_INSTALLED = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
+"""Beginnings of the names of files that are not a user's own, and of those that are of Python."""
 
 
 def _load_path(path: Path) -> ModuleType:
@@ -104,7 +127,7 @@ def _load_path(path: Path) -> ModuleType:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise ValueError(f"{path} cannot be loaded: {_explain(error)}") from error
+        raise ValueError(f"{path} cannot be loaded: {describe_failure(error)}") from error
     return module
 
 

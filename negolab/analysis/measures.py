@@ -22,6 +22,7 @@ from negolab.events import Forfeited, Stepped
 from negolab.game import SEATS, InvalidKind, Seat
 from negolab.record import Record, final_state, start_state, with_typed_start
 from negolab.theory.solutions import nash_point
+from negolab.user_code import describe_failure
 
 MEANINGS = {
     "joint": "surplus of both above no deal",
@@ -114,7 +115,7 @@ def _measure(name: str, function: Callable[[Record], Any], record: Record) -> fl
     try:
         value = function(record)
     except Exception as error:  # of a researcher's own function
-        why = f"{type(error).__name__}: {error}"
+        why = describe_failure(error)
         raise ValueError(f"measure {name!r} of {record.header.game} fails on record {record.id}: {why}") from error
     if value is None or isinstance(value, bool | int | float):
         return value

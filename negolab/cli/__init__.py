@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from negolab._internal.validation import error_sentence, suggest
 from negolab._internal.version import __version__
 from negolab.cli import batch, cache, corpora, guide, model, new, play, records, serve, study, sweep
+from negolab.user_code import describe_failure
 
 app = typer.Typer(
     name="negolab",
@@ -51,9 +52,7 @@ def main() -> None:
         if os.environ.get("NEGOLAB_DEBUG"):
             raise
         is_expected = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
-        _stop(
-            error_sentence(error) if is_expected else f"{type(error).__name__}: {error} (NEGOLAB_DEBUG=1 shows where)"
-        )
+        _stop(error_sentence(error) if is_expected else f"{describe_failure(error)} (NEGOLAB_DEBUG=1 shows where)")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -12,6 +12,7 @@ from negolab import catalog, user_code
 from negolab._internal.validation import parse_value
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
+from negolab.players.code import check_offers
 from negolab.user_code import CodeSource
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
@@ -77,7 +78,7 @@ def _pairs(changes: list[str]) -> dict[str, Any]:
 def import_modules(modules: list[str] | None) -> list[str]:
     """Import the modules that the user names, and return them with files and folders as whole paths."""
     for module in modules or []:
-        catalog.game_module(module)
+        check_offers(catalog.game_module(module))
     return [str(Path(module).resolve()) if user_code.is_path(module) else module for module in modules or []]
 
 
@@ -113,12 +114,13 @@ def _code_folders(path: Path) -> list[Path]:
 
 def _ask_to_trust(source: CodeSource, now: CodeSource, path: Path, trust: bool) -> None:
     """Return if the code may run; `ValueError` if the user says no, or cannot be asked."""
-    changed = f"{source.reference} has changed since games of {path} were played"
+    why = f"{path} has games of {source.reference}, whose code you have not run here"
     if now != source:
-        print(f"negolab: {changed}", file=sys.stderr)
+        why = f"{source.reference} has changed since games of {path} were played"
+        if trust or user_code.is_trusted(now):
+            print(f"negolab: {why}", file=sys.stderr)
     if user_code.is_trusted(now):
         return
-    why = f"{path} has games of {source.reference}, whose code you have not run here"
     if not trust and not sys.stdin.isatty():
         raise ValueError(f"{why}: to run it, give --trust")
     if not trust and not typer.confirm(f"{why}. Run it?", err=True):

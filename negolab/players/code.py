@@ -10,8 +10,6 @@ import importlib.util
 import inspect
 import re
 import sys
-import sysconfig
-import traceback
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -25,6 +23,7 @@ from typing_extensions import override
 from negolab import user_code
 from negolab._internal.validation import suggest
 from negolab.game import Game
+from negolab.user_code import describe_failure
 
 GROUP = "negolab.players"
 """Entry point group of installed packages: a class, a function that returns a player, or a module with PLAYERS."""
@@ -131,8 +130,7 @@ def _player_in(module: ModuleType, reference: CodeReference) -> PlayerClass:
     if found is None:
         known = [*listed, *(name for name, value in vars(module).items() if _is_own_class(value, module))]
         more = suggest(reference.name, dict.fromkeys(known)) if known else "it defines no player."
-        where = Path(getattr(module, "__file__", None) or module.__name__).name
-        raise ValueError(f"player {reference.shown!r}: {where} has no {reference.name}: {more}")
+        raise ValueError(f"player {reference.shown!r}: {_file_name(module)} has no {reference.name}: {more}")
     return found  # type: ignore[no-any-return]
 
 
@@ -142,17 +140,6 @@ def _is_own_class(value: Any, module: ModuleType) -> bool:
 
 def _is_player_class(value: Any) -> bool:
     return isinstance(value, type) and callable(getattr(value, "reply", None))
-
-
-def describe_failure(error: BaseException) -> str:
-    """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
-    text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(_NOT_OWN)]
-    return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else text
-
-
-_NOT_OWN = (str(Path(__file__).parents[1]), sysconfig.get_path("stdlib"), "<frozen")
-"""Beginnings of the names of files that are not a user's."""
 
 
 # What modules and installed packages offer for any game.
@@ -168,6 +155,33 @@ def offered_players() -> dict[str, PlayerClass]:
     for players in (*map(_players_of_entry, _entry_points()), *map(_only_players, lists)):
         offered = {**players, **offered}
     return {**offered, **{name: found for name, found in _found.items() if found not in offered.values()}}
+
+
+def check_offers(module: ModuleType) -> None:
+    """Check what a module of the user's own offers, which this process has loaded.
+
+    Raises:
+        ValueError: It holds neither a game nor PLAYERS, or a name in its PLAYERS is that of another module's player.
+    """
+    if _is_ours_or_of_a_game(module):
+        return
+    own = _players_list(module)
+    if not isinstance(own, dict) or not own:
+        raise ValueError(
+            f"{_file_name(module)} offers nothing: it defines no game, and no PLAYERS such as {{'haggler': Haggler}}"
+        )
+    for other in list(sys.modules.values()):
+        theirs = _players_list(other)
+        if isinstance(theirs, dict) and not _is_ours_or_of_a_game(other):
+            for name in own.keys() & theirs.keys():
+                if own[name] is not theirs[name]:
+                    raise ValueError(
+                        f"{_file_name(module)}: {_file_name(other)} has a player {name!r} too: give one another name"
+                    )
+
+
+def _file_name(module: ModuleType) -> str:
+    return Path(getattr(module, "__file__", None) or module.__name__).name
 
 
 def _players_list(module: ModuleType) -> Any:

@@ -13,9 +13,10 @@ from negolab.game import SEATS, Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.player import LLM
 from negolab.llm.settings import Settings
-from negolab.players.code import PlayerClass, code_facts, describe_failure
+from negolab.players.code import PlayerClass, code_facts
 from negolab.players.spec import format_settings
 from negolab.protocols import Player, Scripted
+from negolab.user_code import describe_failure
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -106,6 +106,8 @@ def _resolve_text(spec: str, game: AnyGame, load: bool, params: dict[str, Any]) 
         return class_factory(name, classes[name], game, {**parse_settings(tail), **params}, spec=spec, origin=spec)
     if reference is not None and (reference.is_file or reference.is_importable()):
         return _resolve_reference(reference, game, load, params)
+    if Path(name).suffix == ".py" and Path(name).is_file():
+        raise ValueError(f"player {spec!r}: name the class in this file, such as {name}:Haggler")
     is_model = name.startswith("llm") or (tail and "=" not in tail)
     more = " A language model is named llm:MODEL." if is_model else ""
     raise ValueError(f"unknown player {name!r} for {catalog.game_id(game)}: {suggest(name, classes)}{more}")

@@ -10,6 +10,7 @@ import importlib
 
 from negolab import catalog
 from negolab.catalog import AnyGame
+from negolab.user_code import describe_failure
 from negolab_widgets.tables.controls import Table, column, framed, render_facts, row, set_visible
 from negolab_widgets.tables.inputs import Slider
 from negolab_widgets.tables.plain import PlainTable
@@ -27,10 +28,12 @@ def table(game: AnyGame) -> type[Table]:
     if named is None:
         return PlainTable
     module, _, name = str(named).partition(":")
+    if not (module and name):
+        raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which must be of the form 'module:Class'")
     try:
         found = getattr(importlib.import_module(module), name)
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
+        why = describe_failure(error)
         raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which cannot be imported: {why}") from error
     if not (isinstance(found, type) and issubclass(found, Table)):
         raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which is no subclass of Table")

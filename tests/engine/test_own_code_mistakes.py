@@ -1,0 +1,141 @@
+"""Mistakes in code of the user's own: each is answered by one sentence that says what is wrong, and where."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from negolab_widgets.tables import table
+
+import negolab as nl
+from negolab import catalog, user_code
+from negolab.analysis.measures import measure_match
+from negolab.players.code import check_offers
+from tests.cli.test_cli import negolab
+from tests.engine.test_user_code import ULTIMATUM
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Work in an empty folder, and forget the modules that were loaded from it."""
+    monkeypatch.chdir(tmp_path)
+    known = set(sys.modules)
+    yield
+    for name in set(sys.modules) - known:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+            catalog._imported.discard(name)
+
+
+def own_game(old: str = "", new: str = "") -> str:
+    """Write a game that differs from the ultimatum in one place; return its file's name."""
+    text = ULTIMATUM.read_text()
+    assert old in text
+    path = Path(f"own_game_{next(_numbers)}.py")
+    path.write_text(text.replace(old, new, 1))
+    return str(path)
+
+
+def test_a_method_that_a_game_lacks_is_named() -> None:
+    file = own_game("def options(", "def choices(").removesuffix(".py")
+    Path(f"{file}.py").write_text(Path(f"{file}.py").read_text().replace("def say(", "def tell("))
+    with pytest.raises(ValueError, match=rf"game Ultimatum of {file} has no method say and no options"):
+        nl.load(f"{file}.py")
+
+
+@pytest.mark.parametrize(
+    ("players", "said"),
+    [("[Share]", "must map names to classes, not be a list"), ('{"share": "Share"}', "not 'share' to 'Share'")],
+)
+def test_players_of_another_form_are_refused(players: str, said: str) -> None:
+    game = nl.load(own_game('PLAYERS = {"share": Share}', f"PLAYERS = {players}"))
+    with pytest.raises(ValueError, match=f"PLAYERS of own_game_.*{said}"):
+        nl.list_players(game)
+
+
+def test_measures_of_another_form_are_refused() -> None:
+    game = nl.load(own_game('MEASURES = {"offered": offered}', "MEASURES = [offered]"))
+    (record,) = nl.batch(game, "share", "share", n=1)
+    with pytest.raises(ValueError, match=r"MEASURES of own_game_.* must map names to functions, not be a list"):
+        measure_match(record)
+
+
+def test_a_measure_that_fails_is_named_with_its_line() -> None:
+    game = nl.load(own_game("final_state(record).public\n", "final_state(record).publik\n"))
+    (record,) = nl.batch(game, "share", "share", n=1)
+    with pytest.raises(
+        ValueError, match=r"measure 'offered' of .* no attribute 'publik' \(own_game_\d+\.py, line \d+\)"
+    ):
+        measure_match(record)
+
+
+def test_a_file_that_fails_while_it_is_loaded_is_named_with_its_line() -> None:
+    Path("late.py").write_text("\n\nraise RuntimeError('boom')\n")
+    with pytest.raises(ValueError, match=r"late.py cannot be loaded: RuntimeError: boom \(late.py, line 3\)"):
+        user_code.load("late.py")
+
+
+def test_an_answer_that_is_no_action_fails_with_the_same_words_each_time() -> None:
+    Path("odd.py").write_text(
+        "import negolab as nl\n\n\nclass Odd(nl.Scripted):\n    def act(self, game, seen):\n        return object()\n"
+    )
+    with pytest.raises(RuntimeError, match="seat A cannot play <object object> now"):
+        nl.batch("bargaining", "odd.py:Odd", "linear", n=1)
+
+
+def test_a_file_or_folder_that_is_named_without_its_ending_is_found() -> None:
+    Path("pie_beside.py").write_text("")
+    Path("folder").mkdir()
+    with pytest.raises(ValueError, match=r"unknown game 'pie_beside': for the file beside you name pie_beside.py"):
+        nl.load("pie_beside")
+    with pytest.raises(ValueError, match=r"unknown game 'folder': the folder folder has no __init__.py"):
+        nl.load("folder")
+
+
+def test_a_file_of_players_without_a_class_says_how_to_name_one() -> None:
+    Path("mine.py").write_text("")
+    with pytest.raises(ValueError, match=r"player 'mine.py': name the class in this file, such as mine.py:Haggler"):
+        nl.player("mine.py", "bargaining")
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [("elsewhere", "must be of the form 'module:Class'"), ("no_such_table:Table", r"No module named 'no_such_table'$")],
+)
+def test_a_table_that_cannot_be_found_is_named(named: str, said: str) -> None:
+    game = nl.load(own_game('TITLE = "', f'TABLE = "{named}"\nTITLE = "'))
+    with pytest.raises(ValueError, match=rf"TABLE of own_game_.* is '{re.escape(named)}', which .*{said}"):
+        table(game)
+
+
+def test_a_module_that_offers_nothing_is_said() -> None:
+    Path("blank.py").write_text("x = 1\n")
+    with pytest.raises(ValueError, match=r"blank.py offers nothing: it defines no game, and no PLAYERS"):
+        check_offers(user_code.load("blank.py"))
+
+
+def test_two_modules_with_players_of_one_name_are_told_apart() -> None:
+    for name in ("first_mine", "second_mine"):
+        Path(f"{name}.py").write_text(
+            "import negolab as nl\n\n\nclass Own(nl.Scripted):\n    pass\n\n\nPLAYERS = {'own': Own}\n"
+        )
+    check_offers(user_code.load("first_mine.py"))
+    with pytest.raises(
+        ValueError, match=r"second_mine.py: first_mine.py has a player 'own' too: give one another name"
+    ):
+        check_offers(user_code.load("second_mine.py"))
+
+
+def test_the_command_line_names_the_line_of_ones_own_code_that_failed() -> None:
+    Path("fails.py").write_text(
+        "import negolab as nl\n\n\nclass Fails(nl.Scripted):\n    def act(self, game, seen):\n        return 1 / 0\n"
+    )
+    ran = negolab("watch", "bargaining", "--a", "fails.py:Fails", cwd=Path())
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "ZeroDivisionError: division by zero (fails.py, line 6)" in ran.stderr
