@@ -92,11 +92,24 @@ def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
     if load:
         _found[reference.shown] = _player_in(_load(reference), reference)
     elif reference.shown not in _found:
+        if (offered := _offered_by_loaded(reference)) is not None:
+            return offered
         raise ValueError(
             f"the player {reference.shown!r} is code of its own, which no record runs: name it yourself, "
             "where a player is chosen"
         )
     return _found[reference.shown]
+
+
+def _offered_by_loaded(reference: CodeReference) -> PlayerClass | None:
+    """Return the player if its file has been loaded for its PLAYERS and the player is one of them, else None."""
+    module = sys.modules.get(Path(reference.head).stem) if reference.is_file else None
+    if module is None or _file_name(module) != Path(reference.head).name:
+        return None
+    listed = _players_list(module)
+    offered = _only_players(listed) if isinstance(listed, dict) else {}
+    by_class = {made.__name__: made for made in offered.values()}
+    return {**by_class, **offered}.get(reference.name)
 
 
 def _load(reference: CodeReference) -> ModuleType:

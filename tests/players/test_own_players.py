@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import negolab as nl
+from negolab import user_code
 from negolab.analysis.summary import tally_records
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.match import replay_differences
@@ -106,6 +107,14 @@ def test_two_different_players_of_one_name_are_refused(mine: Path) -> None:
     with pytest.raises(ValueError, match="two different players are called 'Haggler'"):
         nl.batch("bargaining", haggler(share=0.1), haggler(share=0.9), n=1)
     assert len(nl.batch("bargaining", haggler, haggler, n=1)) == 1
+
+
+def test_a_record_may_name_what_a_loaded_module_offers_and_nothing_else_of_it(mine: Path) -> None:
+    user_code.load(str(mine))
+    assert resolve("mine.py:Haggler,share=0.1", GAME, load=False).name == "mine.py:Haggler,share=0.1"
+    for other in ("mine.py:Patient", "elsewhere/../yours.py:Haggler", "random.py:Random"):
+        with pytest.raises(ValueError, match="which no record runs"):
+            resolve(other, GAME, load=False)
 
 
 def test_the_name_of_a_shipped_player_cannot_be_taken(mine: Path) -> None:
