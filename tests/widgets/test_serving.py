@@ -21,6 +21,7 @@ from negolab_widgets.server.launcher import LaunchOptions
 
 from tests.cli.test_cli import BASE
 from tests.conftest import LAUNCH, Served, free_port, launch_environment, launching, missing, needs, serving
+from tests.engine.test_user_code import ULTIMATUM
 from tests.support.gate_server import KERNEL_ID, is_listening, running_gate, wait_until, write_page
 
 OTHER_HOST = "tests.support.fake_host"
@@ -91,6 +92,15 @@ def test_what_is_not_safe_is_refused_in_one_line(options: list[str], words: str,
     given += [] if "--port" in options else [f"--port={free_port()}"]
     given += [f"--desk-port={free_port()}"] if "STUDY" in options and "--port" not in options else []
     assert words in refusal("--no-browser", *given)
+
+
+@pytest.mark.parametrize("named", ["in the study", "as a module"])
+def test_a_table_that_cannot_be_imported_is_refused_before_anybody_meets_it(tmp_path: Path, named: str) -> None:
+    game = tmp_path / "tableless.py"
+    game.write_text(ULTIMATUM.read_text() + '\nTABLE = "tableless:NoTable"\n')
+    (tmp_path / "s.toml").write_text(BASE.replace("trading", str(game)).replace("fair-split", "share"))
+    given = [str(tmp_path / "s.toml")] if named == "in the study" else ["--module", str(game)]
+    assert "has no attribute 'NoTable'" in refusal("--no-browser", *given)
 
 
 def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path) -> None:

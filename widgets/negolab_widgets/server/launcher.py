@@ -22,11 +22,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from negolab import catalog
 from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.doctor import default_max_kernels
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
+from negolab.studies.study_file import read_study
 from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
@@ -34,6 +36,7 @@ from negolab_widgets.server.kernel_user import KernelUser, kernel_user
 from negolab_widgets.server.logs import print_line
 from negolab_widgets.server.selftest import check_server, probe, wait_for_answer
 from negolab_widgets.server.supervisor import NOTICE, Child, supervise, terminating
+from negolab_widgets.tables import table
 
 READY_WITHIN = 60.0
 """Seconds a child may take to listen."""
@@ -185,11 +188,22 @@ def _check_options(options: LaunchOptions) -> tuple[Address, KernelUser | None]:
         raise ValueError(f"there is no study {options.study}: write one with negolab new study")
     elif options.port == options.desk_port:
         raise ValueError(f"--port and --desk-port are both {options.port}: choose two")
+    _check_tables(options)
     address = addresses.serving_address(options)
     check_port_free(options.host, options.port)
     if options.study is not None:
         check_port_free("127.0.0.1", options.desk_port, "--desk-port")
     return address, None if options.kernel_user is None else kernel_user(options.kernel_user)
+
+
+def _check_tables(options: LaunchOptions) -> None:
+    """Raise ValueError if a game of the user's own names a table that cannot be imported."""
+    own: list[str] = []
+    if options.study is not None and options.study_page is None:
+        own.append(read_study(options.study).game)
+    own += [name for name in options.modules or [] if catalog.holds_game(catalog.game_module(name))]
+    for name in own:
+        table(catalog.load(name))
 
 
 def check_port_free(host: str, port: int, option: str = "--port") -> None:
