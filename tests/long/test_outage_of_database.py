@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import httpx2
 import pytest
 from typing_extensions import override
 
@@ -27,7 +29,9 @@ from tests.long.test_soak import compare
 from tests.support.bots import Bot
 from tests.support.crowd import STUDY, invite_links
 from tests.support.databases import Cluster, running_cluster
+from tests.support.host_process import solo_treatment, study_toml
 from tests.support.processes import ProcessKind, kill, processes_of
+from tests.support.study_server import Person, serving_study
 
 pytestmark = [pytest.mark.soak, pytest.mark.database]
 
@@ -192,3 +196,30 @@ def kill_again_and_again(served: Served, part: ProcessKind) -> None:
         (pid,) = set(processes_of(served.launcher.pid, part)) - killed
         kill(pid)
         killed.add(pid)
+
+
+@pytest.mark.browser
+def test_a_page_says_that_its_place_is_kept_and_goes_on_without_a_reload(tmp_path: Path, chromium: Any) -> None:
+    with serving_study(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as server:
+        person = Person(chromium, server).join().begin().seated()
+        person.move()
+        person.page.evaluate("() => { window.sameAsBefore = true; }")
+        (host,) = processes_of(server.launcher, "host")
+        before = resource.prlimit(host, resource.RLIMIT_FSIZE)
+        resource.prlimit(host, resource.RLIMIT_FSIZE, (0, before[1]))
+        late = server.invite()[1]
+        with httpx2.Client(follow_redirects=True, timeout=30) as client:  # somebody else's page, which must be noted
+            answer = client.post(late, headers={"Origin": server.base.rstrip("/")})
+            assert answer.status_code == 503 and answer.headers["refresh"]
+            person.wait_for_text(texts.AWAY)
+            time.sleep(15)
+            assert person.current_warnings() == [texts.AWAY], "and not that the connection is lost"
+            resource.prlimit(host, resource.RLIMIT_FSIZE, before)
+            person.wait_until(lambda: person.current_warnings() == [], "the page did not go on")
+            until(lambda: client.get(server.base).status_code == 200, 60)
+        assert person.page.evaluate("() => window.sameAsBefore"), "the page was not loaded again"
+        while person.wait_for_turn():
+            person.move()
+        person.check_record()
+        assert person.errors == []
+        person.close()
