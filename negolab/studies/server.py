@@ -48,6 +48,8 @@ HOLD_EVERY = 2.0
 """Seconds between two checks of the claim on the database."""
 FIRST_PAUSE, MAX_PAUSE = 0.5, 10.0
 """Seconds between two attempts to open the database after an outage; doubled after each that fails."""
+FROZEN = 15.0
+"""Seconds without a tick after which it counts as an outage that a database was waited for, or this machine slept."""
 STEADY = 15.0
 """Seconds after which a database that came back counts as back for good."""
 
@@ -102,7 +104,7 @@ class Host:
         self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
         self._url, self._build = url, build
         self._services: Services | None = None
-        self._opened = self._held = self._next = 0.0
+        self._opened = self._ticked = self._held = self._next = 0.0
         self._failures = 0
 
     def _why(self) -> str:
@@ -124,7 +126,8 @@ class Host:
         except BaseException:
             database.close()
             raise
-        self._services, self._opened = services, time.monotonic()
+        self._services = services
+        self._opened = self._ticked = time.monotonic()
         self.admin.app = admin_app(services.admin)
         if services.study is not None:
             self.seats.app = seats_app(services.study)
@@ -146,6 +149,10 @@ class Host:
 
     def tick(self) -> None:
         """Do the periodic work once; an error is logged and stops no other task, unless the database is away."""
+        ticked, self._ticked = self._ticked, time.monotonic()
+        if self._ticked - ticked > FROZEN:  # nobody could answer meanwhile: no time limit may run out
+            self.outage.begin(f"nothing answered for {self._ticked - ticked:.0f} s")
+            return
         for task in self._tasks():
             try:
                 task()

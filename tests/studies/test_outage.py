@@ -6,7 +6,7 @@ import asyncio
 import logging
 import resource
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -133,13 +133,23 @@ def test_what_was_under_way_before_an_outage_does_nothing_after_it(tmp_path: Pat
     run(scene())
 
 
-def test_time_limits_start_again_after_an_outage(tmp_path: Path) -> None:
+def _break(opened: OpenHost) -> None:
+    opened.host.outage.begin("gone")
+
+
+def _freeze(opened: OpenHost) -> None:
+    opened.host._ticked -= 100
+    opened.host.tick()
+
+
+@pytest.mark.parametrize("stop", [_break, _freeze])
+def test_time_limits_start_again_after_an_outage(stop: Callable[[OpenHost], None], tmp_path: Path) -> None:
     async def scene() -> None:
         opened = OpenHost(tmp_path, ALONE)
         (session,) = [each.session for each in opened.site.service._sessions.running()]
         seen, _ = session._asked["A"]
         session._asked["A"] = (seen, -1e9)
-        opened.host.outage.begin("gone")
+        stop(opened)
         await opened.back()
         opened.host.tick()
         state = opened.site.state(opened.id)
