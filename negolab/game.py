@@ -285,7 +285,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
             return "nothing"
         if self.unit == "cents":
             return format_cents(payoff)
-        return f"{payoff if isinstance(payoff, int) else round(payoff, 2):g} {self.unit}"
+        return f"{payoff if isinstance(payoff, int) else round(payoff, 2):.15g} {self.unit}"
 
     def retries(self, seat: Seat) -> int | None:
         """Return how many invalid replies in a row a seat may make before `forfeit` is called; None: no limit."""

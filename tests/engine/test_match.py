@@ -285,3 +285,11 @@ def test_a_seats_view_holds_its_own_faults_and_not_the_others() -> None:
     assert "strategy" not in theirs + mine
     assert match.id not in theirs
     assert "seed" not in theirs
+
+
+@pytest.mark.parametrize(
+    ("payoff", "text"),
+    [(12, "12"), (1234567, "1234567"), (2500000.5, "2500000.5"), (1 / 3, "0.33"), (0.1 + 0.2, "0.3"), (100.0, "100")],
+)
+def test_a_payoff_is_written_in_whole(payoff: float, text: str) -> None:
+    assert GAME.format_payoff(payoff) == f"{text} points"
