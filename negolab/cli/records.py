@@ -25,15 +25,24 @@ if TYPE_CHECKING:
 FileOrFolder = Annotated[
     Path, typer.Argument(metavar="FILE", help="Records: a file, the folder of a run or a sweep, published episodes.")
 ]
-Id = Annotated[str | None, typer.Option("--id", help="One record, by its id or the start of it.")]
+Id = Annotated[str | None, typer.Option("--id", help="One record, by its id, or the start or end of it.")]
 
 
 def select_records(source: RecordSource, id: str | None) -> list[Record]:
-    """Return the records whose id starts with `id`, or all if it is None; `ValueError` if there are none."""
-    selected = [record for record in source if id is None or record.id.startswith(id)]
+    """Return the records whose id starts or ends with `id`, or all if it is None; `ValueError` if there are none."""
+    selected = [record for record in source if _has_id(record, id)]
     if not selected:
-        raise ValueError(source.why_empty if id is None else f"no record whose id starts with {id!r}")
+        raise ValueError(source.why_empty if id is None else _no_record(id))
     return selected
+
+
+def _has_id(record: Record, id: str | None) -> bool:
+    """Return True for an id that starts with `id`, or ends with it: those of a run differ in their last digits."""
+    return id is None or record.id.startswith(id) or record.id.endswith(id)
+
+
+def _no_record(id: str) -> str:
+    return f"no record whose id starts or ends with {id!r}"
 
 
 def open_records(path: Path) -> RecordSource:
@@ -216,14 +225,12 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
 
     opened = open_records(source)
     tables = export.open_tables(opened)
-    found = (one for one in tables.records if id is None or one.record.id.startswith(id))
+    found = (one for one in tables.records if _has_id(one.record, id))
     shown = tqdm(found, unit="match", file=sys.stderr, mininterval=0.5, disable=None)
     rows = export.export(tables._replace(records=shown), folder, [to])
     print_left_out(opened)
     if "matches" not in rows:
-        raise ValueError(
-            f"there are no records in {source}" if id is None else f"no record whose id starts with {id!r}"
-        )
+        raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
     print(", ".join(f"{count:,} {name}" for name, count in rows.items()))
     print(folder)
 
