@@ -37,7 +37,8 @@ from tests.support.local_model import LocalModel, needs_runtime, needs_weights, 
 TOKENS = 80
 SLOW = os.environ.get("NEGOLAB_SLOW") == "1"
 GAMES = 20 if SLOW else 2
-SHORT = {
+SHORT: dict[str, dict[str, Any]] = {
+    "agenda": {"turns": 6},
     "balloon": {"turn_limit": 6},
     "bargaining": {"rounds": 6, "seller_retries": 2, "buyer_retries": 2},
     "split": {"rounds": 1, "quota": 2},
@@ -235,11 +236,15 @@ def test_a_model_plays_every_game_to_its_end(game: str, form: str, local: LocalM
 
 
 @pytest.mark.model
-def test_a_strategy_is_worded_by_a_real_model(local: LocalModel) -> None:
-    game = nl.load("trading", max_turns=4)
-    name = f"llm:{MODEL_ALIAS},strategy=greedy-honest,max_tokens={TOKENS},seed=1"
+@pytest.mark.parametrize(
+    ("game", "strategy"),
+    [(nl.load("trading", max_turns=4), "greedy-honest"), (nl.load("agenda", turns=4), "linear")],
+    ids=["trading", "agenda"],
+)
+def test_a_strategy_is_worded_by_a_real_model(game: AnyGame, strategy: str, local: LocalModel) -> None:
+    name = f"llm:{MODEL_ALIAS},strategy={strategy},max_tokens={TOKENS},seed=1"
     (match,) = asyncio.run(played(game, name, local.url, 1))
     decided = nl.Match(game, seed=0, id=match.id)
-    nl.play(decided, {seat: make_player("greedy-honest", game, 0, seat) for seat in SEATS})
+    nl.play(decided, {seat: make_player(strategy, game, 0, seat) for seat in SEATS})
     assert match.outcome == decided.outcome
     assert all(reply.via == "model" for reply, _ in replies(match))
