@@ -300,7 +300,12 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     name = (
         preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
     )
-    return make_game(cls, {**known[preset], **params, "preset": name})
+    try:
+        return make_game(cls, {**known[preset], **params, "preset": name})
+    except ValueError as error:
+        if params:
+            raise
+        raise ValueError(f"preset {preset!r} of {game}: {error}") from error
 
 
 def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:

@@ -322,6 +322,10 @@ class Match:
     def _advance(self) -> None:
         """Update the seats on turn; step when all of them have submitted, end when there is none."""
         self._turn = turn = self.game.turn(self.state.public)
+        if type(turn) is not tuple or turn not in _TURNS:
+            raise ValueError(
+                f"turn(public) of {type(self.game).__name__} must be a tuple of seats, A or B, not {turn!r}"
+            )
         if self._submitted:
             self._submitted = {seat: action for seat, action in self._submitted.items() if seat in turn}
             if self._submitted and len(self._submitted) == len(turn):
@@ -424,6 +428,9 @@ def _shorten(reply: Reply, invalid: Invalid) -> Reply:
     if "too_long" not in invalid.codes or length <= KEPT_CHARACTERS:
         return reply
     return msgspec.structs.replace(reply, text=reply.text[:KEPT_CHARACTERS], length=length)
+
+
+_TURNS = frozenset([(), ("A",), ("B",), ("A", "B"), ("B", "A")])
 
 
 def _shown(action: Any) -> str:

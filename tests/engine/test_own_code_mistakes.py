@@ -49,6 +49,18 @@ def test_a_method_that_a_game_lacks_is_named() -> None:
         nl.load(f"{file}.py")
 
 
+def test_a_preset_that_cannot_be_loaded_is_named() -> None:
+    game = own_game('"rich": {"outside": 9}', '"rich": {"outsid": 9}')
+    with pytest.raises(ValueError, match=f"preset 'rich' of {game}: unknown parameter 'outsid': did you mean outside"):
+        nl.load(game, preset="rich")
+
+
+def test_a_turn_of_no_seat_is_named() -> None:
+    game = nl.load(own_game('return ("A",)', 'return "C"'))
+    with pytest.raises(ValueError, match=r"turn\(public\) of Ultimatum must be a tuple of seats, A or B, not 'C'"):
+        nl.Match(game, seed=1)
+
+
 @pytest.mark.parametrize(
     ("players", "said"),
     [("[Share]", "must map names to classes, not be a list"), ('{"share": "Share"}', "not 'share' to 'Share'")],
