@@ -318,6 +318,7 @@ def test_words_of_any_length_are_read_in_time_that_grows_with_them() -> None:
 # Memories.
 
 GOLDEN = {
+    "agenda": {"joint_points": 270, "best_joint_points": 302, "logrolling": 2, "efficiency": 84 / 116, "messages": 20},
     "balloon": {"main": 96.3582015345513, "pareto": False, "efficiency": 7978 / 8278, "turns_to_deal": 34},
     "bargaining": {"price": 5681, "price_less_spe": 1681, "price_less_nash": 431, "turns_to_deal": 6},
     "split": {"agreement_rate": 0.3, "truth_a": 1, "truth_b": 1, "winner_share": 0.690909090909091},

@@ -181,6 +181,7 @@ def worst_answer() -> float:
 
 
 OPENERS = {
+    "agenda": ("[Offer: ", "[Offer: food = 1; ", "[accept]"),
     "balloon": ("PROPOSAL: {", "ARGUMENT: {'x'}\nPROPOSAL: {'A'}", "{"),
     "bargaining": ("$1,", "accept ", "-"),
     "split": ("<items_to_self>", "<message>", "proposal:", "3 coins, "),

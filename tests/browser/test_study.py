@@ -12,7 +12,15 @@ from negolab.catalog import game_names
 from negolab.events import Ended
 from negolab.studies import texts
 from tests.support import study_visit
-from tests.support.browser import MOVES, Input, Keyboard, accessibility_violations, fits_width, screenshot
+from tests.support.browser import (
+    MOVES,
+    Input,
+    Keyboard,
+    accessibility_violations,
+    fits_width,
+    offer_first_options,
+    screenshot,
+)
 from tests.support.host_process import study_toml
 from tests.support.processes import ProcessKind
 from tests.support.study_server import PHONE, TIMEOUT_MS, WIDE, Person, StudyServer, serving_study
@@ -22,6 +30,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 PAIRS = '[[treatments]]\nname = "pairs"\nparams = {{ {params} }}\n[pairing]\nwait = {wait}\nthen = "{then}"\n{more}'
 
 ALONE = {
+    "agenda": ("turns = 20", "stubborn", 3),
     "balloon": ("", "stubborn", 3),
     "bargaining": ("rounds = 14", "fair", 4),
     "split": ("rounds = 4", "truthful", 3),
@@ -31,6 +40,7 @@ ALONE = {
 whose offers `fair` turns down)."""
 
 TOGETHER = {
+    "agenda": "turns = 4",
     "balloon": "",
     "bargaining": "rounds = 4",
     "split": "rounds = 2",
@@ -39,13 +49,14 @@ TOGETHER = {
 """A short game for two people."""
 
 HOLDS_OUT = 6
-"""Own moves at balloon before an agreement."""
+"""Own moves at agenda and balloon before an agreement."""
 
 
 def move(person: Person) -> None:
-    """Make the next move; at balloon, agree only after a while."""
+    """Make the next move; at agenda and balloon, agree only after a while."""
     game, said = person.server.study.game, len(person.messages)
-    person.move(one_item(said) if game == "balloon" and said < HOLDS_OUT else MOVES[game])
+    holds_out = {"agenda": offer_first_options, "balloon": one_item(said)} if said < HOLDS_OUT else {}
+    person.move(holds_out.get(game, MOVES[game]))
 
 
 def one_item(at: int) -> Callable[[Any, Any], None]:

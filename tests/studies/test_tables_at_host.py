@@ -38,7 +38,13 @@ from tests.widgets.test_study_page import countdown, seated
 
 EVIL = "<img src=x onerror=alert(1)>"
 AGAINST = solo_treatment("greedy-honest")
-OPPONENTS = {"balloon": "linear", "bargaining": "linear", "split": "greedy", "trading": "fair-split"}
+OPPONENTS = {
+    "agenda": "conceder",
+    "balloon": "linear",
+    "bargaining": "linear",
+    "split": "greedy",
+    "trading": "fair-split",
+}
 
 Hosts = Callable[..., HostProcess]
 

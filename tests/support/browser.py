@@ -174,17 +174,24 @@ def balloon(hand: Input, table: Any) -> None:
 
 
 def agenda(hand: Input, table: Any) -> None:
-    """Offer the first options and one unit more of each of the goods, then accept what is offered."""
+    """Accept what is offered, else offer."""
     accept = find_button(table, "^Accept$")
     if accept is None:
-        for group in table.get_by_role("radiogroup").all():
-            hand.press(group.get_by_role("radio").first)
-        for choice in table.locator(".nl-issues select").all():
-            hand.choose(choice, choice.locator("option").nth(1).inner_text())
-        for plus in table.get_by_role("button", name="+", exact=True).all():
-            hand.press(plus)
-        hand.fill(table.get_by_label("Your message"), "This would suit me.")
-    hand.press(accept or find_button(table, "^Make this offer"))
+        offer_first_options(hand, table)
+    else:
+        hand.press(accept)
+
+
+def offer_first_options(hand: Input, table: Any) -> None:
+    """Offer the first options and one unit more of each of the goods."""
+    for group in table.get_by_role("radiogroup").all():
+        hand.press(group.get_by_role("radio").first)
+    for choice in table.locator(".nl-issues select").all():
+        hand.choose(choice, choice.locator("option").nth(1).inner_text())
+    for plus in table.get_by_role("button", name="+", exact=True).all():
+        hand.press(plus)
+    hand.fill(table.get_by_label("Your message"), "This would suit me.")
+    hand.press(find_button(table, "^(Make|Reject and make) this offer"))
 
 
 def trading(hand: Input, table: Any) -> None:
