@@ -17,14 +17,17 @@ TESTS += [
     "tests/games/test_agreement_players.py",
     "tests/conformance/test_conformance.py::test_every_vector_holds[agenda]",
 ]
-GENERIC = ["tests/games/test_forms.py", "tests/engine/test_laws.py"]
+TABLE = ["tests/widgets/test_table_agenda.py"]
+GENERIC = ["tests/games/test_forms.py", "tests/engine/test_laws.py", "tests/widgets/test_tables.py"]
 ALONE = """
 import sys, negolab as nl
+from negolab_widgets.tables import table
 match = nl.Match(nl.load("haggle"), seed=1)
 match.submit("A", "[Offer: food = 2; water = 1; firewood = 1]")
 match.submit("B", "[Accept]")
 assert match.record().header.game.startswith("haggle")
 assert nl.list_players("haggle")["boulware"]
+assert table(nl.load("haggle")).__module__ == "haggle.screen.controls"
 assert not [name for name in sys.modules if name.startswith("negolab.games.agenda")]
 """
 
@@ -32,16 +35,22 @@ assert not [name for name in sys.modules if name.startswith("negolab.games.agend
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> dict[str, str]:
     """The environment in which the same code is the installed package `haggle`."""
-    package = tmp_path / "haggle"
-    package.mkdir()
-    for path in (ROOT / "negolab" / "games" / "agenda").glob("*.py"):
-        (package / path.name).write_text(path.read_text("utf-8").replace("negolab.games.agenda", "haggle"), "utf-8")
+    move(ROOT / "negolab" / "games" / "agenda", tmp_path / "haggle")
+    move(ROOT / "widgets" / "negolab_widgets" / "tables" / "agenda", tmp_path / "haggle" / "screen")
     installed = tmp_path / "haggle-1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: haggle\nVersion: 1.0\n")
     (installed / "entry_points.txt").write_text("[negolab.games]\nhaggle = haggle\n")
     path = os.pathsep.join(map(str, (tmp_path, ROOT, ROOT / "widgets")))
     return {**os.environ, "PYTHONPATH": path, "NEGOLAB_AGENDA": "haggle"}
+
+
+def move(package: Path, to: Path) -> None:
+    """Copy a package to where it has another name."""
+    to.mkdir()
+    for path in package.glob("*.py"):
+        text = path.read_text("utf-8").replace("negolab.games.agenda", "haggle")
+        (to / path.name).write_text(text.replace("negolab_widgets.tables.agenda", "haggle.screen"), "utf-8")
 
 
 def passes(environment: dict[str, str], *arguments: str) -> None:
@@ -58,5 +67,8 @@ def test_a_package_of_its_own_passes_the_games_tests(elsewhere: dict[str, str]) 
 
 
 @pytest.mark.long
-def test_a_package_of_its_own_passes_the_laws_and_tests_of_forms(elsewhere: dict[str, str]) -> None:
+def test_a_package_of_its_own_passes_the_laws_and_the_tests_of_its_table(
+    elsewhere: dict[str, str],
+) -> None:
     passes(elsewhere, "-m", "pytest", "-q", "-p", "no:cacheprovider", *GENERIC, "-k", "haggle")
+    passes(elsewhere, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TABLE)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any
 
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
-from negolab_widgets.tables.agenda import clock, render
-from negolab_widgets.tables.agenda.controls import GoodsInput, ListInput, SegmentsInput
 
 from negolab.events import Replied
 from negolab.game import Seat, other
 from negolab.match import Match
-from tests.support.agenda import FOOD, PAY, START, game, issue
+from tests.support.agenda import FOOD, PACKAGE, PAY, START, game, issue
 from tests.widgets.test_widgets import press, state
+
+TABLE: Any = importlib.import_module(PACKAGE.TABLE.partition(":")[0])
+controls: Any = importlib.import_module(f"{TABLE.__name__}.controls")
 
 LONG = issue("evenings", [*range(9)], [*range(8, -1, -1)], options=[f"{n} evenings" for n in range(9)])
 
@@ -39,9 +41,9 @@ def reply_other(seated: Any, match: Match, text: str) -> None:
 def put(seated: Any, *choices: int) -> None:
     """Choose an option for every issue, or units of goods, as a page does."""
     for each, choice in zip(seated._controls.composer.inputs, choices, strict=True):
-        if isinstance(each, GoodsInput):
+        if isinstance(each, controls.GoodsInput):
             each._units.field.set_state({"value": choice})
-        elif isinstance(each, ListInput):
+        elif isinstance(each, controls.ListInput):
             each._list.set_state({"index": choice + 1})
         else:
             each.widget.set_state({"value": choice})
@@ -73,7 +75,7 @@ def plain(markup: str) -> str:
 def test_issues_of_each_kind_have_an_input_of_their_own() -> None:
     seated, _ = alone(PAY, LONG, FOOD)
     kinds = [type(each) for each in seated._controls.composer.inputs]
-    assert kinds == [SegmentsInput, ListInput, GoodsInput]
+    assert kinds == [controls.SegmentsInput, controls.ListInput, controls.GoodsInput]
     pay, evenings, _ = seated._controls.composer.inputs
     assert pay.widget.notes == ["0", "10", "20"], "own points"
     assert evenings._list.options[1][0] == "0 evenings (0)"
@@ -153,10 +155,9 @@ def test_the_last_offers_of_both_are_marked() -> None:
 
 def test_only_what_the_scenario_allows_can_be_done() -> None:
     seated, match = alone(talk=False, walk_away=False)
-    controls = seated._controls
-    assert not any(map(shown, (controls.words, controls.speak, controls._answers)))
-    reply_other_first = alone(seat="B", answer="may", turns=3)
-    seated, match = reply_other_first
+    hidden = seated._controls.words, seated._controls.speak, seated._controls._answers
+    assert not any(map(shown, hidden))
+    seated, match = alone(seat="B", answer="may", turns=3)
     reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
     assert shown(seated._controls.speak), "silence rejects"
     write(seated, "Hm.")
@@ -207,7 +208,7 @@ def test_the_end_says_what_was_agreed_and_keeps_ones_points() -> None:
     assert ending == "You agreed 20 points 20 more than without a deal. pay pay b (10) food you 2, they 1 (10)"
     assert shown(seated._controls._points)
     assert not any(map(shown, (seated._controls._answering, seated._controls._offering)))
-    assert clock(match.told("A"), match.seen("A")) == "2 messages"
+    assert TABLE.clock(match.told("A"), match.seen("A")) == "2 messages"
 
 
 @pytest.mark.parametrize("ended", ["[Walk away]", None])
@@ -235,7 +236,7 @@ def test_names_and_talk_are_escaped() -> None:
     seated, match = alone(bad, title="<script>", roles={"A": "<i>one</i>"}, seat="B")
     reply_other(seated, match, "<u>take</u> [Offer: pay <b> = <s>little]")
     drawn = [part.value for part in (seated._controls._brief, seated._controls._standing, seated._controls._talk)]
-    drawn.append(render(match.told("B"), match.seen("B")))
+    drawn.append(TABLE.render(match.told("B"), match.seen("B")))
     assert not re.search("<(script|i|u|s)>|pay <b>", "".join(drawn))
 
 
