@@ -231,6 +231,15 @@ def test_a_page_cannot_choose_what_there_is_not(sent: int) -> None:
     assert replies(match) == []
 
 
+def test_a_page_cannot_choose_an_option_that_it_has_added() -> None:
+    seated, match = alone()
+    seated._controls.composer.inputs[0].widget.set_state({"options": ["x"] * 9})
+    put(seated, 7, 1)
+    assert choices(seated) == [None, 1]
+    press(seated, "Make this offer")
+    assert replies(match) == []
+
+
 def test_names_and_talk_are_escaped() -> None:
     bad = issue("pay <b>", [0, 1], [1, 0], options=["<s>little", "much"])
     seated, match = alone(bad, title="<script>", roles={"A": "<i>one</i>"}, seat="B")

@@ -41,7 +41,9 @@ class SegmentsInput:
 
     @property
     def choice(self) -> int | None:
-        return self.widget.value if self.widget.value >= 0 else None
+        # A page may have sent more options than there are.
+        value: int = self.widget.value
+        return value if 0 <= value < self._issue.size else None
 
     def put(self, choice: int | None) -> None:
         self.widget.value = -1 if choice is None else choice
