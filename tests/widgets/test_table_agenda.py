@@ -11,9 +11,10 @@ import pytest
 from negolab_widgets import HumanSeat
 
 from negolab.events import Replied
-from negolab.game import Seat, other
+from negolab.game import SEATS, Seat, other
 from negolab.match import Match
 from tests.support.agenda import FOOD, PACKAGE, PAY, START, game, issue
+from tests.widgets.test_tables import blind
 from tests.widgets.test_widgets import press, state
 
 TABLE: Any = importlib.import_module(PACKAGE.TABLE.partition(":")[0])
@@ -259,3 +260,10 @@ def test_the_page_holds_no_points_of_the_other() -> None:
     assert not [
         word for word in ("7919", "7,919", "104729", "104,729", "15485863", "32452843", "budget") if word in page
     ]
+
+
+@pytest.mark.parametrize("seat", SEATS)
+@pytest.mark.parametrize("show", ["nothing", "order", "all"])
+def test_a_table_is_blind_to_what_a_scenario_does_not_show(show: str, seat: Seat) -> None:
+    told = game(PAY, LONG, START, FOOD, show=show, answer="may", discount="9/10", opens="drawn")
+    assert sum(blind(told, seat, seed) for seed in range(2)) > 2
