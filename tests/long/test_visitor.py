@@ -31,7 +31,7 @@ from negolab.studies.study_file import parse_study
 from tests.support import attacks
 from tests.support.gate_server import KERNEL_ID, running_gate, send_raw, wait_until
 from tests.support.host_process import descendants
-from tests.support.hostile_visitor import CANARY, UNGUARDED, V1, Site, Visitor, Wire, participant_id, serving_site
+from tests.support.hostile_visitor import CANARY, UNGUARDED, Site, Visitor, Wire, participant_id, serving_site
 from tests.support.markup_injection import INJECTIONS, FixedReplies
 
 pytestmark = pytest.mark.visitor
@@ -261,17 +261,16 @@ def test_what_is_worth_what_to_the_other_stays_hidden_in_split_and_balloon(carel
 # Nothing illegal goes in.
 
 
-@pytest.mark.parametrize("protocol", [0, 1], ids=["default", "v1"])
-def test_no_request_but_those_of_widgets_is_answered(prices: Site, protocol: int) -> None:
+def test_no_request_but_those_of_widgets_is_answered(prices: Site) -> None:
     async def attack(visitor: Visitor) -> None:
-        wire, before = visitor.wires[protocol], prices.rows()
+        wire, before = visitor.wires[0], prices.rows()
         sent = []
         for kind, content in attacks.REQUESTS:
             for channel in attacks.CHANNELS:
                 sent.append(await wire.send(kind, content, channel))
                 sent.append(await wire.send(kind, content, channel, subshell_id="x"))
         assert await wire.answered()
-        replies = [m["msg_type"] for m in wire.messages if m["parent"].get("msg_id") in sent]
+        replies = [m["msg_type"] for m in wire.messages if m["parent_header"].get("msg_id") in sent]
         assert replies == []
         assert wire.kinds() <= SENT
         assert visitor.holds("pwned") == []
@@ -291,13 +290,12 @@ GUARDED: tuple[Attack, ...] = (
 )
 
 
-@pytest.mark.parametrize("protocol", [0, 1], ids=["default", "v1"])
-def test_the_guard_stops_what_works_without_it(prices: Site, protocol: int) -> None:
+def test_the_guard_stops_what_works_without_it(prices: Site) -> None:
     async def attack(visitor: Visitor) -> None:
         before = prices.rows()
         for one in GUARDED:
-            assert not await one(visitor, visitor.wires[protocol]), one.__name__
-        assert await visitor.wires[protocol].answered() and prices.rows() == before
+            assert not await one(visitor, visitor.wires[0]), one.__name__
+        assert await visitor.wires[0].answered() and prices.rows() == before
 
     visiting(prices, attack)
 
@@ -312,10 +310,9 @@ def test_malformed_and_huge_frames_harm_nobody(prices: Site) -> None:
     visiting(prices, attack)
 
 
-@pytest.mark.parametrize("protocol", ["", V1], ids=["default", "v1"])
 @pytest.mark.parametrize("bomb", attacks.BOMBS)
-def test_a_small_frame_that_claims_to_be_huge_is_dropped_at_once(bomb: str, protocol: str) -> None:
-    assert attacks.survive(protocol, attacks.BOMBS[bomb]) == "dropped"
+def test_a_small_frame_that_claims_to_be_huge_is_dropped_at_once(bomb: str) -> None:
+    assert attacks.survive(attacks.BOMBS[bomb]) == "dropped"
 
 
 def test_comms_that_are_none_of_ours_do_nothing(prices: Site) -> None:
@@ -384,7 +381,20 @@ def test_a_flood_of_messages_ends_its_own_websocket(prices: Site) -> None:
         socket = visitor.wires[0].socket
         await asyncio.wait_for(socket.wait_closed(), 60)
         assert socket.close_code == 1008
-        assert prices.rows() == before and await visitor.wires[1].answered()
+        assert prices.rows() == before
+        again = Wire(await visitor.opened(), visitor.received)
+        assert await again.answered(), "what is left of the budget grows again"
+        await again.close()
+
+    visiting(prices, attack)
+
+
+def test_the_older_protocol_is_not_offered(prices: Site) -> None:
+    async def attack(visitor: Visitor) -> None:
+        for protocol in (None, "other"):
+            with pytest.raises(websockets.InvalidStatus) as refused:
+                await visitor.opened(protocol)
+            assert refused.value.response.status_code == 400
 
     visiting(prices, attack)
 

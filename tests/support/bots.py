@@ -9,14 +9,30 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx2
 import websockets
-from jupyter_server.services.kernels.connection.base import deserialize_binary_message
+from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1, serialize_msg_to_ws_v1
 
 Model = dict[str, Any]
+V1 = "v1.kernel.websocket.jupyter.org"
+"""The one protocol that the gate offers."""
+
+
+def framed(message: dict[str, Any], channel: Any = "shell") -> bytes:
+    """Encode a message as a websocket frame, as a page does."""
+    parts = [json.dumps(message[part]).encode() for part in ("header", "parent_header", "metadata", "content")]
+    return cast(bytes, serialize_msg_to_ws_v1(parts, str(channel)))
+
+
+def read_frame(frame: bytes) -> dict[str, Any]:
+    """Decode a frame from a kernel."""
+    channel, parts = deserialize_msg_from_ws_v1(frame)
+    header, parent, metadata, content = map(json.loads, parts[:4])
+    message = {"header": header, "parent_header": parent, "metadata": metadata, "content": content}
+    return {"channel": channel, "msg_type": header["msg_type"], **message}
 
 
 class Bot:
@@ -88,7 +104,8 @@ class Bot:
         """Open the kernel's websocket and request the state of all widgets, as the front end does."""
         url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
         headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
-        self._socket = await websockets.connect(url, additional_headers=headers, origin=self.origin, max_size=None)
+        options: Any = {"origin": self.origin, "subprotocols": [V1], "max_size": None}
+        self._socket = await websockets.connect(url, additional_headers=headers, **options)
         self._reader = asyncio.ensure_future(self._read())
         comm = uuid.uuid4().hex
         await self.send("comm_open", {"comm_id": comm, "target_name": "jupyter.widget.control", "data": {}})
@@ -108,32 +125,28 @@ class Bot:
             "parent_header": {},
             "metadata": {"version": "1.0.0"} if kind == "comm_open" else {},
             "content": content,
-            "channel": channel,
-            "buffers": [],
         }
-        await self._socket.send(json.dumps(message))
+        await self._socket.send(framed(message, channel))
 
     async def _read(self) -> None:
         with suppress(websockets.ConnectionClosed):
             async for raw in self._socket:
-                message = deserialize_binary_message(raw) if isinstance(raw, bytes) else json.loads(raw)
-                message.pop("buffers", None)
-                self.received.append(json.dumps(message, default=str))
-                self._take(message)
+                message = read_frame(raw)
+                self.received.append(json.dumps(message))
+                self._take(message["msg_type"], message["content"])
                 self._news.set()
                 self._news = asyncio.Event()
 
-    def _take(self, message: dict[str, Any]) -> None:
-        content = message["content"]
+    def _take(self, kind: str, content: dict[str, Any]) -> None:
         data = content.get("data") or {}
-        if message["msg_type"] == "comm_open":
+        if kind == "comm_open":
             self.models[content["comm_id"]] = dict(data.get("state", {}))
-        elif message["msg_type"] == "comm_msg" and data.get("method") in ("update", "echo_update"):
+        elif kind == "comm_msg" and data.get("method") in ("update", "echo_update"):
             self.models.setdefault(content["comm_id"], {}).update(data.get("state", {}))
-        elif message["msg_type"] == "comm_msg" and data.get("method") == "update_states":
+        elif kind == "comm_msg" and data.get("method") == "update_states":
             for id, model in data["states"].items():
                 self.models[id] = dict(model["state"])
-        elif message["msg_type"] == "comm_close":
+        elif kind == "comm_close":
             self.models.pop(content["comm_id"], None)
 
     async def close(self) -> None:

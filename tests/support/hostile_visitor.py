@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import resource
@@ -19,7 +18,6 @@ from typing import Any
 
 import httpx2
 import websockets
-from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1, serialize_msg_to_ws_v1
 from typing_extensions import override
 
 from negolab.match import replay_differences
@@ -27,9 +25,8 @@ from negolab.record import Record
 from negolab.studies.database import Database, StoredMatch
 from tests.conftest import LAUNCH, ROOT, free_port, launch_environment
 from tests.support import processes
-from tests.support.bots import Bot
+from tests.support.bots import V1, Bot, framed, read_frame
 
-V1 = "v1.kernel.websocket.jupyter.org"
 CANARY = "sk-canary-5f1d0c"
 """A key in the launcher's environment."""
 UNGUARDED = (
@@ -217,11 +214,10 @@ def serving_site(folder: Path, text: str, *options: str) -> Iterator[Site]:
 
 
 class Wire:
-    """A websocket to a kernel on one protocol, with all received messages."""
+    """A websocket to a kernel, with all received messages."""
 
     def __init__(self, socket: Any, received: list[str]) -> None:
         self.socket, self.received = socket, received
-        self.protocol = socket.subprotocol
         self.messages: list[dict[str, Any]] = []
         self._reader = asyncio.ensure_future(self._read())
 
@@ -229,15 +225,7 @@ class Wire:
         with suppress(websockets.ConnectionClosed):
             async for raw in self.socket:
                 self.received.append(raw if isinstance(raw, str) else raw.decode("utf-8", "replace"))
-                self.messages.append(self._message(raw))
-
-    def _message(self, raw: str | bytes) -> dict[str, Any]:
-        if self.protocol == V1:
-            channel, parts = deserialize_msg_from_ws_v1(raw)
-            header, parent, _, content = (json.loads(part) for part in parts[:4])
-            return {"channel": channel, "msg_type": header["msg_type"], "parent": parent, "content": content}
-        message = json.loads(raw) if isinstance(raw, str) else {"msg_type": "binary", "content": {}}
-        return {**message, "parent": message.get("parent_header", {})}
+                self.messages.append(read_frame(raw))
 
     async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> str:
         """Send one message and return its id."""
@@ -255,10 +243,7 @@ class Wire:
             "metadata": {"version": "2.1.0" if content.get("target_name") == "jupyter.widget" else "1.0.0"},
             "content": content,
         }
-        if self.protocol == V1:
-            await self.socket.send(serialize_msg_to_ws_v1(message, channel, lambda part: json.dumps(part).encode()))
-        else:
-            await self.socket.send(json.dumps({**message, "channel": channel, "buffers": []}))
+        await self.socket.send(framed(message, channel))
         return str(message["header"]["msg_id"])
 
     async def answered(self, within: float = 10) -> bool:
@@ -266,7 +251,7 @@ class Wire:
         asked = await self.send("kernel_info_request", {})
 
         def came() -> bool:
-            own = (m for m in self.messages if m["parent"].get("msg_id") == asked)
+            own = (m for m in self.messages if m["parent_header"].get("msg_id") == asked)
             return any(m["msg_type"] == "kernel_info_reply" for m in own)
 
         return await wait_until(came, within)
@@ -281,7 +266,7 @@ class Wire:
 
 
 class Visitor(Bot):
-    """A bot that keeps every HTTP answer (status, headers, body) and every websocket message on both protocols."""
+    """A bot that keeps every HTTP answer (status, headers, body) and every websocket message."""
 
     def __init__(self, link: str) -> None:
         super().__init__(link)
@@ -297,17 +282,25 @@ class Visitor(Bot):
 
     @override
     async def connect(self) -> None:
-        """Connect as a page does, with one more websocket for each protocol."""
-        self.wires = [Wire(await self.opened(), self.received), Wire(await self.opened(V1), self.received)]
+        """Connect as a page does, with two more websockets."""
+        self.wires = [Wire(await self.opened(), self.received), Wire(await self.opened(), self.received)]
         await super().connect()
         await self.until(self.models.__len__)
 
-    async def opened(self, protocol: str | None = None, kernel: str = "", **headers: str) -> Any:
-        """Open a websocket to a kernel (default: this visitor's own)."""
+    async def opened(self, protocol: str | None = V1, kernel: str = "", **headers: str) -> Any:
+        """Open a websocket to a kernel (default: this visitor's own), waiting as long as Retry-After says."""
         url = f"ws{self.base[4:]}api/kernels/{kernel or self.kernel}/channels?session_id={uuid.uuid4()}"
         shown = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar), **headers}
         options: Any = {"origin": self.origin, **({"subprotocols": [protocol]} if protocol else {})}
-        return await websockets.connect(url, additional_headers=shown, max_size=None, open_timeout=20, **options)
+        while True:
+            try:
+                return await websockets.connect(
+                    url, additional_headers=shown, max_size=None, open_timeout=20, **options
+                )
+            except websockets.InvalidStatus as refused:
+                if refused.response.status_code != 429:
+                    raise
+                await asyncio.sleep(float(refused.response.headers["retry-after"]))
 
     @override
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Websocket frames: valid ones are parsed, forged ones are rejected before parsing."""
+"""Websocket frames: valid ones are read, forged ones are refused before they are read."""
 
 from __future__ import annotations
 
@@ -9,27 +9,18 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jupyter_server.services.kernels.connection.base import (
-    deserialize_binary_message,
-    deserialize_msg_from_ws_v1,
-    serialize_binary_message,
-    serialize_msg_to_ws_v1,
-)
+from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1, serialize_msg_to_ws_v1
 from negolab_widgets.server.guard import is_well_formed
 
 MESSAGE = {"header": {"msg_type": "comm_msg"}, "parent_header": {}, "metadata": {}, "content": {"a": 1}}
 
 
 @pytest.mark.parametrize("buffers", [[], [b""], [b"one", b"two"]])
-def test_whole_frames_of_both_protocols_are_sound(buffers: list[bytes]) -> None:
-    plain = serialize_binary_message({**MESSAGE, "channel": "shell", "buffers": buffers})
-    assert is_well_formed(plain, v1=False)
+def test_whole_frames_are_sound(buffers: list[bytes]) -> None:
     parts = [json.dumps(MESSAGE[part]).encode() for part in ("header", "parent_header", "metadata", "content")]
-    assert is_well_formed(serialize_msg_to_ws_v1([*parts, *buffers], "shell"), v1=True)
-    assert is_well_formed(json.dumps(MESSAGE), v1=False)
+    assert is_well_formed(serialize_msg_to_ws_v1([*parts, *buffers], "shell"))
 
 
-@pytest.mark.parametrize("v1", [False, True])
 @pytest.mark.parametrize(
     "frame",
     [
@@ -44,18 +35,18 @@ def test_whole_frames_of_both_protocols_are_sound(buffers: list[bytes]) -> None:
         b"\1",
     ],
 )
-def test_forged_offsets_are_seen_before_they_are_followed(frame: bytes, v1: bool) -> None:
-    assert not is_well_formed(frame, v1=v1)
+def test_forged_offsets_are_seen_before_they_are_followed(frame: bytes) -> None:
+    assert not is_well_formed(frame)
 
 
-@given(st.binary(max_size=400), st.booleans())
-def test_what_is_sound_can_be_read_at_no_cost_beyond_its_length(frame: bytes, v1: bool) -> None:
-    if not is_well_formed(frame, v1=v1):
+@given(st.binary(max_size=400))
+def test_what_is_sound_can_be_read_at_no_cost_beyond_its_length(frame: bytes) -> None:
+    if not is_well_formed(frame):
         return
     # Sound, and still no message: the guard drops it.
     with suppress(ValueError, IndexError, TypeError, KeyError, AttributeError):
-        deserialize_msg_from_ws_v1(frame) if v1 else deserialize_binary_message(frame)
+        deserialize_msg_from_ws_v1(frame)
 
 
-def test_text_is_no_frame_of_the_newer_protocol() -> None:
-    assert not is_well_formed("{}", v1=True)
+def test_text_is_no_frame() -> None:
+    assert not is_well_formed("{}")

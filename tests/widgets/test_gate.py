@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -23,6 +22,7 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
+from tests.support.bots import V1, framed, read_frame
 from tests.support.gate_server import KERNEL_ID, Gate, kernels, running_gate, send_raw, wait_until
 from tests.support.processes import command_line
 
@@ -209,18 +209,19 @@ def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any
     url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
 
     async def connect() -> Any:
-        connection = await websocket_connect(HTTPRequest(url, headers={**shown, **named}, request_timeout=60))
+        connection = await websocket_connect(
+            HTTPRequest(url, headers={**shown, **named}, request_timeout=60), subprotocols=[V1]
+        )
         message = {
-            "channel": "shell",
             "header": {"msg_type": "kernel_info_request", "msg_id": "1", "session": "test", "username": ""},
             "parent_header": {},
             "metadata": {},
             "content": {},
         }
-        await connection.write_message(json.dumps(message))
+        await connection.write_message(framed(message), binary=True)
         try:
             while True:
-                got = json.loads(await asyncio.wait_for(connection.read_message(), 60))
+                got = read_frame(await asyncio.wait_for(connection.read_message(), 60))
                 if got["header"]["msg_type"] == "kernel_info_reply":
                     return got
         finally:
@@ -455,11 +456,11 @@ def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
     headers = {"Cookie": f"{door.cookie}=good-quin", "Origin": door.url.rstrip("/")}
 
     async def send() -> None:
-        connection = await websocket_connect(HTTPRequest(url, headers=headers))
+        connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
         header = {"msg_type": "execute_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
         content = {"code": f"open({str(target)!r}, 'w')", "silent": False}
         parts = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
-        await connection.write_message(json.dumps({"channel": "shell", **parts}))
+        await connection.write_message(framed(parts, "shell"), binary=True)
         await asyncio.sleep(2)
         connection.close()
 
@@ -612,7 +613,7 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(guarded: bool) 
         headers = {"Cookie": f"{own.cookie}=good-first", "Origin": own.url.rstrip("/")}
 
         async def send() -> None:
-            connection = await websocket_connect(HTTPRequest(url, headers=headers))
+            connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
             header = {
                 "msg_type": "shutdown_request",
                 "msg_id": "1",
@@ -621,7 +622,7 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(guarded: bool) 
                 "version": "5.3",
             }
             parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
-            await connection.write_message(json.dumps({"channel": "control", **parts}))
+            await connection.write_message(framed(parts, "control"), binary=True)
             await asyncio.sleep(3)
             connection.close()
 

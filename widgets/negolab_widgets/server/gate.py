@@ -18,7 +18,7 @@ from typing_extensions import override
 from negolab.studies.links import PROXY_CHECK
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
 from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
-from negolab_widgets.server.limits import AddressQuota, TokenBuckets, TokenCache
+from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, TokenCache, Traffic
 from negolab_widgets.server.pool import WarmKernel
 from negolab_widgets.server.proxy_check import ProxyCheck
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
@@ -29,6 +29,8 @@ REPLACED_GRACE = 6.0
 """Seconds after which a replaced kernel is ended: its page has been told by then."""
 AWAY_AFTER = 12.0
 """Seconds without a request of a page (they come every four) after which its person counts as away."""
+KERNEL_MEMORY = 512 * MIB
+"""Data of a participant's kernel, which takes MEASURED MiB; one that needs more dies, and its page gets a new one."""
 TOO_MANY_TEXT = "Many people have just come from where you are. Please try again in a moment."
 
 
@@ -43,6 +45,8 @@ class Gate(DashboardServer):
     check_owner = Bool(True, config=True)
 
     kind = "gate"
+    max_frame = 128 * KIB
+    kernel_memory = KERNEL_MEMORY
     # What a visitor sends to a kernel must not write to the terminal of the one who serves.
     kernel_options: ClassVar[dict[str, Any]] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -69,6 +73,10 @@ class Gate(DashboardServer):
         ]
 
     @override
+    def make_traffic(self) -> Traffic:
+        return Traffic() if self.limit_rates else Traffic.wide()
+
+    @override
     def disabled_defence(self) -> str:
         if not (self.check_token and self.check_owner):
             return "the check of tokens or owners"
@@ -90,6 +98,7 @@ class Gate(DashboardServer):
         visitor = self.tokens.visitor(token) or (await self.look_up_token(handler, token)).visitor
         if visitor is None:  # the open link is nobody's seat
             raise RefusedRequest(403)
+        self.door.recognise(handler.request, visitor)
         return visitor
 
     async def look_up_token(

@@ -1,45 +1,46 @@
 """The filter between a browser and a kernel.
 
 Voila refuses to run code a browser sends, but by itself lets it overwrite any widget, start subshells, and read
-tracebacks and the source of cells. Here only widget messages pass.
+tracebacks and the source of cells. Here only widget messages pass, as many as a visitor's budget allows; they are
+forwarded as they came.
 """
 
 from __future__ import annotations
 
-import json
 import struct
+from asyncio import Future
 from itertools import pairwise
 from typing import Any
 
-from jupyter_server.services.kernels.connection.base import deserialize_binary_message, deserialize_msg_from_ws_v1
+from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1, serialize_msg_to_ws_v1
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
-from traitlets import Float, Set, Unicode
+from tornado.websocket import WebSocketClosedError
+from traitlets import Set, Unicode
 
-from negolab_widgets.server.limits import TokenBuckets
+from negolab_widgets.server.limits import FRAME_COST, STATES_COST
 
+PROTOCOL = "v1.kernel.websocket.jupyter.org"
+"""The one protocol that is offered: its frames carry a message's parts as the kernel takes them."""
 MAX_PARTS = 64
 """Parts of a message, its buffers included; widgets of ours send none."""
+MAX_UNSENT = 4 << 20
+"""Bytes that may wait for a page which does not read them; then its websocket is closed, and the page comes back."""
+TOO_MUCH, TOO_SLOW = (1008, "too much was sent"), (1013, "the page reads too slowly")
 
 
-def is_well_formed(frame: str | bytes, *, v1: bool) -> bool:
-    """Check that a frame's offsets lie in it and rise (64 bits in protocol `v1`, else 32).
+def is_well_formed(frame: str | bytes) -> bool:
+    """Check that a frame's offsets lie in it and rise.
 
-    Jupyter's readers believe the table of offsets: a forged one would have them build lists of billions of entries.
+    Jupyter's reader believes the table of offsets: a forged one would have it build lists of billions of entries.
     """
-    if isinstance(frame, str):
-        return not v1
-    size, form = (8, "<Q") if v1 else (4, "!I")
-    if len(frame) < size:
+    if isinstance(frame, str) or len(frame) < 8:
         return False
-    (parts,) = struct.unpack_from(form, frame)
-    table = size * (parts + 1)
+    (parts,) = struct.unpack_from("<Q", frame)
+    table = 8 * (parts + 1)
     if not 0 < parts <= MAX_PARTS or table > len(frame):
         return False
-    offsets = struct.unpack_from(f"{form[0]}{parts}{form[1]}", frame, size)
+    offsets = struct.unpack_from(f"<{parts}Q", frame, 8)
     return offsets[0] >= table and all(a <= b for a, b in pairwise(offsets)) and offsets[-1] <= len(frame)
-
-
-_V1 = "v1.kernel.websocket.jupyter.org"
 
 
 class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
@@ -66,53 +67,83 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     allow_targets = Set(Unicode(), {"jupyter.widget.control"}, config=True)
 
     _has_logged = False
+    _unsent = 0
 
-    rate = Float(50, config=True, help="Messages a second that a page may send for long; ten times as many at once.")
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._bucket = TokenBuckets(self.rate, 10 * self.rate)
+    # From the page.
 
     def handle_incoming_message(self, ws_msg: Any) -> None:
-        if self._bucket.take(""):
-            self.websocket_handler.close(1008, "too many messages")
-        elif self._passes(ws_msg):
-            try:
-                super().handle_incoming_message(ws_msg)
-            except (TypeError, ValueError, KeyError, AttributeError) as error:  # such as buffers that are none
-                self._log_dropped(error)
+        if not self.channels or not self._pays(FRAME_COST + len(ws_msg)):
+            return
+        parts = self._read(ws_msg)
+        if parts is not None and (not self._asks_for_states(parts) or self._pays(STATES_COST)):
+            self.session.send_raw(self.channels["shell"], parts)
 
-    def _passes(self, ws_msg: Any) -> bool:
-        """Return True for a message that widgets need."""
-        if not is_well_formed(ws_msg, v1=self.subprotocol == _V1):
-            return False
+    def _pays(self, cost: int) -> bool:
+        """Charge the visitor for what its page sends; beyond the budget, close the websocket."""
+        handler = self.websocket_handler
+        if wait := handler.server.traffic.incoming.take(handler.visitor, cost):
+            handler.server.count_refusal("traffic")
+            self.log.debug("guard: closed a websocket for %.1f s", wait)
+            handler.close(*TOO_MUCH)
+        return not wait
+
+    def _read(self, frame: str | bytes) -> list[bytes] | None:
+        """Return the parts of a message that widgets need, None for any other."""
+        if not is_well_formed(frame):
+            return None
         try:
-            channel, header, content = self._read(ws_msg)
+            channel, parts = deserialize_msg_from_ws_v1(frame)
+            header, content = self.session.unpack(parts[0]), self.session.unpack(parts[3])
             kind, subshell, target = header.get("msg_type"), header.get("subshell_id"), content.get("target_name")
         except Exception as error:
             self._log_dropped(error)
-            return False
+            return None
         if not isinstance(kind, str) or kind not in self.allow_in or channel != "shell" or subshell:
-            return False
-        return kind != "comm_open" or (isinstance(target, str) and target in self.allow_targets)
+            return None
+        is_ours = kind != "comm_open" or (isinstance(target, str) and target in self.allow_targets)
+        return parts if is_ours else None
+
+    def _asks_for_states(self, parts: list[bytes]) -> bool:
+        data = self.session.unpack(parts[3]).get("data")
+        return isinstance(data, dict) and data.get("method") == "request_states"
 
     def _log_dropped(self, error: Exception) -> None:
         """Log once why a message was dropped, so that nobody fills a disk, without the text, which may quote it."""
         if not self._has_logged:
-            self.log.error("guard: dropped a message that cannot be read or sent on (%s)", type(error).__name__)
+            self.log.error("guard: dropped a message that cannot be read (%s)", type(error).__name__)
         self._has_logged = True
 
-    def _read(self, ws_msg: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
-        if self.subprotocol == _V1:
-            channel, parts = deserialize_msg_from_ws_v1(ws_msg)
-            return channel, self.session.unpack(parts[0]), self.session.unpack(parts[3])
-        message = deserialize_binary_message(ws_msg) if isinstance(ws_msg, bytes) else json.loads(ws_msg)
-        return message.get("channel"), message["header"], message["content"]
+    # To the page.
 
-    def handle_outgoing_message(self, stream: Any, outgoing_msg: Any) -> Any:
+    def handle_outgoing_message(self, stream: Any, outgoing_msg: Any) -> None:
+        stream = self.channels[stream] if isinstance(stream, str) else stream
         _, parts = self.session.feed_identities(outgoing_msg)
         header = self.session.unpack(parts[1])  # parts[0] is the signature
         if header["msg_type"] not in self.allow_out:
             self.log.debug("guard: dropped outgoing %s", header["msg_type"])
-            return None
-        return super().handle_outgoing_message(stream, outgoing_msg)
+        elif stream.closed():
+            self.disconnect()
+        else:
+            self._send(serialize_msg_to_ws_v1(parts[1:], stream.channel))
+
+    def _send(self, frame: bytes) -> None:
+        """Send a frame, unless the visitor has had too much or does not read what came before."""
+        handler, size = self.websocket_handler, len(frame)
+        if self._unsent > MAX_UNSENT or handler.server.traffic.outgoing.take(handler.visitor, size):
+            handler.server.count_refusal("slow page")
+            handler.close(*TOO_SLOW)
+            # It has missed something: the page reloads and gets a new kernel.
+            handler.server.run_later(handler.server.end(self.kernel_id))
+            return
+
+        def sent(future: Future[None]) -> None:
+            self._unsent -= size
+            if not future.cancelled():
+                future.exception()  # a closed websocket is told by its own end
+
+        try:
+            future = handler.write_message(frame, binary=True)
+        except WebSocketClosedError:
+            return
+        self._unsent += size
+        future.add_done_callback(sent)

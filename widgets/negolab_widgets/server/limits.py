@@ -1,10 +1,12 @@
-"""Limits of what an address or a visitor may use: token buckets, a quota per address, a cache of good tokens."""
+"""Limits of what an address or a visitor may use: token buckets, budgets in bytes, a quota per address, a cache of good
+tokens."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 
 class TokenBuckets:
@@ -23,12 +25,12 @@ class TokenBuckets:
         self._rate, self._burst, self._most, self._clock = rate, burst, most, clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def take(self, key: str) -> float:
-        """Take one token and return 0, or return the seconds until there will be one and take none."""
+    def take(self, key: str, tokens: float = 1) -> float:
+        """Take tokens and return 0, or return the seconds until there will be so many and take none."""
         now = self._clock()
         left = self._refill(key, now)
-        wait = max(0.0, (1 - left) / self._rate)
-        self._store(key, left if wait else left - 1, now)
+        wait = max(0.0, (tokens - left) / self._rate)
+        self._store(key, left if wait else left - tokens, now)
         return wait
 
     def give_back(self, key: str) -> None:
@@ -47,6 +49,31 @@ class TokenBuckets:
         self._left[key] = (left, now)
         if len(self._left) > self._most:
             del self._left[next(iter(self._left))]
+
+
+KIB, MIB = 1 << 10, 1 << 20
+FRAME_COST = KIB
+"""Bytes that a frame counts besides its own: its way through the gate and the kernel."""
+STATES_COST = 192 * KIB
+"""Bytes that a request for the state of all widgets counts besides its own: a kernel answers it with all it has."""
+SOCKET_COST = 32 * KIB
+"""Bytes that a new websocket counts."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Budgets per visitor, over all its websockets and kernels, in bytes: what comes from a page, and what goes to it.
+
+    A page of ours opens with some 250 KiB coming and 1 MiB going, and then sends a few KiB for each reply.
+    """
+
+    incoming: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=64 * KIB, burst=MIB))
+    outgoing: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=MIB, burst=16 * MIB))
+
+    @classmethod
+    def wide(cls) -> Traffic:
+        """Return budgets for the researcher, who looks at everything on the same machine."""
+        return cls(TokenBuckets(rate=64 * MIB, burst=64 * MIB), TokenBuckets(rate=512 * MIB, burst=2048 * MIB))
 
 
 class AddressQuota:

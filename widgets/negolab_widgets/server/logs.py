@@ -9,6 +9,8 @@ import sys
 
 from typing_extensions import override
 
+from negolab_widgets.server.limits import TokenBuckets
+
 _REDACTIONS = (
     (re.compile(r"(join/)[^\s?#'\"]+"), r"\1..."),
     (re.compile(r"\?[^\s'\"]+"), "?..."),
@@ -31,10 +33,29 @@ class RedactingFormatter(logging.Formatter):
         return redact(super().format(record))
 
 
+class LimitedFilter(logging.Filter):
+    """Pass so many lines a second and say how many were left out, so that no visitor fills a disk."""
+
+    def __init__(self, rate: float = 2.0, burst: float = 50.0) -> None:
+        super().__init__()
+        self._bucket, self._left_out = TokenBuckets(rate, burst), 0
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        if self._bucket.take(""):
+            self._left_out += 1
+            return False
+        if self._left_out:
+            record.msg, record.args = f"{record.getMessage()} ({self._left_out} lines before were left out)", None
+            self._left_out = 0
+        return True
+
+
 def configure_logging(*loggers: logging.Logger) -> None:
     """Log errors only, redacted, on one handler of ours."""
     handler = logging.StreamHandler()
     handler.setFormatter(RedactingFormatter("negolab: %(levelname)s %(message)s"))
+    handler.addFilter(LimitedFilter())
     for logger in loggers:
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.ERROR)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
+import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -107,8 +109,20 @@ async def render_page(app: Any, notebook: str) -> WarmKernel:
     kernel = await manager.start_kernel(
         kernel_name=renderer.notebook.metadata.kernelspec.name, path="", env=dict(os.environ), **app.kernel_options
     )
+    limit_process(manager.get_kernel(kernel).provisioner.pid, app.kernel_memory)
     try:
         return WarmKernel(kernel, await renderer.generate_content_str(kernel, manager.get_kernel(kernel)))
     except BaseException:
         await manager.shutdown_kernel(kernel, now=True)
         raise
+
+
+KERNEL_NICENESS = 5
+"""Kernels give way to the servers, on which all pages wait."""
+
+
+def limit_process(pid: int, memory: int) -> None:
+    """Bound the data of a process (heap and private mappings, in bytes; 0: unbounded), and lower its priority."""
+    if memory and sys.platform == "linux":
+        resource.prlimit(pid, resource.RLIMIT_DATA, (memory, memory))
+    os.setpriority(os.PRIO_PROCESS, pid, KERNEL_NICENESS)

@@ -140,6 +140,7 @@ SMALL_PAGE_POLICY = "; ".join(
 """The Content-Security-Policy of these pages: the one script is named by its hash."""
 
 TITLES = {
+    400: "That request cannot be read",
     403: "This page is not open to you",
     404: "There is no such page",
     405: "That cannot be done here",
@@ -148,6 +149,7 @@ TITLES = {
     503: "Please wait a moment",
 }
 VISITOR_TEXTS = {
+    400: "Please open the link that you were sent.",
     403: "This page needs your personal link. Please open the link that you were sent.",
     404: "Please open the link that you were sent.",
     405: "Please open the link that you were sent.",
@@ -158,7 +160,7 @@ VISITOR_TEXTS = {
 
 ADMIN_TEXTS = {
     **VISITOR_TEXTS,
-    **dict.fromkeys((403, 404, 405), "Please open the address that negolab printed when it was started."),
+    **dict.fromkeys((400, 403, 404, 405), "Please open the address that negolab printed when it was started."),
     503: "negolab cannot be reached just now. This page tries again by itself.",
 }
 """Texts for the researcher instead."""
@@ -268,7 +270,14 @@ class CheckedHandler(RequestHandler):
         pass
 
     @override
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Log a fault of ours, without the request, which may name a visitor."""
+        if not isinstance(value, HTTPError):
+            self.server.log.error("%s failed", type(self).__name__, exc_info=(typ, value, tb))
+
+    @override
     def write_error(self, status_code: int, **kwargs: Any) -> None:
+        self.server.count_refusal(str(status_code))
         error = kwargs.get("exc_info", (None, None))[1]
         refused = error if isinstance(error, RefusedRequest) else None
         self.set_header("Content-Type", "text/html; charset=utf-8")

@@ -11,12 +11,15 @@ from jupyter_server.base.handlers import FileFindHandler
 from jupyter_server.services.kernels.handlers import KernelHandler
 from jupyterlab_server.themes_handler import ThemesHandler
 from tornado.web import RequestHandler
+from tornado.websocket import WebSocketHandler
 from typing_extensions import override
 from voila.static_file_handler import MultiStaticFileHandler, TemplateStaticFileHandler
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
 from negolab_widgets.server import config, requests
+from negolab_widgets.server.guard import PROTOCOL
 from negolab_widgets.server.host_client import TokenInfo
+from negolab_widgets.server.limits import SOCKET_COST
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 
 KERNEL_ID = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
@@ -28,6 +31,13 @@ class CheckedFileHandler(CheckedHandler):
     """Base of the handlers of files, which need no visitor and may be cached."""
 
     needs, is_file, SUPPORTED_METHODS = "nothing", True, ("GET", "HEAD")
+
+    @override
+    async def get(self, path: str, include_body: bool = True) -> None:
+        try:
+            await super().get(path, include_body)  # type: ignore[misc]
+        except (OSError, ValueError, AssertionError):  # a path that names no file, such as one with a zero byte
+            raise RefusedRequest(404) from None
 
 
 class TemplateFiles(CheckedFileHandler, TemplateStaticFileHandler):  # type: ignore[misc]
@@ -69,9 +79,18 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
 
     @override
     async def get(self, kernel_id: str) -> None:
+        if PROTOCOL not in self.request.headers.get("Sec-WebSocket-Protocol", ""):
+            raise RefusedRequest(400)
         if self.kernel_manager.kernel_model(kernel_id)["connections"] >= MAX_CONNECTIONS:
             raise RefusedRequest(429, after=5)
+        if wait := self.server.traffic.incoming.take(self.visitor, SOCKET_COST):
+            raise RefusedRequest(429, after=wait)
         await VoilaKernelWebsocketHandler.get(self, kernel_id)
+
+    @override
+    def write_message(self, message: Any, binary: bool = False) -> Any:
+        # Voila's own would read each message again, to drop what the guard has dropped.
+        return WebSocketHandler.write_message(self, message, binary)
 
     @override
     def check_origin(self, origin: str | None = None) -> bool:

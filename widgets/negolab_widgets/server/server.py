@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any, ClassVar
 import tornado.ioloop
 import tornado.web
 from jupyter_server.auth.identity import IdentityProvider, User
-from tornado.httpserver import HTTPServer
 from traitlets import Bool, Float, Integer, Unicode
 from traitlets.config import Config
 from typing_extensions import override
@@ -25,6 +25,8 @@ from voila.app import Voila
 
 from negolab_widgets.server import addresses, config, guard, logs, requests
 from negolab_widgets.server.admission import KernelState
+from negolab_widgets.server.door import make_door
+from negolab_widgets.server.limits import Traffic
 from negolab_widgets.server.pool import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
 from negolab_widgets.server.routes import is_checked, routes
@@ -59,6 +61,10 @@ class DashboardServer(Voila):  # type: ignore[misc]
     limit_rates = Bool(True, config=True)
 
     kind = "page"
+    kernel_memory = 0
+    """Most bytes of data of a kernel; 0: unbounded."""
+    max_frame = 1 << 20
+    """Most bytes of a frame from a browser."""
     texts: ClassVar[Mapping[int, str]] = requests.VISITOR_TEXTS
     """Texts of refused requests, by status."""
     kernel_options: ClassVar[dict[str, Any]] = {}
@@ -93,6 +99,8 @@ class DashboardServer(Voila):  # type: ignore[misc]
             limit_rates=self.limit_rates,
         )
         self.cookie = f"negolab-{self.kind}-{self.port}"
+        self.traffic = self.make_traffic()
+        self.refusals: Counter[str] = Counter()
 
     @override
     def init_settings(self) -> dict[str, Any]:
@@ -102,13 +110,17 @@ class DashboardServer(Voila):  # type: ignore[misc]
             "default_handler_class": NotFound,
             "log_function": lambda handler: None,
             "disable_check_xsrf": True,
-            "websocket_max_message_size": 1 << 20,
+            "websocket_max_message_size": self.max_frame,
         }
 
     @override
     def init_handlers(self) -> list[tuple[Any, ...]]:
         prefix = re.escape(self.base_url)
         return [(prefix + path, *rest) for path, *rest in [*self.pages(), *routes(self)]]
+
+    def make_traffic(self) -> Traffic:
+        """Return the budgets of what pages send and are sent."""
+        return Traffic.wide()
 
     def pages(self) -> list[tuple[Any, ...]]:
         """Return the routes that this server has besides those of its kernels."""
@@ -140,11 +152,9 @@ class DashboardServer(Voila):  # type: ignore[misc]
             self.log.error("not serving: %s is switched off", fault)
             self.exit(3)
         tls = {"certfile": self.certfile, "keyfile": self.keyfile} if self.certfile else None
-        server = HTTPServer(
-            self.app, ssl_options=tls, max_body_size=1 << 16, idle_connection_timeout=75, body_timeout=10
-        )
+        self.door = make_door(self.app, behind_proxy=self.behind_proxy, ssl_options=tls)
         try:
-            server.listen(self.port, self.ip)
+            self.door.listen(self.port, self.ip)
         except OSError as error:
             self.log.error("port %s cannot be used (%s): choose another", self.port, error.strerror)
             self.exit(2)
@@ -184,6 +194,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
     async def sweep(self) -> None:
         """Fill the pool, and end the kernels that have died or that nobody looks at."""
+        self.door.connections.prune()
         await self.pool.tidy()
         now = time.monotonic()
         for kernel, seen in self.handed_out().items():
@@ -208,6 +219,10 @@ class DashboardServer(Voila):  # type: ignore[misc]
     async def authenticate(self, handler: CheckedHandler) -> str:
         """Return who asks, or raise the refusal."""
         raise NotImplementedError
+
+    def count_refusal(self, reason: str) -> None:
+        """Count something that a visitor was refused."""
+        self.refusals[reason] += 1
 
     def owns(self, visitor: str, kernel: str) -> bool:
         """Return True if that kernel is there and the visitor's."""

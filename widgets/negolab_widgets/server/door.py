@@ -1,0 +1,125 @@
+"""The door of a server: how many connections an address and a visitor may hold, and how slow each may be."""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPServerRequest
+from tornado.iostream import IOStream
+from tornado.web import Application
+from typing_extensions import override
+
+MAX_OF_ADDRESS = 256
+"""Connections of one address that show no good cookie: a class behind one address opens some 200 at once."""
+MAX_OF_VISITOR = 48
+"""Connections of one visitor: a browser opens six for files, and a websocket or two for each tab."""
+HEADER_SECONDS, BODY_SECONDS = 10, 20
+"""Seconds in which a request's headers (or, on a connection that is kept open, the next request) and its body must have
+come."""
+MAX_STRANGERS = 8192
+"""Connections of all addresses together that show no good cookie."""
+
+Streams = dict[IOStream, str]
+"""Connections in the order in which they came, and from which address."""
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the soft limit of open descriptors to the hard one and return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 1 << 20 if hard == resource.RLIM_INFINITY else hard
+    if soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
+
+
+class Connections:
+    """Open connections by who holds them; whoever holds too many loses the oldest.
+
+    Args:
+        of_strangers: Most connections without a good cookie, of all addresses.
+        of_address: Most of these of one address.
+        of_visitor: Most connections of one visitor.
+    """
+
+    def __init__(self, of_strangers: int, of_address: int = MAX_OF_ADDRESS, of_visitor: int = MAX_OF_VISITOR) -> None:
+        self._of_strangers, self._of_address, self._of_visitor = of_strangers, of_address, of_visitor
+        self._strangers: Streams = {}
+        self._by_address: dict[str, Streams] = {}
+        self._by_visitor: dict[str, Streams] = {}
+
+    def open(self, stream: IOStream, address: str) -> None:
+        """Count a new connection as a stranger's."""
+        _add(stream, address, self._by_address.setdefault(address, {}), self._of_address)
+        _add(stream, address, self._strangers, self._of_strangers)
+
+    def recognise(self, stream: IOStream, visitor: str) -> None:
+        """Count a connection as a visitor's from now on."""
+        address = self._strangers.pop(stream, "")
+        self._by_address.get(address, {}).pop(stream, None)
+        _add(stream, address, self._by_visitor.setdefault(visitor, {}), self._of_visitor)
+
+    def prune(self) -> None:
+        """Forget connections that are closed."""
+        _forget_closed(self._strangers)
+        for groups in (self._by_address, self._by_visitor):
+            for key, group in list(groups.items()):
+                _forget_closed(group)
+                if not group:
+                    del groups[key]
+
+    def __len__(self) -> int:
+        return len(self._strangers) + sum(map(len, self._by_visitor.values()))
+
+
+def _add(stream: IOStream, address: str, group: Streams, most: int) -> None:
+    group.setdefault(stream, address)
+    if len(group) > most:
+        _forget_closed(group)
+    while len(group) > most:
+        oldest = next(iter(group))
+        del group[oldest]
+        oldest.close()
+
+
+def _forget_closed(group: Streams) -> None:
+    for stream in [stream for stream in group if stream.closed()]:
+        del group[stream]
+
+
+class Door(HTTPServer):
+    """An HTTP server that bounds its connections."""
+
+    connections: Connections
+
+    @override
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        self.connections.open(stream, str(address[0]))
+        super().handle_stream(stream, address)
+
+    def recognise(self, request: HTTPServerRequest, visitor: str) -> None:
+        """Note that a request is a visitor's, whose connections strangers cannot crowd out."""
+        connection: Any = request.connection
+        self.connections.recognise(connection.stream, visitor)
+
+
+def make_door(app: Application, *, behind_proxy: bool, ssl_options: dict[str, Any] | None) -> Door:
+    """Make the server of an application.
+
+    Args:
+        app: The application.
+        behind_proxy: All connections come from one proxy, so that their address tells nothing.
+        ssl_options: Certificate and key, if it does TLS itself.
+    """
+    door = Door(
+        app,
+        ssl_options=ssl_options,
+        max_body_size=1 << 16,
+        idle_connection_timeout=HEADER_SECONDS,
+        body_timeout=BODY_SECONDS,
+    )
+    # Half of the descriptors stays for known visitors, kernels and files.
+    strangers = min(MAX_STRANGERS, raise_descriptor_limit() // 2)
+    door.connections = Connections(strangers, strangers if behind_proxy else MAX_OF_ADDRESS)
+    return door
