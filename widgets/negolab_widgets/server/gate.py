@@ -30,7 +30,7 @@ REPLACED_GRACE = 6.0
 AWAY_AFTER = 12.0
 """Seconds without a request of a page (they come every four) after which its person counts as away."""
 KERNEL_MEMORY = 512 * MIB
-"""Data of a participant's kernel, which takes MEASURED MiB; one that needs more dies, and its page gets a new one."""
+"""Data of a participant's kernel, which takes some 280 MiB; one that needs more dies, and its page gets a new one."""
 TOO_MANY_TEXT = "Many people have just come from where you are. Please try again in a moment."
 
 

@@ -17,7 +17,7 @@ from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebso
 from tornado.websocket import WebSocketClosedError
 from traitlets import Set, Unicode
 
-from negolab_widgets.server.limits import FRAME_COST, STATES_COST
+from negolab_widgets.server.limits import STATES_COST
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
 """The one protocol that is offered: its frames carry a message's parts as the kernel takes them."""
@@ -25,7 +25,7 @@ MAX_PARTS = 64
 """Parts of a message, its buffers included; widgets of ours send none."""
 MAX_UNSENT = 4 << 20
 """Bytes that may wait for a page which does not read them; then its websocket is closed, and the page comes back."""
-TOO_MUCH, TOO_SLOW = (1008, "too much was sent"), (1013, "the page reads too slowly")
+TOO_SLOW = (1013, "the page reads too slowly")
 
 
 def is_well_formed(frame: str | bytes) -> bool:
@@ -72,20 +72,12 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     # From the page.
 
     def handle_incoming_message(self, ws_msg: Any) -> None:
-        if not self.channels or not self._pays(FRAME_COST + len(ws_msg)):
+        pays = self.websocket_handler.pays
+        if not self.channels or not pays(len(ws_msg)):
             return
         parts = self._read(ws_msg)
-        if parts is not None and (not self._asks_for_states(parts) or self._pays(STATES_COST)):
+        if parts is not None and (not self._asks_for_states(parts) or pays(STATES_COST)):
             self.session.send_raw(self.channels["shell"], parts)
-
-    def _pays(self, cost: int) -> bool:
-        """Charge the visitor for what its page sends; beyond the budget, close the websocket."""
-        handler = self.websocket_handler
-        if wait := handler.server.traffic.incoming.take(handler.visitor, cost):
-            handler.server.count_refusal("traffic")
-            self.log.debug("guard: closed a websocket for %.1f s", wait)
-            handler.close(*TOO_MUCH)
-        return not wait
 
     def _read(self, frame: str | bytes) -> list[bytes] | None:
         """Return the parts of a message that widgets need, None for any other."""

@@ -54,7 +54,7 @@ class TokenBuckets:
 KIB, MIB = 1 << 10, 1 << 20
 FRAME_COST = KIB
 """Bytes that a frame counts besides its own: its way through the gate and the kernel."""
-STATES_COST = 192 * KIB
+STATES_COST = 128 * KIB
 """Bytes that a request for the state of all widgets counts besides its own: a kernel answers it with all it has."""
 SOCKET_COST = 32 * KIB
 """Bytes that a new websocket counts."""
@@ -64,10 +64,10 @@ SOCKET_COST = 32 * KIB
 class Traffic:
     """Budgets per visitor, over all its websockets and kernels, in bytes: what comes from a page, and what goes to it.
 
-    A page of ours opens with some 250 KiB coming and 1 MiB going, and then sends a few KiB for each reply.
+    A page of ours opens with some 200 KiB coming and 1 MiB going, and then sends a few KiB for each reply.
     """
 
-    incoming: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=64 * KIB, burst=MIB))
+    incoming: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=64 * KIB, burst=2 * MIB))
     outgoing: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=MIB, burst=16 * MIB))
 
     @classmethod

@@ -3,6 +3,7 @@ queue."""
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
 from typing import Any
@@ -11,7 +12,7 @@ from jupyter_server.base.handlers import FileFindHandler
 from jupyter_server.services.kernels.handlers import KernelHandler
 from jupyterlab_server.themes_handler import ThemesHandler
 from tornado.web import RequestHandler
-from tornado.websocket import WebSocketHandler
+from tornado.websocket import WebSocketHandler, WebSocketProtocol, WebSocketProtocol13
 from typing_extensions import override
 from voila.static_file_handler import MultiStaticFileHandler, TemplateStaticFileHandler
 from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
@@ -19,7 +20,7 @@ from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 from negolab_widgets.server import config, requests
 from negolab_widgets.server.guard import PROTOCOL
 from negolab_widgets.server.host_client import TokenInfo
-from negolab_widgets.server.limits import SOCKET_COST
+from negolab_widgets.server.limits import FRAME_COST, SOCKET_COST
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 
 KERNEL_ID = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
@@ -72,6 +73,20 @@ class KernelInfo(CheckedHandler, KernelHandler):  # type: ignore[misc]
     needs, SUPPORTED_METHODS = "kernel", ("GET",)
 
 
+class ChargedFrames(WebSocketProtocol13):
+    """Websocket frames that are paid for before they are read, pings and parts of messages too."""
+
+    handler: KernelSocket
+
+    @override
+    async def _receive_frame(self) -> None:
+        if self.handler.pays(FRAME_COST):
+            await super()._receive_frame()
+        else:
+            await asyncio.sleep(1)  # in which the page is told why
+            self._abort()
+
+
 class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore[misc]
     """The websocket to a kernel; the guard checks what passes through it."""
 
@@ -86,6 +101,19 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
         if wait := self.server.traffic.incoming.take(self.visitor, SOCKET_COST):
             raise RefusedRequest(429, after=wait)
         await VoilaKernelWebsocketHandler.get(self, kernel_id)
+
+    def pays(self, cost: int) -> bool:
+        """Charge the visitor for what the page sends, in bytes; beyond the budget, close the websocket."""
+        is_over = self.server.traffic.incoming.take(self.visitor, cost) > 0
+        if is_over:
+            self.server.count_refusal("traffic")
+            self.close(1008, "too much was sent")
+        return not is_over
+
+    @override
+    def get_websocket_protocol(self) -> WebSocketProtocol | None:
+        usual = super().get_websocket_protocol()
+        return ChargedFrames(self, False, usual.params) if isinstance(usual, WebSocketProtocol13) else usual
 
     @override
     def write_message(self, message: Any, binary: bool = False) -> Any:
