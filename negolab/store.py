@@ -30,6 +30,8 @@ STOPPED = "stopped"
 REDRAW = "redraw"
 """Note of a stopped record: when it is played again, cached answers of its models are not used."""
 _SYNC_EVERY = 1.0
+MAX_LINE = 64 << 20
+"""Bytes of a record's line, at most."""
 """Seconds between fsyncs. A killed process loses nothing that it has written, a power failure at most this."""
 
 
@@ -80,9 +82,11 @@ def _import_games(folder: Path) -> None:
 def _iter_file(file: Path) -> Iterator[Record]:
     _import_games(file.parent)
     with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE), b""), 1):
             if not line.strip():
                 continue
+            if len(line) == MAX_LINE:
+                raise ValueError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB: no record is")
             try:
                 yield parse_record(line)
             except ValueError as error:

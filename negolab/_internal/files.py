@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -15,6 +17,16 @@ def atomic_write(path: Path, data: bytes) -> None:
         os.fsync(out.fileno())
     draft.replace(path)
     fsync_folder(path.parent)
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let files and folders made inside be the user's alone (0600 and 0700), as they hold what people said."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def notebooks() -> Path:

@@ -226,6 +226,8 @@ def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str,
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(_explain_brackets(text, expected) or _explain_syntax(str(error))) from None
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
     _check_keys(table, {name: field for name, field in _fields(expected).items() if name not in own}, "")
     return table
 

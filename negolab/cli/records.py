@@ -10,6 +10,7 @@ import typer
 from tqdm import tqdm
 
 from negolab import catalog
+from negolab._internal.files import private_files
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Modules, Trust, import_games, parse_seat
@@ -201,13 +202,14 @@ def export(
         return
     folder = out or (source if source.is_dir() else source.parent)
     folder.mkdir(parents=True, exist_ok=True)
-    if to in _TABLES:
-        _tables(source, id, to, folder)
-        return
-    opened = open_records(source)
-    records = select_records(opened, id)
-    print_left_out(opened)
-    paths = _transcripts(records, to, folder, view)
+    with private_files():
+        if to in _TABLES:
+            _tables(source, id, to, folder)
+            return
+        opened = open_records(source)
+        records = select_records(opened, id)
+        print_left_out(opened)
+        paths = _transcripts(records, to, folder, view)
     for path in paths[:10]:
         print(path)
     if len(paths) > 10:

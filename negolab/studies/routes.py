@@ -42,7 +42,7 @@ class Handler(tornado.web.RequestHandler):
         """Decode the JSON object of the request, {} for an empty one; `AccessDenied` for anything else."""
         try:
             return msgspec.json.decode(self.request.body or b"{}", type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise AccessDenied(texts.NOT_UNDERSTOOD) from None
 
     def answer(self, value: Any) -> None:

@@ -114,6 +114,7 @@ def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) ->
     source = kept(tmp_path / "run", *nl.batch("trading", "fair-split", "random-legal", n=3))
     ran = negolab("export", str(source), "--to", "csv", "--out", str(tmp_path / "tables"))
     assert ran.returncode == 0 and "3 matches" in ran.stdout, ran.stderr
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "tables").iterdir()} == {0o600}, "for the user alone"
     assert (tmp_path / "tables" / "README.txt").is_file()
     one = negolab("export", str(source), "--to", "csv", "--id", "nothing", "--out", str(tmp_path / "none"))
     assert one.returncode == 2 and "no record whose id starts or ends with 'nothing'" in one.stderr

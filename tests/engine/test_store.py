@@ -58,6 +58,16 @@ def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
     assert next(found).id == RECORDS[0].id
 
 
+def test_a_line_longer_than_any_record_is_named_and_not_read_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("negolab.store.MAX_LINE", 1 << 20)
+    file = tmp_path / "records.jsonl"
+    file.write_bytes(LINES[0] + b"x" * (3 << 20) + b"\n")
+    with pytest.raises(ValueError, match=r"records.jsonl, line 2: is longer than 1 MiB"):
+        read(file)
+
+
 def test_a_record_of_a_newer_schema_says_so() -> None:
     newer = LINES[0].replace(b'{"header":{', b'{"header":{"schema":%d,' % (SCHEMA + 1))
     with pytest.raises(ValueError, match=f"has schema {SCHEMA + 1}"):

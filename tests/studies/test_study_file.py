@@ -92,6 +92,13 @@ def test_a_scenario_by_its_name_is_a_parameter_of_a_treatment(tmp_path: Path) ->
     assert (game.title, game.turns, game.preset) == ("Hiring an engineer", 6, "hiring")  # type: ignore[attr-defined]
 
 
+def test_brackets_without_end_are_told_with_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text("seed = " + "[" * 3000 + "]" * 3000)
+    with pytest.raises(ValueError, match=r"deep.toml: its brackets are nested too deeply"):
+        read_study(file)
+
+
 def test_a_changed_consent_text_has_another_version(tmp_path: Path) -> None:
     first, second = (study(tmp_path, f'consent = "I agree{end}"\n' + BASE) for end in (".", "!"))
     assert first.consent_version and first.consent_version != second.consent_version

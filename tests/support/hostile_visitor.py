@@ -58,7 +58,7 @@ class Site:
         env["OPENAI_API_KEY"] = CANARY
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                LAUNCH, stdout=log, stderr=log, env=env, start_new_session=True, preexec_fn=_limit_memory
+                LAUNCH, stdout=log, stderr=log, env=env, start_new_session=True, preexec_fn=_limit_resources
             )
 
     def wait(self) -> None:
@@ -192,9 +192,11 @@ class Site:
         return seeds | ({study[1]} if study else set())
 
 
-def _limit_memory() -> None:
-    """Limit the address space to 8 GiB, so that an attack on memory ends the server and not the machine."""
+def _limit_resources() -> None:
+    """Limit the address space to 8 GiB, so that an attack on memory ends the server and not the machine, and set the
+    usual soft limit of descriptors."""
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 def participant_id(link: str) -> str:

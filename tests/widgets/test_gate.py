@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
 from negolab_widgets.server import addresses
 from negolab_widgets.server.admission import AdmissionQueue
+from negolab_widgets.server.door import Connections
 from negolab_widgets.server.limits import AddressQuota, TokenBuckets
-from negolab_widgets.server.logs import redact
+from negolab_widgets.server.logs import LimitedFilter, redact
 from negolab_widgets.server.pool import KernelPool, WarmKernel
 from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.iostream import IOStream
 from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
@@ -117,6 +120,15 @@ def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
     assert bucket.take("a") == 0
 
 
+def test_a_bucket_gives_several_tokens_or_none() -> None:
+    now = [0.0]
+    bucket = TokenBuckets(rate=2, burst=10, clock=lambda: now[0])
+    assert bucket.take("a", 8) == 0
+    assert bucket.take("a", 8) == 3, "six more, at two a second"
+    now[0] = 3
+    assert bucket.take("a", 8) == 0
+
+
 def test_many_addresses_fill_no_memory() -> None:
     bucket = TokenBuckets(rate=1, burst=1, most=100)
     for number in range(1000):
@@ -157,6 +169,57 @@ def test_a_pool_goes_on_after_a_kernel_failed_to_start_and_drops_dead_ones() -> 
 def test_logs_name_no_visitor() -> None:
     line = redact(f"404 GET /study/join/abc.DEF-1?x=secret api/kernels/{NOBODY}/channels?session_id=5")
     assert line == "404 GET /study/join/...?... api/kernels/.../channels?..."
+
+
+def test_a_flood_of_log_lines_is_cut_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("a flooded log")
+    caplog.handler.addFilter(limit := LimitedFilter(rate=1e-9, burst=3))
+    try:
+        for n in range(1000):
+            log.error("line %d", n)
+        limit._bucket.give_back("")
+        log.error("the end")
+    finally:
+        caplog.handler.removeFilter(limit)
+    assert caplog.messages == ["line 0", "line 1", "line 2", "the end (997 lines before were left out)"]
+
+
+class Stream:
+    """A connection."""
+
+    is_closed = False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def closed(self) -> bool:
+        return self.is_closed
+
+
+def test_who_holds_too_many_connections_loses_the_oldest() -> None:
+    door = Connections(of_strangers=5, of_address=3, of_visitor=2)
+    first, *others = many = [cast(IOStream, Stream()) for _ in range(4)]
+    for stream in many:
+        door.open(stream, "1.2.3.4")
+    assert first.closed() and not any(stream.closed() for stream in others)
+    known = [cast(IOStream, Stream()) for _ in range(3)]
+    for stream in known:
+        door.open(stream, "5.6.7.8")
+        door.recognise(stream, "ann")
+    assert [stream.closed() for stream in known] == [True, False, False]
+    assert not any(stream.closed() for stream in others), "a visitor takes nothing from strangers"
+    door.prune()
+    assert len(door) == 5
+
+
+def test_a_crowd_of_strangers_closes_no_visitors_connection() -> None:
+    door = Connections(of_strangers=5, of_address=3)
+    known = cast(IOStream, Stream())
+    door.open(known, "1.2.3.4")
+    door.recognise(known, "ann")
+    for n in range(100):
+        door.open(cast(IOStream, Stream()), f"10.0.0.{n}")
+    assert not known.closed() and len(door) == 6
 
 
 @pytest.mark.parametrize(

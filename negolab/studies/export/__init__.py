@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from negolab import catalog, user_code
+from negolab._internal.files import private_files
 from negolab._internal.version import __version__
 from negolab.analysis import export as exporting
 from negolab.studies.database import Database
@@ -100,7 +101,7 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
         ValueError: `folder` holds anything but an earlier export of this study, or cannot be written.
     """
     data = source(database, study)
-    with replace_folder(folder, study.name) as new:
+    with private_files(), replace_folder(folder, study.name) as new:
         rows = exporting.export(_tables(data), new, KINDS[to])
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
         game = study.loaded(study.treatments[0])

@@ -381,7 +381,7 @@ def run_lab(options: LabOptions) -> int:
     # The folder's page_config.json turns off the question about news.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
     env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
-    child = Child("JupyterLab", command, env, {"cwd": folder})
+    child = Child("JupyterLab", command, env, {"cwd": folder, "umask": -1})
     with terminating([child]):
         process = child.start()
         status, _ = wait_for_answer(lambda: probe("127.0.0.1", options.port, local, f"api/status?token={token}"), child)

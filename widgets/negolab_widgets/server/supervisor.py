@@ -57,8 +57,11 @@ class Child:
     _lines: set[bytes] = field(default_factory=set)
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once."""
-        return self._popen(self.command, **self.options)
+        """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once.
+
+        What it writes is the user's alone to read, unless `options` name another `umask`.
+        """
+        return self._popen(self.command, **{"umask": 0o077, **self.options})
 
     def _popen(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         self._started = time.monotonic()
