@@ -17,7 +17,8 @@ pytestmark = pytest.mark.visitor
 
 SECONDS = 15.0
 """Length of each attack that is measured."""
-MAX_GATE_MIB, MAX_LOG_BYTES = 400, 1_000_000
+MAX_GATE_MIB, MAX_KERNEL_MIB = 400, 250
+MAX_LOG_BYTES, MAX_STORED_BYTES = 1_000_000, 2_000_000
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +37,11 @@ def quiet(site: Site) -> float:
 
 @pytest.mark.parametrize("kind", overload.ATTACKS)
 def test_an_attack_slows_no_honest_participant(site: Site, quiet: float, kind: str) -> None:
-    honest, log, memory = overload.Honest(site.link()), overload.log_bytes(site), [overload.gate_memory(site)]
-    over = threading.Event()
+    honest, before, seen, over = overload.Honest(site.link()), overload.usage(site), [], threading.Event()
 
     def watch() -> None:
         while not over.wait(0.2):
-            memory.append(overload.gate_memory(site))
+            seen.append(overload.usage(site))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -53,9 +53,13 @@ def test_an_attack_slows_no_honest_participant(site: Site, quiet: float, kind: s
         over.set()
         watcher.join()
     p99, most = overload.worst(honest.pages + honest.events)
-    written = overload.log_bytes(site) - log
+    used = overload.Usage(*map(max, zip(*seen, strict=True)))
+    written, stored = used.log - before.log, used.database - before.database
     n = len(honest.pages) + len(honest.events)
-    print(f"\n{kind}: p99 {p99:.3f} s, most {most:.3f} s (n = {n}; quiet p99 {quiet:.3f} s); "
-          f"gate {max(memory)} MiB; log {written:,} bytes")  # fmt: skip
+    print(
+        f"\n{kind}: p99 {p99:.3f} s, most {most:.3f} s (n = {n}; quiet p99 {quiet:.3f} s); gate {used.gate} MiB, host "
+        f"{used.host} MiB, largest kernel {used.kernel} MiB; log {written:,} bytes, database {stored:,} bytes"
+    )
     assert p99 <= max(3 * quiet, 0.3) and most <= 2
-    assert max(memory) < MAX_GATE_MIB and written < MAX_LOG_BYTES
+    assert used.gate < MAX_GATE_MIB and written < MAX_LOG_BYTES
+    assert used.kernel < MAX_KERNEL_MIB and stored < MAX_STORED_BYTES

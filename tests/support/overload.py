@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
@@ -24,7 +24,7 @@ from tests.support.bots import V1, Bot, framed
 from tests.support.hostile_visitor import Site, Wire
 
 PATHS = ("static/.", "static/..", "static/%00", "static/a%00b", "static/", "static/x/../../..", "%2e%2e/%2e%2e/etc")
-LONG_TEXT = "no, " * 25_000
+LONG_TEXT = "no, " * 24_000
 
 
 async def hold_sockets(link: str) -> None:
@@ -62,21 +62,22 @@ async def opened(bot: Bot) -> Any:
 
 
 def message(kind: str, content: dict[str, Any]) -> bytes:
-    header = {"msg_id": "1", "msg_type": kind, "session": "x", "username": "", "version": "5.3"}
-    return framed({"header": header, "parent_header": {}, "metadata": {}, "content": content})
+    """Encode a message; a kernel drops one that it has had before."""
+    header = {"msg_id": uuid.uuid4().hex, "msg_type": kind, "session": "x", "username": "", "version": "5.3"}
+    return framed({"header": header, "parent_header": {}, "metadata": {"version": "1.0.0"}, "content": content})
 
 
 async def send_lists(link: str) -> None:
     """Send frames of 720 KB, 240,000 empty lists each, on two websockets."""
     bot = await join(link)
-    frame = message("comm_msg", {"comm_id": "nobody", "data": [[] for _ in range(240_000)]})
+    lists = {"comm_id": "nobody", "data": [[] for _ in range(240_000)]}
 
     async def flood() -> None:
         while True:
             socket = await opened(bot)
             with suppress(websockets.ConnectionClosed):
                 while True:
-                    await socket.send(frame)
+                    await socket.send(message("comm_msg", lists))
                     await asyncio.sleep(0.5)
 
     await asyncio.gather(flood(), flood())
@@ -86,7 +87,7 @@ async def read_nothing(link: str) -> None:
     """Write 900 KB into widgets, stop reading, and ask for the state of all widgets six hundred times."""
     bot = await join(link)
     texts = [id for id, model in bot.models.items() if isinstance(model.get("value"), str)][:12]
-    ask = message("comm_msg", {"comm_id": "ear", "data": {"method": "request_states"}})
+    ask = {"comm_id": "ear", "data": {"method": "request_states"}}
     while True:
         socket = await opened(bot)
         with suppress(websockets.ConnectionClosed, TimeoutError):
@@ -98,7 +99,8 @@ async def read_nothing(link: str) -> None:
                 await socket.send(message("comm_msg", {"comm_id": id, "data": state}))
             socket.transport.pause_reading()
             for _ in range(600):
-                await asyncio.wait_for(socket.send(ask), 5)
+                await asyncio.wait_for(socket.send(message("comm_msg", ask)), 5)
+                await asyncio.sleep(0.02)
             await asyncio.sleep(5)
         socket.transport.abort()
 
@@ -129,14 +131,17 @@ async def write_too_much(link: str) -> None:
     bot = await join(link)
     await bot.click("I agree")
     await bot.click("Start")
+    await bot.until(lambda: bot.find("Button", "Show: a box to type"))
+
+    def named(description: str) -> str:
+        labelled = ((id, str(model.get("description", ""))) for id, model in bot.models.items())
+        return next((id for id, label in labelled if label.startswith(description)), "")
+
     while True:
         try:
-            if unfold := bot.find("Button", "Show: a box to type"):
-                await bot.press(unfold)
-            if box := bot.find("Textarea", "Your reply"):
-                await bot.fill(box, value=f"{LONG_TEXT}{random.random()}")
-                await bot.press(bot.find("Button", "Send reply") or "")
-            await asyncio.sleep(0.05)
+            await bot.fill(named("Or type"), value=f"{LONG_TEXT}{random.random()}")
+            await bot.press(named("Send answer"))
+            await asyncio.sleep(0.55)  # sooner it would be the second press of a double click
         except websockets.ConnectionClosed:
             await bot.back()
 
@@ -231,18 +236,25 @@ def worst(seconds: list[float]) -> tuple[float, float]:
     return ordered[int(0.99 * (len(ordered) - 1))], ordered[-1]
 
 
-def gate_memory(site: Site) -> int:
-    """Resident MiB of the gate alone."""
-    (gate,) = (p for p in processes.processes_of(site.process.pid, "voila") if "spawn" not in processes.command_line(p))
-    return processes.memory(gate)[0]
+class Usage(NamedTuple):
+    """Resident MiB of the gate, of the host and of the largest kernel, and bytes of log and database."""
+
+    gate: int
+    host: int
+    kernel: int
+    log: int
+    database: int
 
 
-def log_bytes(site: Site) -> int:
-    return len(site.log())
+def usage(site: Site) -> Usage:
+    """Measure what a site uses now."""
+    gate, host, kernel = (_largest(site.process.pid, part) for part in ("voila", "host", "kernel"))
+    database = sum(path.stat().st_size for path in site.db.parent.glob(f"{site.db.name}*"))
+    return Usage(gate, host, kernel, len(site.log()), database)
 
 
-def database_bytes(site: Site) -> int:
-    return sum(path.stat().st_size for path in Path(site.db).parent.glob(f"{site.db.name}*"))
+def _largest(launcher: int, part: processes.ProcessKind) -> int:
+    return max((processes.memory(pid)[0] for pid in processes.processes_of(launcher, part)), default=0)
 
 
 if __name__ == "__main__":
