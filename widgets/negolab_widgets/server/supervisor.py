@@ -61,12 +61,17 @@ class Child:
 
         What it writes is the user's alone to read, unless `options` name another `umask`.
         """
-        return self._popen(self.command, **{"umask": 0o077, **self.options})
+        return self._popen(self.command, **self.options)
 
     def _popen(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         self._started = time.monotonic()
         self.process = subprocess.Popen(
-            command, env=self.env, stdin=subprocess.PIPE, bufsize=0, start_new_session=True, **options
+            command,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            **{"umask": 0o077, **options},
         )
         if self.stdin_data and self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it died at once: that is seen at the next look
