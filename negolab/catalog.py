@@ -295,7 +295,7 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     if preset not in known and preset.endswith(SUFFIX):
         return make_game(cls, {**read_scenario(preset, cls), **params, "preset": None})
     if preset not in known:
-        raise ValueError(f"unknown preset {preset!r} of {game}: {suggest(preset, known)}")
+        raise ValueError(f"unknown preset {preset!r} of {game}: {_suggest_scenario(preset) or suggest(preset, known)}")
     free = getattr(module, "FREE", params)
     name = (
         preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
@@ -359,6 +359,16 @@ def _modules_around(module: str) -> list[str]:
     """Return a module's name and those of the packages around it, innermost first."""
     parts = module.split(".")
     return [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+
+
+def _suggest_scenario(preset: str) -> str:
+    """End an error message about a preset that is rather a file; "" if there is no such file."""
+    try:
+        if Path(f"{preset}{SUFFIX}").is_file():
+            return f"did you mean {preset}{SUFFIX}?"
+        return f"it is a file, whose name must end in {SUFFIX}" if Path(preset).is_file() else ""
+    except OSError:  # its name is too long
+        return ""
 
 
 def describe(game: AnyGame) -> str:

@@ -213,8 +213,11 @@ def read_text(path: Path) -> str:
     """Read a file that people write; `ValueError` if it cannot be read."""
     try:
         return path.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: is no text in UTF-8") from None
+    except UnicodeDecodeError as error:
+        line = 1 + error.object.count(b"\n", 0, error.start)
+        raise ValueError(f"{path}: line {line}: is no text in UTF-8: save the file in this encoding") from None
+    except IsADirectoryError:
+        raise ValueError(f"{path}: is a folder: name a file") from None
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -228,7 +231,8 @@ def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str,
         raise ValueError(_explain_brackets(text, expected) or _explain_syntax(str(error))) from None
     except RecursionError:
         raise ValueError("its brackets are nested too deeply") from None
-    _check_keys(table, {name: field for name, field in _fields(expected).items() if name not in own}, "")
+    known = {name: field for name, field in _fields(expected).items() if name not in own}
+    _check_keys(table, known, "", known)
     return table
 
 
@@ -241,12 +245,17 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
 
 
 _SYNTAX = re.compile(r"(.*) \(at (line \d+), column \d+\)")
+_FEW = 4
+"""Words that are all told where another one stands; of more the similar ones."""
 _REMEDIES = {
     "Invalid value": 'a text stands in quotes, "...", and true, false and numbers without',
     "Cannot overwrite a value": "this name is given a second time: give it once",
     "Cannot declare": "this table is there already: write it once",
-    "Unclosed array": "a list ends with ], and its items are parted by commas",
+    "Unclosed array": "a list ends with ], its items are parted by commas, and each text stands in quotes",
     "Expected '=' after a key": "write name = value; a comment begins with #",
+    "Invalid statement": "write name = value; a comment begins with #",
+    "Expected newline": 'one value ends a line; a text stands in quotes, "...", and a list in brackets, [...]',
+    "Unescaped '\\'": "write two of them for one, or put the text between single quotes",
 }
 
 
@@ -268,9 +277,12 @@ def _item_type(kind: types.Type) -> types.Type | None:
     return item if isinstance(item, types.StructType | types.DictType) else None
 
 
-def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str) -> None:
+def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str, top: dict[str, types.Type]) -> None:
+    """Raise `ValueError` for a key that is not `known`; those of `top` are named as misplaced inside a table."""
     for key, value in table.items():
         if key not in known:
+            if where and key in top:
+                raise ValueError(f"{where}{key!r} stands too low: move it above the first line in brackets")
             raise ValueError(f"{where}unknown key {key!r}: {suggest(key, known)}")
         kind = without_none(known[key])
         if (item := _item_type(kind)) is not None:
@@ -278,9 +290,9 @@ def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str)
                 raise ValueError(_ask_for_two_brackets(key))
             for i, one in enumerate(value if isinstance(value, list) else []):
                 if isinstance(one, dict) and isinstance(item, types.StructType):
-                    _check_keys(one, _fields(item), where + _name_item(key, i, one))
+                    _check_keys(one, _fields(item), where + _name_item(key, i, value), top)
         elif isinstance(kind, types.StructType) and isinstance(value, dict):
-            _check_keys(value, _fields(kind), f"{where}{key}: ")
+            _check_keys(value, _fields(kind), f"{where}{key}: ", top)
         elif isinstance(kind, types.DictType) and isinstance(value, dict):
             for word in value:
                 if (words := choices(kind.key_type)) and word not in words:
@@ -299,10 +311,10 @@ def _explain_brackets(text: str, kind: types.Type) -> str:
     return ""
 
 
-def _name_item(key: str, number: int, item: Any) -> str:
+def _name_item(key: str, number: int, items: list[Any]) -> str:
     """A table of a list as its author would name it: by its name, else by its number from 1."""
-    name = item.get("name") if isinstance(item, dict) else None
-    return f"{key.removesuffix('s')} {name!r}: " if isinstance(name, str) else f"{key.removesuffix('s')} {number + 1}: "
+    name = items[number].get("name") if isinstance(items[number], dict) else None
+    return f"{key.removesuffix('s')} {repr(name) if isinstance(name, str) else f'{number + 1} of {len(items)}'}: "
 
 
 def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[str, Any]) -> str:
@@ -312,16 +324,21 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
         if isinstance(place.key, str):
             where += f"{place.key}: "
         elif _item_type(before.kind) is not None:
-            where = where.removesuffix(f"{before.key}: ") + _name_item(str(before.key), place.key, place.value)
+            where = where.removesuffix(f"{before.key}: ") + _name_item(str(before.key), place.key, before.value)
     if missing := _MISSING.fullmatch(message):
         name = missing[1]
         tables = _item_type(_fields(without_none(places[-1].kind)).get(name, types.AnyType())) is not None
         return f"{where}{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
     if message.startswith("Expected `") and (wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`"))):
         found = _TOML_VALUES.get(wrong[1], wrong[1])
-        return f"{where}expected {_describe_toml_type(places[-1].kind)}, not {found}"
+        expected = _describe_toml_type(places[-1].kind)
+        if expected == _TOML_VALUES["object"] and len(places) == 2:
+            expected = f"{expected} that begins with [{places[-1].key}]"
+        return f"{where}expected {expected}, not {found}"
     if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", message):
-        return f"{where}unknown word {choice[1]!r}: {suggest(choice[1], choices(places[-1].kind))}"
+        words = choices(places[-1].kind)
+        known = suggest(choice[1], words) if len(words) > _FEW else f"there are: {', '.join(words)}."
+        return f"{where}unknown word {choice[1]!r}: {known}"
     return where + message
 
 

@@ -60,6 +60,25 @@ def test_single_parameters_can_be_changed_beside_a_file(tmp_path: Path) -> None:
 MISTAKES = {
     "a key that does not exist": ("turns = 10", "turn = 10", "unknown key 'turn': did you mean turns?"),
     "a key of an issue": ("units = 3", "unit = 3", "issue 'food': unknown key 'unit': did you mean units?"),
+    "a setting below the issues": (
+        "units = 3",
+        "units = 3\ndiscount = 0.9",
+        "issue 'food': 'discount' stands too low: move it above the first line in brackets",
+    ),
+    "a setting among the roles": ('A = "buyer"', 'show = "all"', "roles: 'show' stands too low: move it above"),
+    "an issue without a name": ('name = "price"\n', "", "issue 1 of 2: name is missing: write name = ..."),
+    "a number for a table": (
+        "turns = 10",
+        "turns = 10\ndraw = 3",
+        "draw: expected a table that begins with [draw], not a whole number",
+    ),
+    "a word like its opposite": (
+        "turns = 10",
+        'show = "everything"',
+        "show: unknown word 'everything': there are: all, nothing, order.",
+    ),
+    "a list without brackets": ("[9, 5, 0]", "9, 5, 0", 'a text stands in quotes, "...", and a list in brackets'),
+    "a quote too few": ('"low", ', '"low, ', "its items are parted by commas, and each text stands in quotes"),
     "a seat that does not exist": ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': there are: A, B."),
     "too few points": (
         "[9, 5, 0]",
@@ -141,11 +160,21 @@ def test_a_mistake_is_told_in_one_line_with_file_and_place(mistake: str, tmp_pat
     assert said in text
 
 
-def test_a_scenario_that_does_not_exist_is_told() -> None:
+def test_a_scenario_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    for name in ("mine.toml", "mine.txt"):
+        (tmp_path / name).write_text(BASE, "utf-8")
     with pytest.raises(ValueError, match=r"unknown preset 'hirng' of .*: did you mean hiring\?"):
         nl.load(NAME, scenario="hirng")
     with pytest.raises(ValueError, match=r"nowhere.toml: cannot be read"):
         nl.load(NAME, scenario="nowhere.toml")
+    for name, told in (("mine", r"did you mean .*mine\.toml\?"), ("mine.txt", r"file, whose name must end in \.toml")):
+        with pytest.raises(ValueError, match=told):
+            nl.load(NAME, scenario=str(tmp_path / name))
+    with pytest.raises(ValueError, match="unknown preset"):
+        nl.load(NAME, scenario="long" * 2000)
+    with pytest.raises(ValueError, match=r"folder\.toml: is a folder: name a file"):
+        nl.load(NAME, scenario=str(tmp_path / "folder.toml"))
     with pytest.raises(ValueError, match="give one of them"):
         nl.load(NAME, preset="casino", scenario="hiring")
 

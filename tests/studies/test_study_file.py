@@ -137,7 +137,7 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         (BASE + "[limits]\nrepl = 1\n", "limits: unknown key 'repl': did you mean reply?"),
         (BASE.replace('"A study"', "3"), "title: expected a text in quotes"),
         (BASE.replace('title = "A study"', ""), "title is missing: write title = ..."),
-        (BASE.replace('name = "one"', ""), "treatment 1: name is missing"),
+        (BASE.replace('name = "one"', ""), "treatment 1 of 1: name is missing"),
         (HEAD, "treatments is missing"),
         ("treatments = []\n" + HEAD, "treatments are missing: write at least one [[treatments]]"),
         (BASE.replace("[[treatments]]", "[treatments]"), "treatments: each one begins with [[treatments]]"),
@@ -209,8 +209,8 @@ def test_an_opponent_must_be_able_to_sit_across(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nowhere\.toml: cannot be read: No such file"):
         read_study(tmp_path / "nowhere.toml")
-    (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
-    with pytest.raises(ValueError, match="is no text in UTF-8"):
+    (tmp_path / "latin.toml").write_bytes(b'# a\ntitle = "\xe9"')
+    with pytest.raises(ValueError, match="line 2: is no text in UTF-8: save"):
         read_study(tmp_path / "latin.toml")
     with pytest.raises(ValueError, match="name must be letters, digits and hyphens"):
         read_study(written(tmp_path, BASE, "my study.toml"))
