@@ -67,11 +67,21 @@ def format_details(value: Any, indent: str = "") -> list[str]:
         out = []
         for key, inner in value.items():
             small = not isinstance(inner, dict | list) or not inner or len(str(inner)) < 80
-            out += [f"{indent}{key}: {inner}"] if small else [f"{indent}{key}:", *format_details(inner, indent + "  ")]
+            line = f"{indent}{key}: {_format_seats(inner)}"
+            out += [line] if small else [f"{indent}{key}:", *format_details(inner, indent + "  ")]
         return out
     if isinstance(value, list):
         return [text for inner in value for text in format_details(inner, indent + "- ")]
     return [f"{indent}{value}"]
+
+
+def _format_seats(value: Any) -> str:
+    """Format a number of each seat, such as `A 0.5392, B 3`; any other value as Python writes it."""
+    if not (isinstance(value, dict) and value and set(value) <= {*SEATS}):
+        return str(value)
+    if not all(type(number) in (int, float) for number in value.values()):
+        return str(value)
+    return ", ".join(f"{seat} {n:.4g}" if type(n) is float else f"{seat} {n}" for seat, n in value.items())
 
 
 class TerminalPlayer:
@@ -206,7 +216,8 @@ def watch(
     match = Match(loaded, seed=seed, players=names)
     seats = seat_players(match, factories={player.name: player for player in players})
     with _record_writer(out) as save:
-        print(f"{game}, preset {loaded.preset}, seed {match.seed}: A = {names['A']}, B = {names['B']}\n")
+        preset_name = f", preset {loaded.preset}" if loaded.preset else ""
+        print(f"{game}{preset_name}, seed {match.seed}: A = {names['A']}, B = {names['B']}\n")
         try:
             play(match, seats, watch=lambda _, events: print_events(events, loaded))
         finally:

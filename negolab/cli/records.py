@@ -95,7 +95,9 @@ def replay(
         return
     header = record.header
     players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
-    print(f"{header.game}, preset {header.preset}, seed {header.seed}: {players}\n")
+    preset = "" if header.preset is None else f", preset {header.preset}"
+    seed = "" if header.seed is None else f", seed {header.seed}"
+    print(f"{header.game}{preset}{seed}: {players}\n")
     play.print_events(list(record.events), record.game)
     if record.outcome is not None:
         play.print_details(record.outcome.details, record.game)

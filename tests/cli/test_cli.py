@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -118,6 +119,17 @@ def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
     again = negolab("replay", str(tmp_path))
     assert "A: [Offer:" in again.stdout
     assert negolab("check", str(tmp_path)).stdout.startswith("1 record, it replays to its stored events")
+
+
+def test_a_match_without_preset_or_seed_is_headed_by_what_it_has(tmp_path: Path) -> None:
+    file = tmp_path / "tea.toml"
+    file.write_text('title = "Tea"\n[[issues]]\nname = "cups"\nunits = 3\nA = 2\nB = 3\n', "utf-8")
+    players = ("--a", "linear", "--b", "conceder", "--seed", "1", "--out", str(tmp_path / "run"))
+    watched = negolab("watch", "agenda", "--scenario", str(file), *players).stdout
+    assert watched.startswith("agenda, seed 1: A = linear, B = conceder\n")
+    assert re.search(r"^points: A \d, B \d$", watched, re.MULTILINE)
+    assert re.search(r"^best_share: A [\d.]{1,6}, B [\d.]{1,6}$", watched, re.MULTILINE)
+    assert negolab("replay", str(tmp_path / "run")).stdout.startswith("agenda, seed 1: A = linear")
 
 
 def test_payoffs_are_shown_as_people_read_them(tmp_path: Path) -> None:
