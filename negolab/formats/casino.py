@@ -50,7 +50,8 @@ def read_file(path: Path) -> list[Dialogue]:
         ValueError: There is no file at `path`, or it is no list of dialogues.
     """
     if not path.is_file():
-        what = "is a folder: name the files in it, such as casino.json" if path.is_dir() else "is no file"
+        example = min((file.name for file in path.glob("*.json")), default="casino.json")
+        what = f"is a folder: name the files in it, such as {example}" if path.is_dir() else "is no file"
         raise ValueError(f"{path} {what}")
     try:
         dialogues = json.loads(path.read_text("utf-8"))

@@ -126,7 +126,7 @@ def test_a_file_that_holds_no_dialogues_is_refused(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"x.json is no"):
             read_file(path)
-    with pytest.raises(ValueError, match="is a folder"):
+    with pytest.raises(ValueError, match=r"is a folder: name the files in it, such as x\.json$"):
         read_file(tmp_path)
 
 
