@@ -163,6 +163,17 @@ def test_another_seat_keeps_the_opponent_that_was_chosen_where_it_fits() -> None
     assert lobby._opponent.value == lobby._opponent.options[0]
 
 
+def test_the_seats_are_offered_by_what_the_game_calls_them() -> None:
+    lobby = Lobby()
+    assert [label for label, _ in lobby._seat.options] == ["A", "B"]
+    lobby._seat.value = "B"
+    lobby._preset.value = "hiring"
+    assert [label for label, _ in lobby._seat.options] == ["A: candidate", "B: recruiter"]
+    assert lobby._seat.value == "B"
+    lobby._game.value = "bargaining"
+    assert ("A: the seller", "A") in lobby._seat.options
+
+
 def test_another_game_begins_with_its_own_first_opponent() -> None:
     lobby = Lobby()
     lobby._opponent.value = "random-legal"

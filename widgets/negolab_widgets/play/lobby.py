@@ -10,7 +10,8 @@ from pathlib import Path
 import ipywidgets as w
 
 from negolab import catalog
-from negolab.game import other
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Seat, other
 from negolab.players.lookup import compatible_players, list_players
 from negolab.protocols import Scripted
 from negolab.scenarios import SUFFIX
@@ -24,6 +25,7 @@ from negolab_widgets.play.matchmaking import (
     MatchRequest,
 )
 from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
+from negolab_widgets.tables import table as table_of
 from negolab_widgets.tables.controls import column, set_visible, warning
 
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
@@ -127,10 +129,20 @@ class Lobby(w.VBox):  # type: ignore[misc]
     def _update_opponents(self, *, keep: bool = True) -> None:
         """Offer who can sit across; another seat or preset keeps the opponent that was chosen, where it fits."""
         game = catalog.load(self._game.value, preset=self._preset.value)
-        chosen, offered = self._opponent.value, [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
+        chosen = self._opponent.value
+        self._name_seats(game)
+        offered = [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
         self._opponent.options = offered
         self._opponent.value = chosen if keep and chosen in offered else offered[0]
         self._describe()
+
+    def _name_seats(self, game: AnyGame) -> None:
+        """Offer the seats by what the game calls them, and keep the one that was chosen."""
+        names = _seat_names(game)
+        if list(self._seat.options) != names:
+            seat = self._seat.value
+            self._seat.options = names
+            self._seat.value = seat
 
     def _describe(self) -> None:
         """Say what the chosen game, preset and opponent are."""
@@ -192,6 +204,17 @@ def _titled(names: Sequence[str]) -> list[tuple[str, str]]:
         (title if titles.count(title) == 1 else f"{title} ({name})", name)
         for title, name in zip(titles, names, strict=True)
     ]
+
+
+def _seat_names(game: AnyGame) -> list[tuple[str, Seat]]:
+    """Return the seats with their roles, such as `A: the seller`; only the letter if the game gives none."""
+    try:
+        role = table_of(game).role
+        named = {seat: " ".join(role(game, seat).split()) for seat in SEATS}
+    except Exception:  # a fault of a table of one's own is told where it is played
+        named = {}
+    plain = {seat: (None, "", f"seat {seat}", f"player {seat}") for seat in SEATS}
+    return [(seat if named.get(seat) in plain[seat] else f"{seat}: {named[seat]}", seat) for seat in SEATS]
 
 
 def _first_paragraph(text: str | None) -> str:
