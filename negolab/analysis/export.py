@@ -283,3 +283,14 @@ DuckDB
     SELECT "end", avg(efficiency), count(*) FROM matches JOIN measures USING ({using})
     GROUP BY "end";
 """
+
+
+def describe_rows(rows: Mapping[str, int]) -> str:
+    """Say how many rows each table has.
+
+    >>> describe_rows({"matches": 1, "turns": 1200, "replies": 1})
+    '1 match, 1,200 turns, 1 reply'
+    """
+    singular = {"matches": "match", "replies": "reply"}
+    names = {name: singular.get(name, name.removesuffix("s")) if count == 1 else name for name, count in rows.items()}
+    return ", ".join(f"{count:,} {names[name]}" for name, count in rows.items())

@@ -235,7 +235,7 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     print_left_out(opened)
     if "matches" not in rows:
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
-    print(", ".join(f"{count:,} {name}" for name, count in rows.items()))
+    print(export.describe_rows(rows))
     print(folder)
 
 

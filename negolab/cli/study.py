@@ -237,6 +237,7 @@ def export(
     to: Annotated[str, typer.Option(help="csv, parquet or both.")] = "both",
 ) -> None:
     """Write the data of a study as tables, as `negolab export` does, with its participants, answers and events."""
+    from negolab.analysis.export import describe_rows
     from negolab.studies.export import KINDS
     from negolab.studies.export import export as write
 
@@ -246,7 +247,7 @@ def export(
     folder = out or file.parent / f"{file.stem}-export"
     with _open_known_database(file, db, study) as database:
         rows = write(database, study, folder, to)
-    print(", ".join(f"{n} {name}" for name, n in rows.items()))
+    print(describe_rows(rows))
     print(folder)
 
 
