@@ -20,6 +20,7 @@ from negolab.store import Store
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
+from negolab.studies.metrics import render
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
 from negolab.studies.service import PageService, StudyService, playing, reply_of
@@ -209,6 +210,10 @@ class AdminService(PageService):
     def monitor(self, _: Mapping[str, Any]) -> Any:
         """Return `StudyService.monitor()`; {} without a study."""
         return {} if self._service is None else self._service.monitor()
+
+    def metrics(self, _: Mapping[str, Any]) -> dict[str, str]:
+        """Return `text`: what is counted, for Prometheus."""
+        return {"text": render(None, None) if self._service is None else self._service.metrics()}
 
     def end(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """End the study for `participant` (number) with a `reason`; `AccessDenied` if that is not possible."""

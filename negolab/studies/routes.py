@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,6 +20,7 @@ from negolab.studies import texts
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database.connection import is_unreachable
+from negolab.studies.metrics import OPERATIONS, GateNumbers
 from negolab.studies.service import PageService, StudyService
 
 log = logging.getLogger("negolab.studies")
@@ -114,8 +116,12 @@ class Operation(Handler):
 
     @override
     async def post(self) -> None:
+        began = time.monotonic()
         result = self.operation(self.body())
-        result = await result if inspect.isawaitable(result) else result
+        if inspect.isawaitable(result):
+            result = await result
+        else:
+            OPERATIONS.labels(self.request.path.strip("/")).observe(time.monotonic() - began)
         if result is None:
             self.set_status(204)
         else:
@@ -157,6 +163,13 @@ def _away(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def _gate(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
+    """Take note of the numbers of the participants' server."""
+    with suppress(msgspec.ValidationError):
+        service.gate = msgspec.convert(body, type=GateNumbers)
+    return {}
+
+
 async def _arrive(service: StudyService, body: dict[str, Any]) -> dict[str, Any] | None:
     """Wait for the lease of a kernel's participant; None if there is none yet."""
     lease = await service.authenticator.arrive(text(body, "kernel"), POLL)
@@ -185,7 +198,7 @@ def _act(pages: PageService, body: dict[str, Any]) -> Any:
 
 def seats_app(service: StudyService) -> tornado.web.Application:
     """Build the application for participants' pages and the gate server in front of them."""
-    operations = {"admit": _admit, "join": _join, "bind": _bind, "away": _away, "arrive": _arrive}
+    operations = {"admit": _admit, "join": _join, "bind": _bind, "away": _away, "arrive": _arrive, "gate": _gate}
     return _app(
         service,
         {"title": service.study.title, "study": service.study.name},
@@ -204,6 +217,7 @@ def admin_app(admin: AdminService) -> tornado.web.Application:
         "branched": admin.branched,
         "stop": admin.stop,
         "monitor": admin.monitor,
+        "metrics": admin.metrics,
         "end": admin.end,
     }
     return _app(admin, {"title": admin.title, "study": ""}, operations)

@@ -16,6 +16,7 @@ from negolab.studies.authentication import AccessDenied, Authenticator, LeaseTak
 from negolab.studies.database import Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error
 from negolab.studies.host_config import NONE, KnownEndpoints
+from negolab.studies.metrics import GateNumbers, render
 from negolab.studies.page_state import (
     Answer,
     Closed,
@@ -114,6 +115,7 @@ class StudyService(PageService):
     def __init__(self, database: Database, study: Study, models: KnownEndpoints = NONE) -> None:
         super().__init__()
         self.study = study
+        self.gate: GateNumbers | None = None
         self._database, self._sessions = database, SessionManager(database, study, models=models)
         self._sessions.changed = self._wake
         self.authenticator = Authenticator(database, study)
@@ -317,10 +319,16 @@ class StudyService(PageService):
         self._database.note("error", "host", study=self.study.name, participant=id, detail=describe_error(error))
 
     def monitor(self) -> dict[str, Any]:
-        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open."""
+        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open, and
+        `gate`: what the participants' server reported last."""
         participants = self._database.participants(self.study.name)
         present = [p.number for p in participants if self.presence.is_present(p.id)]
-        return {**msgspec.to_builtins(status(self._database, self.study)), "present": present}
+        seen = msgspec.to_builtins(status(self._database, self.study))
+        return {**seen, "present": present, "gate": msgspec.to_builtins(self.gate)}
+
+    def metrics(self) -> str:
+        """Return the numbers of the study for Prometheus."""
+        return render(status(self._database, self.study), self.gate)
 
 
 def _seat(participant: Participant, stored: StoredMatch) -> Seat:

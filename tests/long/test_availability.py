@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 
 from tests.long.test_visitor import PRICES
@@ -33,6 +34,14 @@ def quiet(site: Site) -> float:
     honest = overload.Honest(site.link())
     asyncio.run(honest.measure(SECONDS))
     return overload.worst(honest.pages + honest.events)[0]
+
+
+def test_the_researchers_port_tells_programs_how_it_is(site: Site) -> None:
+    assert httpx2.get(f"{site.desk}healthz").text == "ok\n"
+    metrics = httpx2.get(f"{site.desk}metrics").text
+    assert "negolab_database_up 1.0" in metrics and "negolab_kernels_max 30.0" in metrics
+    assert site.desk_token not in metrics
+    assert httpx2.get(f"{site.url}metrics").status_code == 404, "not at the participants' port"
 
 
 @pytest.mark.parametrize("kind", overload.ATTACKS)

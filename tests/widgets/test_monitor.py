@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+import msgspec
 import pytest
 from negolab_widgets import Monitor
 from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import StudyPage
 from negolab_widgets.study.monitor_view import NO_STUDY, MonitorState, format_duration, render_monitor, sort_people
+from prometheus_client.parser import text_string_to_metric_families
 
+from negolab.studies.metrics import GateNumbers, render
 from negolab.studies.status import ERROR, Cell, Person
 from tests.studies.test_tables_at_host import code
 from tests.support.host_process import (
@@ -145,6 +148,37 @@ def test_who_has_opened_the_link_is_called_reading_and_one_is_no_plural() -> Non
     shown = render_monitor(watched(person(1, "invited"), present=(1,)))
     assert "n = 1 invited, 1 has opened the link, 1 page open." in shown
     assert "<td>reading</td>" in shown
+
+
+GATE = GateNumbers(
+    kernels=3, max_kernels=30, warm=1, queue=2, connections=17, refused={"429": 1200, "traffic": 4, "418": 1}
+)
+
+
+def test_the_monitor_shows_what_the_participants_server_carries_and_refused() -> None:
+    shown = render_monitor(msgspec.structs.replace(watched(), gate=GATE))
+    for words in (
+        "3 of 30",
+        "17",
+        "Refused: too many requests",
+        "1,200",
+        "Refused: a page sent too much",
+        "status 418",
+    ):
+        assert words in shown
+    assert "Nothing is known of it yet." in render_monitor(watched())
+
+
+def test_the_numbers_for_prometheus_can_be_read_and_name_nobody() -> None:
+    text = render(watched(person(1, "playing"), person(2, "playing"), person(3, EVIL)), GATE)
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert samples["negolab_participants", "playing"] == 2 and samples["negolab_participants", EVIL] == 1
+    assert samples["negolab_kernels",] == 3 and samples["negolab_refused_total", "429"] == 1200
+    assert samples["negolab_database_up",] == 1
 
 
 def test_what_people_write_is_text_on_the_monitor() -> None:

@@ -5,6 +5,7 @@ The token is read from the environment, where nothing else sees it, and taken ou
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import os
 import time
@@ -12,9 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from traitlets import Unicode
 from typing_extensions import override
 
+from negolab.studies.client import HostClient, HostUnreachable
+from negolab.studies.page_state import NotDelivered
+from negolab_widgets.page import ADMIN
 from negolab_widgets.server import config, requests
 from negolab_widgets.server.admission import KernelState
 from negolab_widgets.server.pool import WarmKernel, render_page
@@ -48,6 +53,31 @@ class AdminPage(CheckedHandler):
         self.finish(warm.html)
 
 
+class Metrics(CheckedHandler):
+    """Numbers for Prometheus, which name nobody and need no token."""
+
+    needs, SUPPORTED_METHODS = "nothing", ("GET",)
+
+    @override
+    async def get(self) -> None:
+        text, why = await self.server.ask_host()
+        self.set_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.finish("# TYPE negolab_database_up gauge\nnegolab_database_up 0.0\n" if why else text)
+
+
+class Health(CheckedHandler):
+    """Whether people can be served: 200, or 503 with the reason."""
+
+    needs, SUPPORTED_METHODS = "nothing", ("GET",)
+
+    @override
+    async def get(self) -> None:
+        _, why = await self.server.ask_host()
+        self.set_status(503 if why else 200)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{why or 'ok'}\n")
+
+
 class AdminServer(DashboardServer):
     """Serve every page and every kernel to whoever has the token."""
 
@@ -59,6 +89,7 @@ class AdminServer(DashboardServer):
     @override
     def initialize(self, argv: list[str] | None = None) -> None:
         self.secret = os.environ.pop(TOKEN, "")
+        self.host = HostClient(os.environ[ADMIN]) if os.environ.get(ADMIN) else None
         super().initialize(argv)
         folder, self.first = Path(self.notebook_path).parent, Path(self.notebook_path).stem
         self.available = [name for name in self.names.split() if (folder / f"{name}.ipynb").is_file()]
@@ -75,7 +106,16 @@ class AdminServer(DashboardServer):
 
     @override
     def pages(self) -> list[tuple[Any, ...]]:
-        return [(rf"({'|'.join(self.available)})?", AdminPage)]
+        return [(r"metrics", Metrics), (r"healthz", Health), (rf"({'|'.join(self.available)})?", AdminPage)]
+
+    async def ask_host(self) -> tuple[str, str]:
+        """Return the host's numbers, and why there are none; both empty without a host."""
+        if self.host is None:
+            return "", ""
+        try:
+            return str((await asyncio.to_thread(self.host.ask, "/metrics"))["text"]), ""
+        except (HostUnreachable, NotDelivered) as error:
+            return "", str(error)
 
     @override
     async def authenticate(self, handler: CheckedHandler) -> str:

@@ -62,6 +62,10 @@ class AdmissionQueue:
         """Count the visitors before this one."""
         return len(self._waiting_before(visitor))
 
+    def waiting(self) -> int:
+        """Count those in the queue."""
+        return len(self._waiting)
+
     def _waiting_before(self, visitor: str) -> list[str]:
         line = list(self._waiting)
         return line[: line.index(visitor)] if visitor in self._waiting else line

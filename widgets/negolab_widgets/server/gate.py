@@ -16,6 +16,7 @@ from traitlets import Bool, Float, Integer, Unicode
 from typing_extensions import override
 
 from negolab.studies.links import PROXY_CHECK
+from negolab.studies.metrics import GateNumbers
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
 from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
 from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, TokenCache, Traffic
@@ -208,6 +209,20 @@ class Gate(DashboardServer):
                 # Told anew each time: the host may have been started again.
                 self.run_later(self._tell_away(kernel, True))
         await super().sweep()
+        self.run_later(self._report())
+
+    async def _report(self) -> None:
+        """Report to the host; what it did not hear, it hears with the next sweep."""
+        numbers = GateNumbers(
+            kernels=len(self.queue.last_seen()),
+            max_kernels=self.max_kernels,
+            warm=len(self.pool),
+            queue=self.queue.waiting(),
+            connections=len(self.door.connections),
+            refused=dict(self.refusals),
+        )
+        with contextlib.suppress(RefusedRequest):
+            await self.host.report(numbers)
 
     async def _tell_away(self, kernel: str, is_away: bool) -> None:
         """Tell the host; what it did not hear, it is told with the next request or sweep."""

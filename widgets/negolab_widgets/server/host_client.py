@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import httpx2
+import msgspec
 
+from negolab.studies.metrics import GateNumbers
 from negolab_widgets.server.requests import RefusedRequest
 
 _NO_QUERY: Mapping[str, str] = MappingProxyType({})
@@ -100,6 +102,10 @@ class HostClient:
     async def away(self, kernel: str, is_away: bool) -> None:
         """Say that the person at a kernel's page may be gone, or is back."""
         await self._post("/away", {"kernel": kernel, "away": is_away})
+
+    async def report(self, numbers: GateNumbers) -> None:
+        """Report what the researcher's monitor shows of the participants' server."""
+        await self._post("/gate", msgspec.structs.asdict(numbers))
 
     async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -7,6 +7,7 @@ from typing import get_args
 import msgspec
 
 from negolab.game import End
+from negolab.studies.metrics import GateNumbers
 from negolab.studies.status import Cell, Person, Status
 from negolab_widgets.html import Markup, element, join, panel, table
 
@@ -20,6 +21,7 @@ class MonitorState(Status, frozen=True, kw_only=True):
     """The state of a study, and the numbers of those whose pages are open now."""
 
     present: tuple[int, ...]
+    gate: GateNumbers | None = None
 
 
 def decode_state(plain: object) -> MonitorState | None:
@@ -167,11 +169,36 @@ def render_errors(seen: MonitorState) -> Markup:
     return panel("Errors", element("p", summary), element("ul", *items, cls="nl-errors"))
 
 
+def render_server(gate: GateNumbers | None) -> Markup:
+    """Render what the participants' server carries, and what it refused."""
+    if gate is None:
+        return panel("Server", element("p", "Nothing is known of it yet."))
+    rows = [
+        ("Kernels in use", f"{gate.kernels} of {gate.max_kernels}"),
+        ("Kernels kept warm", gate.warm),
+        ("Waiting for a kernel", gate.queue),
+        ("Open connections", gate.connections),
+        *((f"Refused: {REFUSALS.get(reason, f'status {reason}')}", f"{n:,}") for reason, n in gate.refused.items()),
+    ]
+    return panel("Server", table(("", "Number"), rows, "The participants' server"))
+
+
+REFUSALS = {
+    "403": "not open to them",
+    "404": "no such page",
+    "429": "too many requests",
+    "503": "host or database away",
+    "traffic": "a page sent too much",
+    "slow page": "a page read too slowly",
+}
+"""Reasons of refused requests in a few words."""
+
+
 def render_monitor(seen: MonitorState | None) -> Markup:
     """Render the page without its controls."""
     if seen is None:
         return join([element("h1", "Monitor"), element("p", NO_STUDY)])
     head = element("div", element("h1", f"Monitor: {seen.title}"), element("p", f"Study {seen.study}"))
-    right = element("div", render_matches(seen), render_errors(seen), cls="nl-stack")
+    right = element("div", render_matches(seen), render_server(seen.gate), render_errors(seen), cls="nl-stack")
     beside = element("div", render_treatments(seen), right, cls="nl-pair")
     return join([head, render_people(seen), beside])

@@ -1,0 +1,75 @@
+"""Numbers of a running study for Prometheus, and those that the gate reports for the monitor. They name nobody."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from negolab.studies.status import Status
+
+_HOST = CollectorRegistry()
+OPERATIONS = Histogram(
+    "negolab_host_seconds",
+    "Seconds in which the host answered an operation of a page, waiting for news left out.",
+    ["operation"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+    registry=_HOST,
+)
+
+
+class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """What the participants' server reports.
+
+    Attributes:
+        kernels: Participants who have a kernel.
+        max_kernels: Most of them at the same time.
+        warm: Kernels that wait for a participant.
+        queue: Participants who wait for a kernel.
+        connections: Open connections.
+        refused: Refused requests since its start, by status or reason.
+    """
+
+    kernels: int
+    max_kernels: int
+    warm: int
+    queue: int
+    connections: int
+    refused: dict[str, int]
+
+
+def render(seen: Status | None, gate: GateNumbers | None) -> str:
+    """Render the numbers in Prometheus's text format.
+
+    Args:
+        seen: State of the study; None: no study is served.
+        gate: What the participants' server reported last; None: nothing yet.
+    """
+    registry = CollectorRegistry()
+    _gauge(registry, "database_up", "1 while the host has its database.", 1)
+    if seen is not None:
+        _labelled(registry, "participants", "status", "Participants.", Tally(person.status for person in seen.people))
+        _gauge(registry, "matches_running", "Matches that are played now, practice included.", seen.running)
+        _labelled(registry, "matches_ended", "end", "Matches that are over, practice left out.", seen.ended)
+        _gauge(registry, "errors", "Errors that were noted.", sum(person.errors for person in seen.people))
+    if gate is not None:
+        _gauge(registry, "kernels", "Participants who have a kernel.", gate.kernels)
+        _gauge(registry, "kernels_max", "Most participants who have a kernel.", gate.max_kernels)
+        _gauge(registry, "kernels_warm", "Kernels that wait for a participant.", gate.warm)
+        _gauge(registry, "queue", "Participants who wait for a kernel.", gate.queue)
+        _gauge(registry, "connections", "Open connections of participants and strangers.", gate.connections)
+        refused = Counter("negolab_refused", "Refused requests, by status or reason.", ["reason"], registry=registry)
+        for reason, n in gate.refused.items():
+            refused.labels(reason).inc(n)
+    return (generate_latest(registry) + generate_latest(_HOST)).decode()
+
+
+def _gauge(registry: CollectorRegistry, name: str, about: str, value: float) -> None:
+    Gauge(f"negolab_{name}", about, registry=registry).set(value)
+
+
+def _labelled(registry: CollectorRegistry, name: str, label: str, about: str, values: dict[str, int]) -> None:
+    gauge = Gauge(f"negolab_{name}", about, [label], registry=registry)
+    for key, n in values.items():
+        gauge.labels(key).set(n)
