@@ -1,4 +1,4 @@
-"""Thirty participants at once on one machine: all finish, and no event is lost."""
+"""Many participants at once on one machine: all finish, and no event is lost, also while others attack."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import pytest
 
 from tests.conftest import needs
 from tests.support import crowd
+from tests.support.overload import ATTACKS
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser]
 
 
-def test_thirty_people_come_within_ten_seconds_and_all_finish(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("people", "browsers", "attacks"), [(30, 3, []), (50, 5, list(ATTACKS))], ids=["30", "attacked"]
+)
+def test_many_people_come_within_ten_seconds_and_all_finish(
+    tmp_path: Path, people: int, browsers: int, attacks: list[str]
+) -> None:
     needs("chromium", "chromium")
-    database, study, people, came, weight = crowd.run_crowd(tmp_path)
+    database, study, ids, came, weight = crowd.run_crowd(tmp_path, people, browsers, attacks)
     print("\n" + crowd.summary(came, weight))
-    assert [one.code for one in came] == ["DONE"] * crowd.PEOPLE
-    for id, one in zip(people, came, strict=True):
+    assert [one.code for one in came] == ["DONE"] * people
+    for id, one in zip(ids, came, strict=True):
         (sat,) = database.matches(study.name, participant=id)
         log = database.record(sat.id).to_line().decode()
         assert [log.count(text.split()[0]) for text in one.seen] == [1] * len(one.seen)

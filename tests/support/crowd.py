@@ -1,4 +1,4 @@
-"""A load test of thirty participants at once: most over the protocol alone, some in real browsers."""
+"""A load test of many participants at once: most over the protocol alone, some in real browsers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 from tests.conftest import free_port, needs, running
 from tests.support.bots import Bot
+from tests.support.overload import attacking
 from tests.support.processes import kernels_of, memory, processes_of
 
 REPLY_SECONDS = (3.0, 6.0)
@@ -70,17 +71,30 @@ def invite_links(database: Database, study: Study, n: int, base: str) -> dict[st
     }
 
 
-def run_crowd(folder: Path) -> tuple[Database, Study, list[str], list[Visit], dict[str, Any]]:
-    """Serve a study to thirty people in `folder`; return its database, their ids, their visits, and the memory used."""
+def run_crowd(
+    folder: Path, most: int = PEOPLE, browsers: int = BROWSERS, attacks: Sequence[str] = ()
+) -> tuple[Database, Study, list[str], list[Visit], dict[str, Any]]:
+    """Serve a study to `most` people in `folder`, while attackers with links are at work; return its database, the ids
+    of those people, their visits, and the memory used."""
     file, db, port = folder / "crowd.toml", folder / "crowd.db", free_port()
     file.write_text(STUDY)
     study = read_study(file)
     command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-    command += [f"--out={folder / 'out'}", f"--db={db}", "--no-browser", f"--pool={POOL}", f"--max-kernels={PEOPLE}"]
+    command += [
+        f"--out={folder / 'out'}",
+        f"--db={db}",
+        "--no-browser",
+        f"--pool={POOL}",
+        f"--max-kernels={most + len(attacks)}",
+    ]
     with running(command, "negolab is at") as (_, launcher):
         database = Database(db)
-        people = invite_links(database, study, PEOPLE, f"http://127.0.0.1:{port}/")
-        came, weight = asyncio.run(visit_all(list(people.values()), launcher, BROWSERS, seed=1))
+        links = invite_links(database, study, most + len(attacks), f"http://127.0.0.1:{port}/")
+        people, attackers = dict(list(links.items())[:most]), list(links.values())[most:]
+        with ExitStack() as stack:
+            for kind, link in zip(attacks, attackers, strict=True):
+                stack.enter_context(attacking(kind, link))
+            came, weight = asyncio.run(visit_all(list(people.values()), launcher, browsers, seed=1))
     return database, study, list(people), came, weight
 
 

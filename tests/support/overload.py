@@ -23,6 +23,8 @@ from tests.support import processes
 from tests.support.bots import V1, Bot, framed
 from tests.support.hostile_visitor import Site, Wire
 
+ADDRESS = "127.0.0.2"
+"""Where attackers come from; honest participants are at 127.0.0.1."""
 PATHS = ("static/.", "static/..", "static/%00", "static/a%00b", "static/", "static/x/../../..", "%2e%2e/%2e%2e/etc")
 LONG_TEXT = "no, " * 24_000
 
@@ -35,15 +37,17 @@ async def hold_sockets(link: str) -> None:
         held = [writer for writer in held if not writer.transport.is_closing()]
         for _ in range(2000 - len(held)):
             with suppress(OSError):
-                held.append((await asyncio.open_connection(parts.hostname, parts.port))[1])
+                held.append((await asyncio.open_connection(parts.hostname, parts.port, local_addr=(ADDRESS, 0)))[1])
         await asyncio.sleep(0.1)
 
 
 async def join(link: str) -> Bot:
     bot = Bot(link)
-    await bot.join()
-    await bot.enter()
-    await bot.until(bot.models.__len__)
+    bot.client = httpx2.AsyncClient(
+        timeout=30, headers={"Origin": bot.origin}, transport=httpx2.AsyncHTTPTransport(local_address=ADDRESS)
+    )
+    await bot.arrive()
+    await bot.until(bot.models.__len__, 120)
     return bot
 
 
@@ -54,6 +58,7 @@ async def opened(bot: Bot) -> Any:
         url = f"ws{bot.base[4:]}api/kernels/{bot.kernel}/channels?session_id={random.getrandbits(64)}"
         try:
             options: Any = {"origin": bot.origin, "subprotocols": [V1], "max_size": None, "ping_interval": None}
+            options["local_addr"] = (ADDRESS, 0)
             return await websockets.connect(url, additional_headers=headers, open_timeout=20, **options)
         except (OSError, TimeoutError, websockets.WebSocketException):
             await asyncio.sleep(0.2)
@@ -113,7 +118,7 @@ async def ask_for_no_file(link: str) -> None:
     async def flood() -> None:
         while True:
             with suppress(OSError, asyncio.IncompleteReadError):
-                reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+                reader, writer = await asyncio.open_connection(parts.hostname, parts.port, local_addr=(ADDRESS, 0))
                 for path in PATHS * 100:
                     writer.write(f"GET {parts.path}{path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
                     head = (await reader.readuntil(b"\r\n\r\n")).decode()

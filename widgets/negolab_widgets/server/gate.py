@@ -99,15 +99,22 @@ class Gate(DashboardServer):
         visitor = self.tokens.visitor(token) or (await self.look_up_token(handler, token)).visitor
         if visitor is None:  # the open link is nobody's seat
             raise RefusedRequest(403)
-        self.door.recognise(handler.request, visitor)
         return visitor
+
+    @override
+    def holder(self, handler: CheckedHandler) -> str:
+        visitor = self.tokens.owner(self.browser_token(handler))
+        if visitor is None:
+            return super().holder(handler)
+        self.door.recognise(handler.request, visitor)
+        return f"visitor {visitor}"
 
     async def look_up_token(
         self, handler: CheckedHandler, token: str, query: Mapping[str, str] | None = None
     ) -> TokenInfo:
         """Ask the host about a token, unless too many bad ones came from that address."""
         # A token that was good before is no guess: its owner is not held up by others behind the same address.
-        is_guess = not self.tokens.known(token)
+        is_guess = self.tokens.owner(token) is None
         if is_guess:
             self.checks.count_guess(handler.request)
         try:

@@ -110,9 +110,9 @@ class TokenCache:
         visitor, until = self._good.get(_digest(token), ("", 0.0))
         return visitor if until >= time.monotonic() else None
 
-    def known(self, token: str) -> bool:
-        """Return True if the token was ever good, so that it is no guess."""
-        return _digest(token) in self._good
+    def owner(self, token: str) -> str | None:
+        """Return whose token it is or was: it is no guess."""
+        return self._good.get(_digest(token), (None, 0.0))[0]
 
     def remember(self, token: str, visitor: str) -> None:
         """Note a good token; the newest `MAX_TOKENS` are kept."""

@@ -57,13 +57,13 @@ class RequestChecks:
             return str(ipaddress.ip_network((address, 64), strict=False))
         return str(address)
 
-    def check(self, request: HTTPServerRequest, *, is_file: bool, is_socket: bool) -> None:
-        """Refuse what is for another host, comes from another site's page, or comes too often."""
+    def check(self, request: HTTPServerRequest, holder: str, *, is_file: bool, is_socket: bool) -> None:
+        """Refuse what is for another host, comes from another site's page, or comes too often from its holder."""
         if self.check_host and request.headers.get("Host", "").lower() not in self.hosts:
             raise RefusedRequest(403)
         if self.check_origin and not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
             raise RefusedRequest(403)
-        wait = (self.files if is_file else self.requests).take(self.address(request)) if self.limit_rates else 0
+        wait = (self.files if is_file else self.requests).take(holder) if self.limit_rates else 0
         if wait:
             raise RefusedRequest(429, after=wait)
 
@@ -252,7 +252,8 @@ class CheckedHandler(RequestHandler):
 
     @override
     async def prepare(self) -> None:
-        self.server.checks.check(self.request, is_file=self.is_file, is_socket=isinstance(self, WebSocketHandler))
+        is_socket = isinstance(self, WebSocketHandler)
+        self.server.checks.check(self.request, self.server.holder(self), is_file=self.is_file, is_socket=is_socket)
         if self.needs != "nothing":
             self.visitor = await self.server.authenticate(self)
         if self.needs == "kernel" and not self.server.owns(self.visitor, self.path_kwargs["kernel_id"]):

@@ -220,6 +220,10 @@ class DashboardServer(Voila):  # type: ignore[misc]
         """Return who asks, or raise the refusal."""
         raise NotImplementedError
 
+    def holder(self, handler: CheckedHandler) -> str:
+        """Return whose requests and connections these are: a known visitor, or else an address."""
+        return self.checks.address(handler.request)
+
     def count_refusal(self, reason: str) -> None:
         """Count something that a visitor was refused."""
         self.refusals[reason] += 1

@@ -180,7 +180,7 @@ def render_server(gate: GateNumbers | None) -> Markup:
         ("Open connections", gate.connections),
         *((f"Refused: {REFUSALS.get(reason, f'status {reason}')}", f"{n:,}") for reason, n in gate.refused.items()),
     ]
-    return panel("Server", table(("", "Number"), rows, "The participants' server"))
+    return panel("Server", table(("At the participants' server", "Number"), rows, "Server"))
 
 
 REFUSALS = {
@@ -199,6 +199,7 @@ def render_monitor(seen: MonitorState | None) -> Markup:
     if seen is None:
         return join([element("h1", "Monitor"), element("p", NO_STUDY)])
     head = element("div", element("h1", f"Monitor: {seen.title}"), element("p", f"Study {seen.study}"))
-    right = element("div", render_matches(seen), render_server(seen.gate), render_errors(seen), cls="nl-stack")
-    beside = element("div", render_treatments(seen), right, cls="nl-pair")
+    left = element("div", render_treatments(seen), render_server(seen.gate), cls="nl-stack")
+    right = element("div", render_matches(seen), render_errors(seen), cls="nl-stack")
+    beside = element("div", left, right, cls="nl-pair")
     return join([head, render_people(seen), beside])
