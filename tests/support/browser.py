@@ -141,7 +141,7 @@ def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] 
         before = table.inner_text()
         MOVES[game](hand, table)
         page.wait_for_timeout(DOUBLE_CLICK_MS)
-        for _ in range(50):
+        for _ in range(200):
             if table.locator(".nl-result").count() or (table.inner_text() != before and is_turn(table)):
                 break
             page.wait_for_timeout(100)
