@@ -134,18 +134,19 @@ async def ask_for_no_file(link: str) -> None:
 async def write_too_much(link: str) -> None:
     """Answer in a hundred thousand characters, again and again."""
     bot = await join(link)
-    await bot.click("I agree")
-    await bot.click("Start")
-    await bot.until(lambda: bot.find("Button", "Show: a box to type"))
+    while not bot.find("Button", "Show: a box to type"):
+        if onward := bot.find("Button", "I agree") or bot.find("Button", "Start"):
+            await bot.press(onward)
+        await asyncio.sleep(1)
 
-    def named(description: str) -> str:
+    def named(*descriptions: str) -> str:
         labelled = ((id, str(model.get("description", ""))) for id, model in bot.models.items())
-        return next((id for id, label in labelled if label.startswith(description)), "")
+        return next((id for id, label in labelled if label.startswith(descriptions)), "")
 
     while True:
         try:
-            await bot.fill(named("Or type"), value=f"{LONG_TEXT}{random.random()}")
-            await bot.press(named("Send answer"))
+            await bot.fill(named("Or type", "Your reply"), value=f"{LONG_TEXT}{random.random()}")
+            await bot.press(named("Send answer", "Send reply"))
             await asyncio.sleep(0.55)  # sooner it would be the second press of a double click
         except websockets.ConnectionClosed:
             await bot.back()
