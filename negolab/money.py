@@ -1,24 +1,11 @@
-"""Amounts as people read them: payoffs and prices are integer cents inside, dollars on screens and in texts.
+"""Money in rules and prompts: integer cents inside, dollars in texts. Rounding is half up, as in the seed document.
 
-The only place that knows the currency. Rounding is half up, as the texts of the seed document do it.
+Screens and reports write money by `negolab.formatting`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import floor
-
-DISPLAY_UNITS: Mapping[str, tuple[str, int]] = {"cents": ("dollars", 100)}
-"""Units of payoffs that people read in a larger unit: its name, and how many make one of it."""
-
-
-def display_unit(unit: str) -> tuple[str, int]:
-    """Return the unit in which people read amounts counted in `unit`, and how many of `unit` make one of it.
-
-    >>> display_unit("cents"), display_unit("points")
-    (('dollars', 100), ('points', 1))
-    """
-    return DISPLAY_UNITS.get(unit, (unit, 1))
 
 
 def round_half_up(amount: float) -> int:

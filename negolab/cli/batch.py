@@ -17,7 +17,7 @@ import typer
 from tqdm import tqdm
 
 from negolab.analysis import summary
-from negolab.cli.options import GameName, Preset, Set, load_game
+from negolab.cli.options import PRICE_HELP, GameName, Preset, Set, load_game
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
@@ -165,7 +165,7 @@ def batch(
     tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
     price: Annotated[
         list[str] | None,
-        _model("US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT; repeatable."),
+        _model(PRICE_HELP),
     ] = None,
     unusable: Annotated[
         str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")

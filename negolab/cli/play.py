@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from unicodedata import category
 
 import typer
 
@@ -16,6 +17,7 @@ from negolab.catalog import AnyGame, text_front
 from negolab.cli.guide import parameter_meanings
 from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
+from negolab.formatting import format_end, format_number
 from negolab.game import SEATS, Ask, Invalid, Observation, Seat, other
 from negolab.match import Match
 from negolab.players.lookup import list_players, resolve, resolve_players
@@ -37,28 +39,33 @@ def format_event(event: Event, game: AnyGame) -> str | None:
             return f"   {seat} forfeits"
         case Ended(end, payoffs, reason):
             why = f" ({reason})" if reason else ""
-            return f"{end}{why}: " + ", ".join(f"{seat} {game.format_payoff(paid)}" for seat, paid in payoffs.items())
+            shares = ", ".join(f"{seat} {game.format_payoff(paid)}" for seat, paid in payoffs.items())
+            return f"{format_end(end)}{why}: {shares}"
     return None
 
 
+def escape_control(text: str) -> str:
+    """Escape control characters but line breaks, so that text of others cannot move the cursor or set a title."""
+    return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
+
+
 def printable(text: str) -> str:
-    """Escape control characters and indent further lines, so that text cannot move the cursor or look like an event."""
-    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-    return shown.replace("\n", "\n     ")
+    """Escape control characters and indent further lines, so that text cannot look like an event either."""
+    return escape_control(text).replace("\n", "\n     ")
 
 
 def print_events(events: list[Event], game: AnyGame) -> None:
     """Print events of a match of `game`, one line each, without those that are not shown."""
     for event in events:
         if (text := format_event(event, game)) is not None:
-            print(text, flush=True)
+            print(escape_control(text), flush=True)
 
 
 def print_details(details: dict[str, Any], game: AnyGame) -> None:
     """Print the details of an outcome, if there are any."""
     if details:
         print(f"\ndetails{', amounts in cents' if game.unit == 'cents' else ''}")
-        print("\n".join(format_details(details)))
+        print(escape_control("\n".join(format_details(details))))
 
 
 def format_details(value: Any, indent: str = "") -> list[str]:
@@ -81,7 +88,7 @@ def _format_seats(value: Any) -> str:
         return str(value)
     if not all(type(number) in (int, float) for number in value.values()):
         return str(value)
-    return ", ".join(f"{seat} {n:.4g}" if type(n) is float else f"{seat} {n}" for seat, n in value.items())
+    return ", ".join(f"{seat} {format_number(n, 4)}" for seat, n in value.items())
 
 
 class TerminalPlayer:
@@ -109,7 +116,7 @@ class TerminalPlayer:
         if self._front is None:
             again = ask.rejected and ask.seen is self._since
             refused = _refused(ask, told) if again else ""
-            print(refused or f"\n{told.prompt(ask.seen, self._since)}", flush=True)
+            print(escape_control(refused or f"\n{told.prompt(ask.seen, self._since)}"), flush=True)
         self._since = ask.seen
         line = input(f"[{ask.seen.seat}] > ")
         if line.strip() == _QUIT:
@@ -123,7 +130,7 @@ class TerminalPlayer:
         else:
             texts = self._front(self._match.events)
             for text in texts[self._shown :]:
-                print(f"\n{text}", flush=True)
+                print(f"\n{escape_control(text)}", flush=True)
             self._shown = len(texts)
 
     def _tell_forfeits(self) -> None:
@@ -141,7 +148,8 @@ class TerminalPlayer:
         self.catch_up()
         ended = self._match.ended
         if self._front is None and ended is not None:
-            print(f"\n{ended.end}. You get {self._match.game.format_payoff(ended.payoffs[self._seat])}.")
+            paid = self._match.game.format_payoff(ended.payoffs[self._seat])
+            print(f"\nThe end: {format_end(ended.end)}. You get {paid}.")
 
 
 def _refused(ask: Ask, told: catalog.AnyGame) -> str:

@@ -16,9 +16,10 @@ from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Modules, Trust, import_games, parse_seat
 from negolab.cli.play import RUNS
 from negolab.events import Forfeited, Rejected, Replied
+from negolab.formatting import format_end
 from negolab.game import SEATS, Observation, Seat
-from negolab.match import Difference, find_differences
 from negolab.record import Record, SeatOutcome
+from negolab.verification import Difference, find_differences
 
 if TYPE_CHECKING:
     from negolab.formats import RecordSource, SourceEntry
@@ -91,13 +92,13 @@ def replay(
         return
     (record,) = records
     if view is not None:
-        print(_seat_view(record, view))
+        print(play.escape_control(_seat_view(record, view)))
         return
     header = record.header
     players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
     preset = "" if header.preset is None else f", preset {header.preset}"
     seed = "" if header.seed is None else f", seed {header.seed}"
-    print(f"{header.game}{preset}{seed}: {players}\n")
+    print(play.escape_control(f"{header.game}{preset}{seed}: {players}\n"))
     play.print_events(list(record.events), record.game)
     if record.outcome is not None:
         play.print_details(record.outcome.details, record.game)
@@ -114,7 +115,7 @@ def _seat_view(record: Record, seat: Seat) -> str:
                 out.append(told.prompt(entry, last))
                 last = entry
         elif isinstance(entry, SeatOutcome):
-            out.append(f"{entry.end}: you get {told.format_payoff(entry.payoff)}")
+            out.append(f"{format_end(entry.end)}: you get {told.format_payoff(entry.payoff)}")
         elif isinstance(entry, Replied | Rejected | Forfeited):
             out.append(play.format_event(entry, told) or "")
     return "\n\n".join(out)
@@ -124,7 +125,8 @@ def _list(records: list[Record]) -> None:
     for record in records[:50]:
         players = " / ".join(record.header.players.get(s, "?") for s in SEATS)
         paid = " / ".join(record.game.format_payoff(record.payoffs[s]) for s in SEATS)
-        print(f"{record.id:34} {record.header.game:12} {players:40} {record.end or 'unfinished':12} {paid}")
+        line = f"{record.id:34} {record.header.game:12} {players:40} {format_end(record.end):12} {paid}"
+        print(play.escape_control(line))
     if len(records) > 50:
         print(f"... and {len(records) - 50} more")
     print(f"\n{len(records)} records: choose one with --id")
@@ -142,7 +144,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         raise ValueError(source.why_empty)
     print_left_out(source)
     for cause, (count, first) in causes.items():
-        print(f"{_count(count)}: {cause}; first: {first}")
+        print(play.escape_control(f"{_count(count)}: {cause}; first: {first}"))
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"

@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 
 from negolab import store
 from negolab.formats import clembench
-from negolab.match import Difference
+from negolab.listing import ListedRecord, list_file, list_record
 from negolab.record import Record
 from negolab.sweeps import status
+from negolab.verification import Difference
 
 Kind = Literal["records", "sweep", "clembench"]
 
@@ -122,33 +123,43 @@ def open_source(path: Path | str) -> RecordSource:
     return RecordSource(path)
 
 
-class OpenedRecords(NamedTuple):
-    """Records in the order of their files, and a sentence for each problem met in reading them."""
+class Listing(NamedTuple):
+    """Records in the order of their files, and a sentence for each problem met in listing them."""
 
-    records: tuple[Record, ...]
+    records: tuple[ListedRecord, ...]
     troubles: tuple[str, ...] = ()
 
 
-def open_records(path: Path | str) -> OpenedRecords:
-    """Read all records of a source into memory.
+def list_source(path: Path | str) -> Listing:
+    """List all records of a source; each is read when it is opened.
 
     Args:
         path: As for `open_source`.
 
     Returns:
-        The records. `troubles` names the differences of published episodes from their files, counts what was left out,
-        and tells of a torn last line; the rest is read.
+        The list. `troubles` names the differences of published episodes from their files, counts what was left out,
+        and tells of a torn last line; the rest is listed.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `path`.
-        ValueError: There are no records, or a line is not a record; names file and line.
+        ValueError: There are no records, or a line is no JSON of a record; names file and line.
     """
     source = open_source(path)
+    differ: list[str] = []
     with warnings.catch_warnings(record=True) as torn:
         warnings.simplefilter("always")
-        entries = tuple(source.entries())
-    if not entries and not source.left_out:
+        records = tuple(_listed(source, differ))
+    if not records and not source.left_out:
         raise ValueError(source.why_empty)
-    differ = (f"{entry.record.id}: {each.text}" for entry in entries for each in entry.differences)
-    troubles = (*differ, *source.left_out, *(str(each.message) for each in torn))
-    return OpenedRecords(tuple(entry.record for entry in entries), troubles)
+    return Listing(records, (*differ, *source.left_out, *(str(each.message) for each in torn)))
+
+
+def _listed(source: RecordSource, differ: list[str]) -> Iterator[ListedRecord]:
+    """Yield the lines of the list; differences of published episodes are added to `differ`."""
+    if source.kind != "clembench":
+        for _, file in _record_files(source.path, source.kind):
+            yield from list_file(file)
+        return
+    for entry in source.entries():
+        differ += (f"{entry.record.id}: {each.text}" for each in entry.differences)
+        yield list_record(entry.record)

@@ -135,8 +135,8 @@ def test_a_match_without_preset_or_seed_is_headed_by_what_it_has(tmp_path: Path)
 def test_payoffs_are_shown_as_people_read_them(tmp_path: Path) -> None:
     players = ("--a", "boulware", "--b", "linear", "--seed", "7")
     watched = negolab("watch", "bargaining", *players, "--out", str(tmp_path)).stdout
-    assert "\nAGREED: A $16.81, B $8.19\n" in watched and "\ndetails, amounts in cents\nprice: 5681\n" in watched
-    assert "\nAGREED: A $16.81, B $8.19\n" in negolab("replay", str(tmp_path)).stdout
+    assert "\nagreed: A $16.81, B $8.19\n" in watched and "\ndetails, amounts in cents\nprice: 5681\n" in watched
+    assert "\nagreed: A $16.81, B $8.19\n" in negolab("replay", str(tmp_path)).stdout
     negolab("watch", "bargaining", *players, "--out", str(tmp_path))
     assert "$16.81 / $8.19\n" in negolab("replay", str(tmp_path)).stdout
 
@@ -157,7 +157,7 @@ def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
         "play", "trading", "--seat", "B", "--against", "chat", "--seed", "1", "--out", str(tmp_path), text=words
     )
     assert ran.returncode == 0, ran.stderr
-    assert "NO_DEAL" in ran.stdout
+    assert "The end: no deal." in ran.stdout
     (record,) = read(tmp_path)
     assert record.end == "NO_DEAL"
 

@@ -43,7 +43,7 @@ def test_a_new_scenario_is_shown_and_played_with_every_setting_that_it_explains(
     shown = negolab("games", "agenda", "--scenario", path.name, cwd=tmp_path)
     assert "My flat: tenant (A) and landlord (B), 20 messages" in shown.stdout, shown.stderr
     ran = negolab("watch", "agenda", "--scenario", path.name, "--a", "linear", "--b", "linear", cwd=tmp_path)
-    assert "AGREED" in ran.stdout, ran.stderr
+    assert "agreed" in ran.stdout, ran.stderr
 
 
 @pytest.mark.parametrize(

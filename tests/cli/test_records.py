@@ -92,6 +92,20 @@ def test_a_game_that_has_changed_is_said_and_goes_on_only_with_trust(own_game: P
     assert "8 records, all replay" in negolab("check", str(tmp_path / "run")).stdout
 
 
+def test_what_others_wrote_moves_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    match = nl.Match(nl.load("trading", "tolerant"), seed=1, players={"A": "\x1b]0;title\x07", "B": "\x9b2J"})
+    match.submit("A", "\x1b[2Jnothing to see")
+    keep(tmp_path, [match.record()])
+    for seat in (None, "B"):
+        records.replay(tmp_path, seat=seat)
+        shown = capsys.readouterr().out
+        assert "nothing to see" in shown and not {"\x1b", "\x07", "\x9b"} & set(shown)
+    other = nl.Match(nl.load("trading"), seed=2, players={"A": "\x1b[31m", "B": "b"}).record()
+    keep(tmp_path, [other])
+    records.replay(tmp_path)
+    assert "\\x1b[31m" in capsys.readouterr().out
+
+
 def keep(folder: Path, played: list[Record]) -> None:
     with Store(folder) as store:
         for record in played:

@@ -11,8 +11,8 @@ import pytest
 
 from negolab.analysis.measures import measure_match
 from negolab.formats.casino import figures, read_file, to_record
-from negolab.match import replay_differences
 from negolab.record import final_state, parse_record
+from negolab.verification import replay_differences
 from tests.cli.test_cli import negolab
 from tests.conftest import ROOT, missing
 

@@ -173,7 +173,7 @@ def test_a_hostile_match_is_printed_from_its_first_word_to_its_last(printed_host
     marks = [mark for number in range(len(ATTACKS)) for mark in (f"first{number:02}", f"last{number:02}")]
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places) and len(printed_hostile.pages) > 50
-    assert text.index("Thematchendedwithadeal.") > text.index("Lebewohl") > places[-1]
+    assert text.index("Thematchisover:agreed.") > text.index("Lebewohl") > places[-1]
     for words in ("\\input{/etc/passwd}", "^^5cinput{/etc/passwd}", "\\write18{touchcaught}", "50%of\\%", "\\par{}"):
         assert words in text
     assert ALL_ASCII.replace(" ", "") in text and "---,,<<>>''``?`!`" in text
@@ -209,7 +209,7 @@ def test_every_page_has_ink_and_empty_margins(printed_hostile: Printed) -> None:
     for page in pages:
         kind, size, _, pixels = page.read_bytes().split(b"\n", 3)
         width = int(size.split()[0])
-        assert kind == b"P5" and min(pixels) < 200
+        assert kind == b"P5" and min(pixels) < 230
         edges = [pixels[at : at + 7] + pixels[at + width - 7 : at + width] for at in range(0, len(pixels), width)]
         assert min(map(min, edges)) > 250
         page.unlink()
@@ -218,7 +218,7 @@ def test_every_page_has_ink_and_empty_margins(printed_hostile: Printed) -> None:
 def test_lualatex_prints_a_hostile_match(tmp_path: Path) -> None:
     needs("lualatex", "texlive-luatex")
     text = squeezed(printed(hostile(), tmp_path, "lualatex").text)
-    assert f"last{len(ATTACKS) - 1:02}" in text and "Thematchendedwithadeal." in text
+    assert f"last{len(ATTACKS) - 1:02}" in text and "Thematchisover:agreed." in text
 
 
 @pytest.mark.parametrize("game", game_names())
@@ -241,9 +241,9 @@ def test_no_cell_of_a_table_is_cut(tmp_path: Path) -> None:
     match = Match(load("balloon", instance=items), seed=0)
     for source in (match.record(), match.record().seen_by("A")):
         paper = printed(source, tmp_path)
-        table = squeezed(paper.text).partition("Parameters")[0]
+        table = squeezed(paper.text).partition("Messages")[0]
         assert "longtable" in transcript.latex(source) and "Overfull" not in paper.log
-        assert all(words in table for words in ("*star", "[3cm]", "&\\\\%", "item199", "10000", "10205"))
+        assert all(words in table for words in ("*star", "[3cm]", "&\\\\%", "item199", "10,000", "10,205"))
         assert table.count("*") == 2 and table.count("importancetoyou") >= 2  # on each page
         assert table.count("W") == 60 and table.count("<U+1F388>") == 8
 

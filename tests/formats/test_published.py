@@ -16,7 +16,7 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import estimates
-from negolab.formats import clembench, open_records, open_source
+from negolab.formats import clembench, list_source, open_source
 from negolab.record import Record
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
@@ -38,9 +38,9 @@ def rows() -> Iterator[Row]:
 
 
 def imported(root: Path) -> list[Record]:
-    found = open_records(root)
+    found = list_source(root)
     assert found.troubles == ()
-    return list(found.records)
+    return [one.open() for one in found.records]
 
 
 def corpus() -> Path:
@@ -152,7 +152,7 @@ def test_other_games_are_named_once_and_crashed_episodes_counted_by_model(result
         f"1 episode cannot be read, left out: instance.json: not a JSON object; first: {kept.parent}",
         "clean_up: 3 episodes of another game, left out",
     )
-    assert open_records(results).troubles == source.left_out
+    assert list_source(results).troubles == source.left_out
 
 
 def test_scores_that_differ_are_counted_by_name(results: Path) -> None:

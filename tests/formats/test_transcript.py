@@ -13,14 +13,16 @@ from typing import Any
 import pytest
 
 from negolab import laws
-from negolab.catalog import list_games, load
+from negolab.catalog import game_names, list_games, load
 from negolab.formats import clembench, transcript
 from negolab.formats.transcript.header import make_header
+from negolab.formats.transcript.rows import messages, rows
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record, parse_record
 from negolab.store import read
+from tests.support.browser import accessibility_violations
 
 ROOT = Path(__file__).parents[2]
 SMALL = Instance(
@@ -77,8 +79,8 @@ def test_readers_are_told_the_end_and_the_master_in_plain_words(style: str) -> N
     for source in (lost, lost.seen_by("A")):
         assert transcript.rows(source)[-2].text == "abort"
         text = " ".join(transcript.export(source, style).split())
-        assert text.count("The match was broken off") == text.count("The master is the game") == 1
-        assert "end game" not in text and "The match was" not in transcript.export(source, "clembench")
+        assert text.count("The match is over: stopped.") == text.count("The master is the game") == 1
+        assert "end game" not in text and "The match is over" not in transcript.export(source, "clembench")
     assert all(row.sender != row.receiver for row in transcript.messages(balloon(PROPOSE)))
 
 
@@ -91,9 +93,10 @@ def test_the_published_layout_is_of_one_game() -> None:
 
 def test_money_in_a_head_is_marked_as_cents() -> None:
     (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
-    names = [part.name for part in make_header(record).parts]
-    assert names == ["Match", "Start", "Measures", "Parameters (money in cents)"]
-    assert make_header(record.seen_by("A")).parts[-1].name == "Parameters (money in cents)"
+    top = make_header(record)
+    assert [part.name for part in top.parts] == ["Match", "Start", "Measures"]
+    assert top.after[0].name == "Parameters (money in cents)", "behind what was said"
+    assert make_header(record.seen_by("A")).after[0].name == "Parameters (money in cents)"
 
 
 @pytest.mark.parametrize(
@@ -218,20 +221,38 @@ def test_an_unfinished_match_has_no_payoffs() -> None:
 def test_what_both_seats_know_stands_once() -> None:
     (record,) = read(ROOT / "data" / "replays" / "trading.jsonl")
     (start,) = (part for part in make_header(record).parts if part.name == "Start")
-    assert start.facts == [("gain so far", "0"), ("worth now (A)", "1102"), ("worth now (B)", "1507")]
+    assert start.facts == [("gain so far", "0"), ("worth now (A)", "1,102"), ("worth now (B)", "1,507")]
     (goods,) = start.tables
     assert goods.columns[:3] == ("goods", "you hold (A)", "worth each (A)") and len(goods.columns) == 7
     (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
     (start,) = (part for part in make_header(record).parts if part.name == "Start")
     assert start.tables[0].columns == ("stock", "to be divided", "worth each to you (A)", "worth each to you (B)")
+    (record,) = read(ROOT / "data" / "replays" / "agenda.jsonl")
+    (start,) = (part for part in make_header(record).parts if part.name == "Start")
+    assert start.tables[0].columns == ("your points", "each (A)", "each (B)"), "unlike issues have no options in common"
+    assert start.tables[0].rows[6][1] == "billing: 0; search: 9; mobile app: 18"
 
 
 def test_a_seat_is_not_told_what_was_hidden() -> None:
     (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
-    assert [part.name for part in make_header(record).after] == ["Hidden at the start", "Histories"]
+    assert [part.name for part in make_header(record).after] == ["Parameters", "Hidden at the start", "Histories"]
     for seat in SEATS:
-        assert make_header(record.seen_by(seat)).after == []
-        assert [part.name for part in make_header(record.seen_by(seat)).parts] == ["Start", "Parameters"]
+        assert [part.name for part in make_header(record.seen_by(seat)).after] == ["Parameters"]
+        assert [part.name for part in make_header(record.seen_by(seat)).parts] == ["Start"]
+
+
+@pytest.mark.parametrize("game", sorted({*game_names()} - {"bargaining"}))  # which words its rules for each side
+def test_rules_that_both_are_told_are_printed_once_and_what_only_one_is_told_stays(game: str) -> None:
+    (record, *_) = read(ROOT / "data" / "replays" / f"{game}.jsonl")
+    plain, printed = (
+        [row for row in listed if row.way.startswith("master →")] for listed in (rows(record), messages(record))
+    )
+    one, two = next(pair for pair in zip(plain, printed, strict=True) if pair[0] != pair[1])
+    assert one.receiver != printed[0].receiver and "(The same words as to " in two.text
+    assert [row for row in plain if row != one] == [row for row in printed if row != two]
+    told = set(printed[0].text.splitlines()) | set(two.text.splitlines())
+    assert {line for line in one.text.splitlines() if line.strip()} <= told, "nothing is lost"
+    assert messages(record.seen_by("B"))[0].text == rows(record.seen_by("B"))[0].text
 
 
 # Colours.
@@ -285,6 +306,7 @@ def test_a_page_fits_the_screen_and_runs_nothing(chromium: Any, tmp_path: Path, 
     page.goto((tmp_path / "it.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert asked == [(tmp_path / "it.html").as_uri()] and page.locator("script").count() == 0
+    assert accessibility_violations(page) == []
     left = [page.locator(f"li > .{cls}").first.bounding_box()["x"] for cls in ("a.to-gm", "gm.to-b", "b.to-gm")]
     assert left == sorted(left) if width > 800 else max(left) < 50
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")

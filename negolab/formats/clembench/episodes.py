@@ -22,8 +22,9 @@ from negolab.formats.transcript.rows import rows as told_rows
 from negolab.game import Invalid, Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
-from negolab.match import Difference, Match
+from negolab.match import Match
 from negolab.record import Record, parse_record
+from negolab.verification import Difference
 
 REASONS = {
     "no_reasoning": "no_sr_prompt",

@@ -9,6 +9,7 @@ import msgspec
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended
+from negolab.formatting import format_end, format_number
 from negolab.game import SEATS, End, Observation, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, start_state
 
@@ -66,7 +67,7 @@ def make_header(source: Record | SeatRecord) -> Head:
 
 def _of_record(record: Record) -> Head:
     header, game, state = record.header, record.game, start_state(record)
-    known = {seat: game.told(seat).facts(observe(state, seat)) for seat in SEATS}
+    known = {seat: _even(game.told(seat).facts(observe(state, seat))) for seat in SEATS}
     words = {seat: game.format_payoff(payoff) if record.end else "" for seat, payoff in record.payoffs.items()}
     outcome, hidden = record.outcome, msgspec.to_builtins(state.hidden, enc_hook=sorted)
     measures, histories = _single_and_listed(outcome.details if outcome else {}, game.measure_units)
@@ -79,9 +80,9 @@ def _of_record(record: Record) -> Head:
             Part("Match", _about(record), []),
             _part("Start", _side_by_side(known["A"], known["B"])),
             Part("Measures", measures, []),
-            _parameters(header.params, game),
         ),
         _drop_empty(
+            _parameters(header.params, game),
             Part(_counts("Hidden at the start", game), concealed + drawn.facts, drawn.tables),
             msgspec.structs.replace(histories, name=_counts("Histories", game)),
         ),
@@ -96,7 +97,8 @@ def _of_view(view: SeatRecord) -> Head:
         f"Transcript: {view.game}, as seat {view.seat} saw it",
         _end(closing.end if closing else None),
         [(view.seat, "", game.format_payoff(closing.payoff))] if closing else [],
-        _drop_empty(_part("Start", {} if seen is None else game.facts(seen)), _parameters(view.params, game)),
+        _drop_empty(_part("Start", {} if seen is None else _even(game.facts(seen)))),
+        _drop_empty(_parameters(view.params, game)),
     )
 
 
@@ -105,7 +107,7 @@ def _drop_empty(*parts: Part) -> list[Part]:
 
 
 def _end(end: End | None) -> str:
-    return "Not over" if end is None else end.replace("_", " ").capitalize()
+    return format_end(end).capitalize()
 
 
 def _about(record: Record) -> Facts:
@@ -119,8 +121,9 @@ def _about(record: Record) -> Facts:
 
 
 def _parameters(params: Mapping[str, Any], game: AnyGame) -> Part:
-    facts = [(_label(name), _text(value)) for name, value in params.items() if value is not None]
-    return Part(_counts("Parameters", game), facts, [])
+    rows = [(_label(name), _text(value)) for name, value in params.items() if value is not None]
+    tables = [Table(("parameter", "value"), tuple(rows))] if rows else []
+    return Part(_counts("Parameters", game), [], tables)
 
 
 def _counts(name: str, game: AnyGame) -> str:
@@ -167,6 +170,21 @@ def _side_by_side(a: Known, b: Known) -> Known:
     return merged
 
 
+def _even(known: Known) -> Known:
+    """Write each row of a grid as one value where no row has all columns, such as the options of unlike issues."""
+
+    def is_ragged(value: Any) -> bool:
+        return _is_grid(value) and max(map(len, value.values())) < len(_transpose(value))
+
+    def line(row: Mapping[str, Any]) -> str:
+        return "; ".join(f"{_label(str(key))}: {_text(value)}" for key, value in row.items())
+
+    return {
+        name: {key: {"each": line(row)} for key, row in value.items()} if is_ragged(value) else value
+        for name, value in known.items()
+    }
+
+
 def _transpose(grid: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Swap the rows and columns of nested mappings."""
     columns = dict.fromkeys(column for row in grid.values() for column in row)
@@ -205,8 +223,9 @@ def _text(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            # Rounding hides the floating-point error of differences that are zero.
-            return f"{round(value, 12) or 0:.6g}"
+            return format_number(value, 4)
+        case int():
+            return format_number(value)
         case dict():
             return ", ".join(f"{_label(str(key))} {_nested(inner)}" for key, inner in value.items()) or "none"
         case list() | tuple():

@@ -13,6 +13,8 @@ from negolab.record import Record, SeatRecord
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 _LONG = 40
 """Characters above which a value is shown on lines of its own."""
+_WRAPPED = 24
+"""Characters above which a cell of a table is text on several lines."""
 _SHORT = 16
 """Characters up to which a word in a table is not broken."""
 _MANY = 5
@@ -101,8 +103,9 @@ def _cells(row: tuple[str, ...]) -> str:
 
 
 def _cell(tag: str, text: str, scope: str = "") -> str:
-    short = ' class="short"' if max(map(len, text.split()), default=0) <= _SHORT else ""
-    return f"<{tag}{scope}{short}>{_safe(text)}</{tag}>"
+    is_short = max(map(len, text.split()), default=0) <= _SHORT
+    look = ' class="long"' if len(text) > _WRAPPED else ' class="short"' if is_short else ""
+    return f"<{tag}{scope}{look}>{_safe(text)}</{tag}>"
 
 
 # Rows.

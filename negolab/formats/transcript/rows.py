@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any, Literal
 
 import msgspec
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
+from negolab.formatting import format_end
 from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, observe
 from negolab.record import Fold, Record, SeatOutcome, SeatRecord, start_state
 
@@ -25,15 +27,6 @@ CLOSING: dict[End, str] = {
     "OUT_OF_TIME": "out of time",
 }
 """The game master's closing note, in clembench's words; `None` is its word for a lost match."""
-
-PLAIN: dict[End, str] = {
-    "AGREED": "The match ended with a deal.",
-    "ABORTED": "The match was broken off.",
-    "FORFEIT": "The match ended by forfeit.",
-    "NO_DEAL": "The match ended without a deal.",
-    "OUT_OF_TIME": "The match ran out of time, without a deal.",
-}
-"""The closing note in plain words."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -98,11 +91,33 @@ def rows(source: Record | SeatRecord, *, prompt: Prompt | None = None, reason: R
 
 
 def messages(source: Record | SeatRecord) -> list[Row]:
-    """Return the rows for readers: the closing notes are replaced by one in plain words."""
-    listed = rows(source)
+    """Return the rows for readers: the closing notes are replaced by one in plain words, and rules that both seats are
+    told in the same words stand with the first."""
+    listed = _with_rules_once(rows(source))
     notes = [row for row in listed if row.sender == row.receiver]
-    ends = [words for end, words in PLAIN.items() if any(note.text == CLOSING[end] for note in notes)]
-    return [row for row in listed if row not in notes] + [Row("GM", "GM", words) for words in ends]
+    ends = [end for end, words in CLOSING.items() if any(note.text == words for note in notes)]
+    closing = [Row("GM", "GM", f"The match is over: {format_end(end)}.") for end in ends]
+    return [row for row in listed if row not in notes] + closing
+
+
+_RULES = 120
+"""Characters from which words that both seats are told are printed once."""
+
+
+def _with_rules_once(listed: list[Row]) -> list[Row]:
+    """Shorten the first message to the second seat by what stands in the first message to the other."""
+    firsts = {row.receiver: at for at, row in reversed(list(enumerate(listed))) if row.way.startswith("master →")}
+    if len(firsts) < len(SEATS):
+        return listed
+    first, second = sorted(firsts.values())
+    told = {line for line in listed[first].text.splitlines() if line.strip()}
+    lines: list[str] = []
+    for is_told, group in groupby(listed[second].text.splitlines(), key=lambda line: line in told or not line.strip()):
+        run = list(group)
+        again = is_told and sum(map(len, run)) >= _RULES
+        lines += ["", f"(The same words as to {listed[first].receiver} above.)", ""] if again else run
+    shortened = msgspec.structs.replace(listed[second], text="\n".join(lines).strip())
+    return [*listed[:second], shortened, *listed[second + 1 :]]
 
 
 class _RowBuilder:
