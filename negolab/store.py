@@ -8,10 +8,10 @@ import time
 import uuid
 import warnings
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import filelock
 import msgspec
@@ -56,7 +56,7 @@ def iter_records(path: str | Path) -> Iterator[Record]:
     if path == "":
         raise ValueError("records are read from a file or a folder; the name is empty")
     for file in record_files(Path(path)):
-        yield from _iter_file(file)
+        yield from (record for _, record in iter_lines(file, parse_record))
 
 
 def record_files(path: Path) -> list[Path]:
@@ -66,6 +66,23 @@ def record_files(path: Path) -> list[Path]:
     if not path.is_dir():
         raise FileNotFoundError(f"no records at {path}: neither a file nor a folder")
     return sorted(file for file in path.rglob("*.jsonl") if file.is_file())
+
+
+def find(path: str | Path, id: str) -> Record:
+    """Return the record of a match by its whole id, without parsing those before it.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `path`.
+        ValueError: There is no such record, or its line is none.
+    """
+    word = id.encode()
+    for file in record_files(Path(path)):
+        _import_games(file.parent)
+        with file.open("rb") as lines:
+            for line in lines:
+                if word in line and (record := parse_record(line)).id == id:
+                    return record
+    raise ValueError(f"there is no record {id} in {path}")
 
 
 def _import_games(folder: Path) -> None:
@@ -79,16 +96,23 @@ def _import_games(folder: Path) -> None:
             warnings.warn(f"{source.reference} has changed since games of {folder} were played", stacklevel=4)
 
 
-def _iter_file(file: Path) -> Iterator[Record]:
+Parsed = TypeVar("Parsed")
+
+
+def iter_lines(file: Path, parse: Callable[[bytes], Parsed]) -> Iterator[tuple[int, Parsed]]:
+    """Yield the lines of a file of records, parsed, with the byte at which each begins; errors and warnings are those
+    of `read`."""
     _import_games(file.parent)
+    offset = 0
     with file.open("rb") as lines:
         for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE), b""), 1):
-            if not line.strip():
+            begin, offset = offset, offset + len(line)
+            if line.isspace():
                 continue
             if len(line) == MAX_LINE:
                 raise ValueError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB: no record is")
             try:
-                yield parse_record(line)
+                yield begin, parse(line)
             except ValueError as error:
                 if line.endswith(b"\n"):
                     raise ValueError(f"{file}, line {number}: {error}") from None

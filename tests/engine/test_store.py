@@ -14,7 +14,7 @@ from negolab.catalog import load
 from negolab.record import SCHEMA, parse_record
 from negolab.runs.batch import batch
 from negolab.runs.plan import Plan
-from negolab.store import Store, iter_records, read
+from negolab.store import Store, find, iter_records, read
 
 RECORDS = [laws.playout(load("trading"), seed).record() for seed in range(3)]
 LINES = [record.to_line() for record in RECORDS]
@@ -134,3 +134,14 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.undo()
     assert [one.id for one in read(tmp_path)] == [record.id]
     assert (tmp_path / "records.jsonl").read_bytes() == record.to_line()
+
+
+def test_one_record_is_found_by_its_whole_id(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for record in batch("trading", "random-legal", "random-legal", n=3, seed=1):
+            store.append(record)
+    records = read(tmp_path)
+    assert find(tmp_path, records[1].id) == records[1]
+    for id in (records[1].id[:5], "nothing"):
+        with pytest.raises(ValueError, match="there is no record"):
+            find(tmp_path, id)

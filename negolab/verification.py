@@ -1,0 +1,69 @@
+"""Check of a record: its match is dealt and played again, and what comes out is compared with what is stored."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from negolab.events import Event
+from negolab.match import Match
+from negolab.record import Record, start_state
+
+
+class Difference(NamedTuple):
+    """A difference between a stored match and what the rules make of it.
+
+    Attributes:
+        cause: The kind of difference, in the same words for all matches that have it.
+        text: The difference in this match.
+    """
+
+    cause: str
+    text: str
+
+
+def replay_differences(record: Record) -> list[str]:
+    """Deal and play a record again and describe, a line each, what differs from what is stored (`negolab check`)."""
+    return [f"record {record.id}: {text}" for _, text in find_differences(record)]
+
+
+def find_differences(record: Record) -> list[Difference]:
+    """Deal and play a record again.
+
+    Returns:
+        The differences from what is stored: of the deal, and the first one of the events, which those after it follow.
+    """
+    try:
+        return list(_find_differences(record))
+    except Exception as error:  # whatever a damaged record leads to is a finding about that record
+        why = f"cannot be replayed: {type(error).__name__}: {error}"
+        return [Difference(_VARYING.sub("...", why.replace(record.id, "...")), why)]
+
+
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+"""Values in an error's text, which differ from record to record."""
+
+
+def _find_differences(record: Record) -> Iterator[Difference]:
+    seed = record.header.seed
+    if seed is not None and record.game.deal(random.Random(seed)) != start_state(record):
+        yield Difference("the start is not the deal of its seed", f"the start is not the deal of seed {seed}")
+    again = Match.replay(record)
+    for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=False)):
+        if i and stored != replayed:
+            cause = _event_difference(stored, replayed)
+            yield Difference(cause, f"event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}")
+            return
+    if len(again.events) != len(record.events):
+        text = f"{len(record.events)} events are stored, {len(again.events)} come out when replayed"
+        yield Difference("another number of events comes out when replayed", text)
+
+
+def _event_difference(stored: Event, replayed: Event) -> str:
+    was, comes = type(stored).__name__, type(replayed).__name__
+    if was != comes:
+        return f"{comes} comes out where {was} is stored"
+    fields = (name for name in stored.__struct_fields__ if getattr(stored, name) != getattr(replayed, name))
+    return f"{was} differs in {', '.join(fields)}"
