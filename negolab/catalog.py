@@ -157,13 +157,29 @@ def source(game: AnyGame) -> CodeSource | None:
     return None if ":" not in game_id(game) else user_code.source_of(module_of(game))
 
 
-def text_front(game: AnyGame, seat: Seat) -> Callable[[Sequence[Any]], list[str]] | None:
+def text_front(game: AnyGame, seat: Seat, *, closing: str = "") -> Callable[[Sequence[Any]], list[str]] | None:
     """Return the game's fixed texts for a seat as a function of a match's events; None if it has none for that seat.
 
     What the function returns is safe to show to the seat.
+
+    Args:
+        game: The game.
+        seat: The seat.
+        closing: Words instead of the game's own closing, where a study goes on after the match; "" keeps the game's.
     """
     module: Any = part(game, "FRONT")
-    return partial(module.texts, game) if module is not None and seat == module.SEAT else None
+    if module is None or seat != module.SEAT:
+        return None
+    texts = partial(module.texts, game)
+    if not closing:
+        return texts
+    return lambda events: [_close(text, module.CLOSING, closing) for text in texts(events)]
+
+
+def _close(text: str, marker: str, closing: str) -> str:
+    """Replace the closing of a text, which begins with `marker`; a text without one stays."""
+    before, found, _ = text.partition(marker)
+    return f"{before}{closing}" if found else text
 
 
 def front_seat(name: str) -> Seat | None:

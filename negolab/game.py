@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 
 import msgspec
 
-from negolab.money import format_cents
+from negolab.formatting import format_amount, format_quote, format_terms
 
 Seat = Literal["A", "B"]
 SEATS: tuple[Seat, Seat] = ("A", "B")
@@ -202,7 +202,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     """True if an unfinished match has payoffs: what was earned so far."""
 
     unit: ClassVar[str] = "points"
-    """Unit of a payoff; see `display_unit` for the unit in which people read it."""
+    """Unit of a payoff; see `formatting.display_unit` for the unit in which people read it."""
 
     stake_unit: ClassVar[str | None] = None
     """Unit of `stakes` and `frontier`, where it is not `unit`."""
@@ -281,11 +281,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     def format_payoff(self, payoff: int | float | None) -> str:
         """Write a payoff with its unit as people read it, such as `$52.50` or `12 points`."""
-        if payoff is None:
-            return "nothing"
-        if self.unit == "cents":
-            return format_cents(payoff)
-        return f"{payoff if isinstance(payoff, int) else round(payoff, 2):.15g} {self.unit}"
+        return format_amount(payoff, self.unit)
 
     def retries(self, seat: Seat) -> int | None:
         """Return how many invalid replies in a row a seat may make before `forfeit` is called; None: no limit."""
@@ -320,6 +316,12 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         `price_cents` is a price in cents, `package` anything else that is proposed: who gets how much of what.
         """
         return ()
+
+    def describe(self, action: Action) -> str:
+        """Describe an action in one line that goes on after its seat's name, such as `proposes $52.50`, for lists of
+        moves. By default its `terms`, else what `say` writes."""
+        proposed = " or ".join(filter(None, map(format_terms, self.terms(action))))
+        return f"proposes {proposed}" if proposed else f"says {format_quote(self.say(action))}"
 
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
         """Return the Pareto frontier of the payoffs (A, B) of agreements, by rising A; () where it is not known.

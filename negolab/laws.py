@@ -14,8 +14,9 @@ import msgspec
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, FrozenDict, Invalid, Observation, Seat, State, other
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.record import final_state, parse_record
+from negolab.verification import replay_differences
 
 MAX_REPLIES = 400
 """Replies after which a playout of a game without a bound stops."""

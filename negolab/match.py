@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, Self, get_args
 
 import msgspec
 from typing_extensions import override
@@ -173,6 +173,13 @@ class Match:
         ended = self.ended
         return None if ended is None else Outcome(ended.end, ended.payoffs, self.game.details(self.state))
 
+    @property
+    def refused_seat(self) -> Seat | None:
+        """The seat that was refused so often in a row that the match was stopped; None: that is not how it ended."""
+        if self.ended is None or self.ended.reason is None:
+            return None
+        return next(filter(self._is_refused_too_often, self._rejected), None)
+
     # Replies.
 
     def submit(self, seat: Seat, reply: Reply | str) -> list[Event]:
@@ -297,9 +304,11 @@ class Match:
 
     def _end_if_refused_too_often(self, seat: Seat) -> None:
         """End the match for a seat that may be refused without limit; a replay does so where its record did."""
-        rejected = self._rejected.get(seat, ())
-        if self.ended is None and len(rejected) >= MAX_REFUSALS and self.game.retries(seat) is None:
+        if self.ended is None and self._is_refused_too_often(seat):
             self.abort(f"seat {seat} was refused {MAX_REFUSALS} times in a row")
+
+    def _is_refused_too_often(self, seat: Seat) -> bool:
+        return len(self._rejected.get(seat, ())) >= MAX_REFUSALS and self.game.retries(seat) is None
 
     def _forfeit(self, seat: Seat, invalid: Invalid) -> None:
         before = self.state.public
@@ -489,60 +498,3 @@ def _reply_ranges(events: tuple[Event, ...]) -> list[tuple[int, int]]:
         or (isinstance(event, Ended) and event.reason is not None)
     ]
     return list(zip(begins, [*begins[1:], len(events)], strict=False))
-
-
-class Difference(NamedTuple):
-    """A difference between a stored match and what the rules make of it.
-
-    Attributes:
-        cause: What differs, in the same words for all matches in which the same thing does.
-        text: What differs in this match.
-    """
-
-    cause: str
-    text: str
-
-
-def replay_differences(record: Record) -> list[str]:
-    """Deal and play a record again and describe, a line each, what differs from what is stored (`negolab check`)."""
-    return [f"record {record.id}: {text}" for _, text in find_differences(record)]
-
-
-def find_differences(record: Record) -> list[Difference]:
-    """Deal and play a record again.
-
-    Returns:
-        The differences from what is stored: of the deal, and the first one of the events, which those after it follow.
-    """
-    try:
-        return list(_find_differences(record))
-    except Exception as error:  # whatever a damaged record leads to is a finding about that record
-        why = f"cannot be replayed: {type(error).__name__}: {error}"
-        return [Difference(_VARYING.sub("...", why.replace(record.id, "...")), why)]
-
-
-_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
-"""Values in an error's text, which differ from record to record."""
-
-
-def _find_differences(record: Record) -> Iterator[Difference]:
-    seed = record.header.seed
-    if seed is not None and record.game.deal(random.Random(seed)) != start_state(record):
-        yield Difference("the start is not the deal of its seed", f"the start is not the deal of seed {seed}")
-    again = Match.replay(record)
-    for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=False)):
-        if i and stored != replayed:
-            cause = _event_difference(stored, replayed)
-            yield Difference(cause, f"event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}")
-            return
-    if len(again.events) != len(record.events):
-        text = f"{len(record.events)} events are stored, {len(again.events)} come out when replayed"
-        yield Difference("another number of events comes out when replayed", text)
-
-
-def _event_difference(stored: Event, replayed: Event) -> str:
-    was, comes = type(stored).__name__, type(replayed).__name__
-    if was != comes:
-        return f"{comes} comes out where {was} is stored"
-    fields = (name for name in stored.__struct_fields__ if getattr(stored, name) != getattr(replayed, name))
-    return f"{was} differs in {', '.join(fields)}"

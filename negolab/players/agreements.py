@@ -156,7 +156,7 @@ def _decline(game: Any, seen: Seen, last: Any) -> Any:
 
 
 class Time(Bargainer):
-    """Concedes from its best agreement to no deal as its messages run out: after a share t of them its target has
+    """Concedes from its best agreement to no deal as its messages run out. After a share t of them its target has
     fallen by t**(1/beta) of the way (Faratin, Sierra and Jennings 1998). beta < 1 concedes late (Boulware), beta > 1
     early (Conceder)."""
 

@@ -13,7 +13,7 @@ from negolab.protocols import Scripted
 
 
 class RandomLegal(Scripted):
-    """Draw uniformly from the game's `options`: the usual lower baseline."""
+    """Draws uniformly from the game's `options`: the usual lower baseline."""
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -28,7 +28,7 @@ class RandomLegal(Scripted):
 
 
 class FirstOption(Scripted):
-    """Always take the first of the game's `options`: a fixed point to compare with."""
+    """Always takes the first of the game's `options`: a fixed point to compare with."""
 
     deterministic = True
 

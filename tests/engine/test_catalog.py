@@ -8,10 +8,11 @@ import pytest
 
 import negolab as nl
 from negolab import catalog
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.record import parse_record
 from negolab.scaffolds import ultimatum
 from negolab.store import read
+from negolab.verification import replay_differences
 
 ROOT = Path(__file__).parents[2]
 

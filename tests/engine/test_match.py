@@ -13,9 +13,10 @@ from negolab import laws
 from negolab.catalog import load
 from negolab.events import Dealt, Ended, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS, Game, Invalid, Observation, Outcome, Reply, Seat, State
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.record import parse_record
 from negolab.scaffolds.ultimatum import Answer, Offer, Ultimatum
+from negolab.verification import replay_differences
 
 GAME = Ultimatum(outside=3)
 WRONG = Invalid(("late",), "Too late.", "time")
@@ -289,7 +290,14 @@ def test_a_seats_view_holds_its_own_faults_and_not_the_others() -> None:
 
 @pytest.mark.parametrize(
     ("payoff", "text"),
-    [(12, "12"), (1234567, "1234567"), (2500000.5, "2500000.5"), (1 / 3, "0.33"), (0.1 + 0.2, "0.3"), (100.0, "100")],
+    [
+        (12, "12"),
+        (1234567, "1,234,567"),
+        (-2500000.5, "\N{MINUS SIGN}2,500,000.5"),
+        (1 / 3, "0.33"),
+        (0.1 + 0.2, "0.3"),
+        (100.0, "100"),
+    ],
 )
 def test_a_payoff_is_written_in_whole(payoff: float, text: str) -> None:
     assert GAME.format_payoff(payoff) == f"{text} points"

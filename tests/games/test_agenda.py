@@ -14,8 +14,9 @@ import negolab as nl
 from negolab import catalog, laws
 from negolab.analysis.measures import measure_match
 from negolab.game import SEATS, other
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.record import parse_record
+from negolab.verification import replay_differences
 from tests.support.agenda import FOOD, NAME, PAY, START, Message, code, game, issue, on_turn, play
 
 OFFER = "[Offer: pay = pay b; food = 2]"

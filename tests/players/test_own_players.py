@@ -20,10 +20,10 @@ import negolab as nl
 from negolab import user_code
 from negolab.analysis.summary import tally_records
 from negolab.llm.endpoint.errors import RunFailed
-from negolab.match import replay_differences
 from negolab.players.lookup import compatible_players, resolve
 from negolab.runs.failure_log import FILE as ERRORS
 from negolab.user_code import code_hash
+from negolab.verification import replay_differences
 from tests.cli.test_cli import NEGOLAB, negolab
 
 GAME = nl.load("bargaining")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 from typing_extensions import override
 
+from negolab.formatting import format_quote, format_terms
 from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.agenda import draws, prompt
 from negolab.games.agenda.reading import option_name, read_offer, refusal, scan, write_offer
@@ -326,6 +327,13 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
             return ()
         rows = zip(self.agenda, action.offer, strict=True)
         return ({"package": {issue.name: _plain_option(issue, number) for issue, number in rows}},)
+
+    @override
+    def describe(self, action: Message) -> str:
+        replies = {"accept": "accepts", "reject": "rejects", "walk away": "walks away", None: ""}
+        offered = "" if action.offer is None else f"offers {format_terms(self.terms(action)[0])}"
+        said = f"says {format_quote(action.talk)}" if action.talk else ""
+        return ", ".join(filter(None, (replies[action.reply], offered, said))) or "says nothing"
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:

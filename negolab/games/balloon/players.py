@@ -136,10 +136,11 @@ class Stubborn(Negotiator):
 
 
 class Time(Negotiator):
-    """Time-dependent tactics of Faratin, Sierra and Jennings (1998): aims at `1 - (1 - floor) * min(1, t / horizon) **
-    (1 / beta)` of its ideal after t accepted messages, proposes a set worth that much as near to the other's last
-    proposal as exchanges lead, and agrees to what is worth its aim or its own proposal. `beta` below 1 holds out
-    (Boulware), above 1 gives in early (Conceder). Without `horizon`, the turn limit or 20."""
+    """Concedes from its ideal set as messages go by (Faratin, Sierra and Jennings 1998). It aims at `1 - (1 -
+    floor) * min(1, t / horizon) ** (1 / beta)` of its ideal after t accepted messages, proposes a set worth that
+    much as near to the other's last proposal as exchanges lead, and agrees to what is worth its aim or its own
+    proposal. `beta` below 1 holds out (Boulware), above 1 gives in early (Conceder). Without `horizon`, the turn
+    limit or 20."""
 
     def __init__(self, *, beta: float = 1.0, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -164,21 +165,21 @@ class Time(Negotiator):
 
 
 class Boulware(Time):
-    """`time` with beta 0.2: concedes hardly anything until shortly before its horizon."""
+    """Concedes hardly anything until shortly before its horizon: `time` with beta 0.2."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=0.2, floor=floor, horizon=horizon, seed=seed)
 
 
 class Linear(Time):
-    """`time` with beta 1: concedes the same with every message."""
+    """Concedes the same with every message: `time` with beta 1."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=1.0, floor=floor, horizon=horizon, seed=seed)
 
 
 class Conceder(Time):
-    """`time` with beta 5: concedes nearly everything in its first messages."""
+    """Concedes nearly everything in its first messages: `time` with beta 5."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=5.0, floor=floor, horizon=horizon, seed=seed)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Unpack, get_args
 import msgspec
 from typing_extensions import override
 
+from negolab.formatting import format_quote
 from negolab.game import SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
 from negolab.games.balloon import moves
 from negolab.games.balloon.instance import (
@@ -33,6 +34,7 @@ from negolab.games.balloon.reading import Reader, reader
 from negolab.games.balloon.state import (
     Fault,
     Message,
+    Names,
     Private,
     Public,
     Rules,
@@ -287,6 +289,12 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         return tuple({"package": sorted(names)} for names in action.propose)
 
     @override
+    def describe(self, action: Say) -> str:
+        moves_made = {"agrees to": action.agree, "proposes": action.propose, "refuses": action.refuse}
+        named = [f"{verb} {' or '.join(map(_count_items, sets))}" for verb, sets in moves_made.items() if sets]
+        return " and ".join(named) or f"argues {format_quote(action.text)}"
+
+    @override
     def frontier(self, state: State) -> tuple[tuple[float, float], ...]:
         from negolab.games.balloon.measures import frontier
 
@@ -347,3 +355,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
 def _with_reasoning(state: State, seat: Seat, reasoning: str) -> dict[Seat, Private]:
     own = state.private[seat]
     return {**state.private, seat: Private(own.importance, own.patience, (*own.reasoning, reasoning))}
+
+
+def _count_items(names: Names) -> str:
+    return f"{len(names)} item{'' if len(names) == 1 else 's'}"

@@ -30,6 +30,8 @@ FINAL_QUESTION = "This is the AI's final offer. Type 'accept' or 'reject'."
 COMPLETE = "The game is complete. You do not need to do anything else. Thank you for participating!"
 
 _RULER = "━" * 30
+CLOSING = "══════════ GAME OVER ══════════"
+"""First line of the closing, which a study puts its own words in place of."""
 _GAME_OVER = """\
 ══════════ GAME OVER ══════════
 

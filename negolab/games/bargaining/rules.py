@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from typing_extensions import override
 
+from negolab.formatting import format_quote
 from negolab.game import Game, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompt as prompts
 from negolab.games.bargaining.parameters import check_parameters, check_reservation_values
@@ -275,6 +276,15 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     @override
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
         return ({"price_cents": action.cents},) if isinstance(action, Offer) else ()
+
+    @override
+    def describe(self, action: Action) -> str:
+        match action:
+            case Offer(_, message):
+                return super().describe(action) + (f" and says {format_quote(message)}" if message else "")
+            case Accept():
+                return "accepts"
+        return "walks away" if self.walk_away else "rejects"
 
     @override
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:

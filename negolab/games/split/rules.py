@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 from typing_extensions import override
 
+from negolab.formatting import format_quote, format_terms
 from negolab.game import SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.split import draws, parameters, prompt
 from negolab.games.split.allocation import Rule, allocate, points
@@ -357,6 +358,15 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         if not isinstance(action, Proposal) or action.keep is None:
             return ()
         return ({"package": dict(zip(self.items, action.keep, strict=True))},)
+
+    @override
+    def describe(self, action: Action) -> str:
+        match action:
+            case Message(text):
+                return f"says {format_quote(text)}" if text else "says nothing"
+            case EndTalk():
+                return "ends the talk"
+        return " or ".join(f"keeps {format_terms(terms)}" for terms in self.terms(action)) or "proposes no deal"
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:

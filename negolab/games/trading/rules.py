@@ -14,11 +14,13 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from typing_extensions import override
 
+from negolab.formatting import format_quote
 from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
 from negolab.games.trading.reading import parse_lenient, parse_strict, refusal, scan_offers
 from negolab.games.trading.state import (
     GOODS,
+    NOTHING,
     Entry,
     Goods,
     Move,
@@ -30,6 +32,7 @@ from negolab.games.trading.state import (
     covers,
     exchange,
     execute_trade,
+    format_goods,
     gain,
     has_traded,
     worth,
@@ -240,7 +243,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
 
     @override
     def format_payoff(self, payoff: int | float | None) -> str:
-        words = {1: "a win (+1)", 0: "a draw (0)", -1: "a loss (-1)"}
+        words = {1: "a win (+1)", 0: "a draw (0)", -1: "a loss (\N{MINUS SIGN}1)"}
         return super().format_payoff(payoff) if payoff is None else words[int(payoff)]
 
     @override
@@ -265,6 +268,13 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
             return ()
         give, want = ({name: n for name, n in zip(GOODS, goods, strict=True) if n} for goods in action.offer)
         return ({"package": {"give": give, "want": want}},)
+
+    @override
+    def describe(self, action: Move) -> str:
+        give, want = (format_goods(goods) for goods in action.offer or (NOTHING, NOTHING))
+        offered = f"offers {give} for {want}" if action.offer else ""
+        replies = ("accepts" if action.accept else "", "denies" if action.deny else "", offered)
+        return " and ".join(filter(None, replies)) or f"says {format_quote(action.text)}"
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:

@@ -1,0 +1,171 @@
+"""Texts that people read, by key: a default in the code, and in its place what a study file says (`[texts]`).
+
+A group of texts is a subclass of `Texts` whose attributes in capitals are the defaults; reading one gives the override
+of its key where there is one. The key of `BalloonTexts.AGREE` in the group "balloon" is `balloon.agree`. Overrides hold
+for a whole process (`install`, in a participant's kernel and at the gate) or for one request (`use`, at the host, which
+serves the researcher too).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextvars import ContextVar
+from string import Formatter
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from negolab._internal.validation import suggest
+
+Overrides = Mapping[str, str]
+"""Texts by key."""
+
+_everywhere: dict[str, str] = {}
+_overrides: ContextVar[Overrides] = ContextVar("overrides", default=_everywhere)
+
+
+def install(overrides: Overrides) -> None:
+    """Let these overrides, and no others, hold in this process from now on."""
+    _everywhere.clear()
+    _everywhere.update(overrides)
+
+
+def use(overrides: Overrides) -> None:
+    """Let these overrides, and no others, hold in the current context (a request's task)."""
+    _overrides.set(MappingProxyType(dict(overrides)))
+
+
+def are_overridden() -> bool:
+    """Return True if a study's own texts hold here."""
+    return bool(_overrides.get())
+
+
+class Texts:
+    """Base of a group of texts: a text, or several by name, per attribute in capitals.
+
+    Names in braces are placeholders for `str.format`. A default of "" stands for words that the code has from
+    elsewhere.
+    """
+
+    group: ClassVar[str]
+
+    @override
+    def __init_subclass__(cls, *, group: str) -> None:
+        cls.group = group
+
+    @override
+    def __getattribute__(self, name: str) -> Any:
+        default = object.__getattribute__(self, name)
+        if not name.isupper() or not (overrides := _overrides.get()):
+            return default
+        key = f"{type(self).group}.{name.lower()}"
+        if isinstance(default, Mapping):
+            return {part: overrides.get(f"{key}.{part}".lower(), text) for part, text in default.items()}
+        return overrides.get(key, default)
+
+    def name(self, kind: str, name: str, default: str = "") -> str:
+        """Return what a study calls something that a parameter of its game names (see `names`)."""
+        return _overrides.get().get(f"{self.group}.{kind}.{name}".lower(), default or name)
+
+    def names(self, game: Any) -> dict[str, str]:
+        """Return the names that the parameters of a game bring along, by key."""
+        return {}
+
+    @classmethod
+    def defaults(cls) -> dict[str, str]:
+        """Return the default texts by key, in their order."""
+        found: dict[str, str] = {}
+        for name in filter(str.isupper, cls.__dict__):
+            default, key = cls.__dict__[name], f"{cls.group}.{name.lower()}"
+            parts = default.items() if isinstance(default, Mapping) else ()
+            found |= {f"{key}.{part}".lower(): text for part, text in parts} or {key: default}
+        return found
+
+
+# Reading of overrides.
+
+
+def flatten(table: Mapping[str, Any], within: str = "") -> dict[str, str]:
+    """Return the texts of nested tables by their dotted keys; `ValueError` for a value that is no text."""
+    found: dict[str, str] = {}
+    for name, value in table.items():
+        key = f"{within}{name}"
+        if isinstance(value, Mapping):
+            found |= flatten(value, f"{key}.")
+        elif isinstance(value, str):
+            found[key] = value
+        else:
+            raise ValueError(f'texts: {key} must be a text in quotes, "...", not {value!r}')
+    return found
+
+
+def unknown_keys(overrides: Overrides, defaults: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each override of an unknown key."""
+    return [f"{key}: there is no such text: {_suggest_key(key, defaults)}" for key in overrides.keys() - defaults]
+
+
+def check(overrides: Overrides, defaults: Mapping[str, str]) -> None:
+    """Check overrides against the default texts.
+
+    Raises:
+        ValueError: A key is unknown, a text is blank, or it names a placeholder that the default does not have.
+    """
+    for fault in sorted(unknown_keys(overrides, defaults)):
+        raise ValueError(fault)
+    for key, text in overrides.items():
+        if defaults[key] and not text.strip():
+            raise ValueError(f"{key} is empty: write the text that people read, or leave it out")
+        known = placeholders(defaults[key])
+        try:
+            named = placeholders(text)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}; a brace of your own is written twice, {{{{ or }}}}") from None
+        for name in sorted(named - known):
+            there = suggest(name, [f"{{{each}}}" for each in sorted(known)]) if known else "this text has none."
+            raise ValueError(f"{key}: there is no placeholder {{{name}}}: {there}")
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names in braces, with all that stands there; `ValueError` for an unpaired brace."""
+    return {
+        f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
+        for _, name, spec, conversion in Formatter().parse(text)
+        if name is not None
+    }
+
+
+def _suggest_key(key: str, defaults: Mapping[str, str]) -> str:
+    groups = {each.partition(".")[0] for each in defaults}
+    group = key.partition(".")[0]
+    within = [each for each in defaults if each.startswith(f"{group}.")]
+    hint = suggest(key, within or defaults)
+    if hint.startswith("did you mean"):
+        return hint
+    return f"negolab study texts lists those of {group}" if within else f"the groups are {', '.join(sorted(groups))}"
+
+
+# Writing.
+
+
+def format_texts(defaults: Mapping[str, str], overrides: Overrides) -> str:
+    """Write texts as TOML, the default behind each that is overridden."""
+    lines: list[str] = []
+    for key, default in defaults.items():
+        group, _, name = key.partition(".")
+        if f"[texts.{group}]" not in lines:
+            lines += ["", f"[texts.{group}]"]
+        was = f"  # {_quoted(default)}" if key in overrides and overrides[key] != default else ""
+        bare = ".".join(part if _BARE.fullmatch(part) else _quoted(part) for part in name.split("."))
+        lines.append(f"{bare} = {_quoted(overrides.get(key, default))}{was}")
+    return "\n".join(lines[1:])
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
