@@ -60,7 +60,7 @@ def cell_frame(path: Path) -> pd.DataFrame:
             "cell": ended.id,
             **{column: getattr(ended, column) for column in FIXED[1:]},
             "error": None if ended.error is None else str(ended.error),
-            **{column: _column_value(ended.params.get(name)) for name, column in names.items()},
+            **{column: column_value(ended.params.get(name)) for name, column in names.items()},
         }
         for ended in found.values()
     ]
@@ -116,10 +116,10 @@ def _parameters(params: Params, taken: tuple[str, ...]) -> dict[str, str]:
 def _parameter_values(params: Params, names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Return the value of each parameter by cell and column."""
     return {
-        cell: {column: _column_value(own.get(name)) for name, column in names.items()} for cell, own in params.items()
+        cell: {column: column_value(own.get(name)) for name, column in names.items()} for cell, own in params.items()
     }
 
 
-def _column_value(value: Any) -> Any:
+def column_value(value: Any) -> Any:
     """Encode lists and tables as JSON text, so that a frame can be grouped by them."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

@@ -101,6 +101,37 @@ def _inferred(values: list[Any]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], pa.large_string())
 
 
+def unified_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return one type per column of all schemas: numbers are widened, and what cannot be one type is text."""
+    kinds: dict[str, pa.DataType] = {}
+    for field in (field for schema in schemas for field in schema):
+        kinds[field.name] = _common_type(kinds.get(field.name, field.type), field.type)
+    return pa.schema(list(kinds.items()))
+
+
+def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
+    if one == two:
+        return one
+    fields = [pa.schema([("x", kind)]) for kind in (one, two)]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field("x").type
+    except pa.ArrowTypeError:
+        return pa.large_string()
+
+
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Bring a part to the types of the whole table; columns that it lacks are empty."""
+    there = dict(zip(table.column_names, table.columns, strict=True))
+    columns = []
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        column = there.get(name)
+        if column is None:
+            columns.append(pa.nulls(len(table), kind))
+        else:
+            columns.append(column if column.type == kind else column.cast(kind))
+    return pa.table(columns, schema=schema)
+
+
 def type_name(kind: pa.DataType) -> Type:
     """Return the type of a column whose values were inferred."""
     if pa.types.is_boolean(kind):

@@ -9,14 +9,17 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
 from negolab.analysis import models, stats, tables
+from negolab.analysis.match_frames import read_sweep, to_frame
 from negolab.analysis.models import deal_means
 from negolab.analysis.observations import frame_sample, sample_text
 from negolab.analysis.stats import Estimate
+from negolab.formatting import format_significant
 from negolab.game import SEATS, other
 
 
@@ -93,17 +96,12 @@ def format_estimate(estimate: Estimate | stats.PairedDifference, *, n: bool = Tr
     if estimate.value != estimate.value:
         return "unknown, n = 0" if n else "unknown"
     known = estimate.low == estimate.low
-    interval = f" [{_number(estimate.low)}, {_number(estimate.high)}]" if known else ""
-    return f"{_number(estimate.value)}{interval}" + (f", {_sample_text(estimate)}" if n else "")
+    interval = f" [{format_significant(estimate.low)}, {format_significant(estimate.high)}]" if known else ""
+    return f"{format_significant(estimate.value)}{interval}" + (f", {_sample_text(estimate)}" if n else "")
 
 
 def _sample_text(estimate: Estimate | stats.PairedDifference) -> str:
     return f"n = {estimate.n} deals" if isinstance(estimate, stats.PairedDifference) else sample_text(estimate)
-
-
-def _number(value: float) -> str:
-    """Format with three significant digits, but without decimals from 100 on and with at most three decimals."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 3) + 0:.3g}"
 
 
 def means_by_deal(rows: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
@@ -261,17 +259,12 @@ def sweep_matches(path: str | os.PathLike[str]) -> pd.DataFrame:
         path: The folder of a sweep.
 
     Returns:
-        The columns of `tables.matches` and `tables.measures`, and the parameters of the match's cell.
+        The columns of `tables.matches` and `tables.measures`, `agreed`, and the parameters of the match's cell.
 
     Raises:
-        FileNotFoundError: There is nothing at `path`.
         ValueError: The folder is not a sweep's, or a record cannot be read or replayed.
     """
-    found = tables.matches(path)
-    measured = tables.measures(path)
-    if len(found):
-        found = found.merge(measured, on=["match", "cell"], validate="one_to_one")
-    return tables.with_parameters(found, path)
+    return tables.with_parameters(to_frame(read_sweep(Path(path))), path)
 
 
 def per_round(matches: pd.DataFrame, shares: Iterable[str]) -> pd.DataFrame:

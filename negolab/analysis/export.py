@@ -22,10 +22,12 @@ from negolab.analysis.columns import (
     Columns,
     Row,
     chunked,
+    conform,
     dictionary,
     inferred_schema,
     nullable_frame,
     type_name,
+    unified_schema,
     write_csv,
     write_parquet,
     write_table,
@@ -209,7 +211,7 @@ class _Spool:
         self._flush()
         schema = self._schema()
         for file in files:
-            parts = (_conform(pq.read_table(part), schema) for part in self._parts)
+            parts = (conform(pq.read_table(part), schema) for part in self._parts)
             tables = chain(parts, [schema.empty_table()] if not self._parts else [])
             if file.suffix == ".csv":
                 write_csv(map(nullable_frame, tables), file)
@@ -218,11 +220,9 @@ class _Spool:
         return self.count
 
     def _schema(self) -> pa.Schema:
-        """Return one type per column: numbers are widened, and what cannot be one type is text."""
-        kinds = {field.name: field.type for field in inferred_schema(list(self._columns.values()))}
-        for part in self._parts:
-            for field in pq.read_schema(part):
-                kinds[field.name] = _common_type(kinds[field.name], field.type)
+        """Return one type per column; a column without any value is text."""
+        parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
+        kinds = {field.name: field.type for field in unified_schema(parts)}
         text = pa.large_string()
         return pa.schema([(name, text if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
 
@@ -233,23 +233,6 @@ class _Spool:
             column._replace(type=type_name(schema.field(name).type)) if column.type == "amount" else column
             for name, column in self._columns.items()
         ]
-
-
-def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
-    fields = [pa.schema([("x", kind)]) for kind in (one, two)]
-    try:
-        return pa.unify_schemas(fields, promote_options="permissive").field("x").type
-    except pa.ArrowTypeError:
-        return pa.large_string()
-
-
-def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Bring a part to the types of the whole table; columns that it lacks are empty."""
-    columns = [
-        table[name].cast(kind) if name in table.column_names else pa.nulls(len(table), kind)
-        for name, kind in zip(schema.names, schema.types, strict=True)
-    ]
-    return pa.table(columns, schema=schema)
 
 
 def readme(tables: list[str], key: list[str], to: str) -> str:

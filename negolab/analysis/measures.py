@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import hypot
 from numbers import Real
@@ -220,8 +221,12 @@ def _from_nash(record: Record, own: BySeat) -> float | None:
     outcome, frontier = _outcome(record, own), _frontier(record)
     if outcome is None or not frontier:
         return None
-    solution = nash_point(frontier, _best_alone(record), record.game.divisible)
+    solution = _nash_point(frontier, _best_alone(record), record.game.divisible)
     return None if solution is None else _distance(outcome, solution)
+
+
+_nash_point = lru_cache(maxsize=1024)(nash_point)
+"""Exact fractions are slow, and matches of one deal share its frontier."""
 
 
 def _outcome(record: Record, own: BySeat) -> Pair | None:

@@ -20,6 +20,7 @@ from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
 from negolab.analysis.tables import Source
 from negolab.events import Forfeited
+from negolab.formatting import format_significant
 from negolab.game import SEATS, Reply, Seat, other
 from negolab.record import Record
 from negolab.store import STOPPED
@@ -338,10 +339,5 @@ def _text(row: Any) -> str:
         return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
-    interval = f" [{_number(row.low)}, {_number(row.high)}]" if row.low == row.low else ""
-    return f"{_number(row.value)}{interval}, {sample_text(row)}"
-
-
-def _number(value: float) -> str:
-    """Format with three significant digits, but without decimals from 100 on."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    interval = f" [{format_significant(row.low)}, {format_significant(row.high)}]" if row.low == row.low else ""
+    return f"{format_significant(row.value)}{interval}, {sample_text(row)}"

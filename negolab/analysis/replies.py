@@ -107,6 +107,23 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
     return tuple(found)
 
 
+def decisive_event(record: Record) -> int:
+    """Return the index of the event in which a match was decided.
+
+    In an agreement it is the reply with the proposal that was accepted: the last one that states what the match paid.
+    Without a deal, and where no proposal states that (as in games of several deals), it is the last reply.
+
+    Raises:
+        ValueError: The record cannot be replayed.
+    """
+    paid = (record.payoffs["A"], record.payoffs["B"])
+    if record.end == "AGREED":
+        accepted = [made.at for made in proposals(record) if (made.a, made.b) == paid]
+        if accepted:
+            return accepted[-1]
+    return max(reply_positions(record.events), default=0)
+
+
 class Claim(NamedTuple):
     """A statement of `seat` about `topic` in the reply that is event `at`: the `stated` value and the `true` one."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from negolab.analysis import stats
 from negolab.analysis.fallbacks import Cause, find_fallbacks, list_causes
 from negolab.analysis.observations import Sample, deal_id, is_deterministic, sample_text
 from negolab.events import Rejected, Replied
+from negolab.formatting import display_unit, format_end, format_estimate
 from negolab.game import SEATS, InvalidKind, Reply, Seat
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
@@ -201,17 +203,17 @@ def tally_lines(result: Tally, unit: str) -> list[str]:
 
     Args:
         result: The tally.
-        unit: Unit of the payoffs.
+        unit: Unit of the payoffs; means are written in the unit in which people read it.
     """
     out = [f"{result.n} games, {result.rejected} rejected replies", *fallback_lines(result), *_sample(result), ""]
     for end, _ in result.ends.most_common():
-        out += _beside(result, end, result.hits(end), 12, _share)
+        out += _beside(result, format_end(end), result.hits(end), 12, _share)
     out += _missing(result)
-    out += ["", f"mean payoff ({unit})"] if result.payoffs else []
+    out += ["", f"mean payoff ({display_unit(unit)[0]})"] if result.payoffs else []
     for (player, seat), paid in sorted(result.payoffs.items()):
         name = f"{player:28} at {seat}"
         if result.plays(player, seat):
-            out += _beside(result, name, paid, len(name), _mean)
+            out += _beside(result, name, paid, len(name), partial(_mean, unit=unit))
         else:
             out.append(f"{name}   no payoff of its own: a rule made all its moves")
     return [*out, *_faults(result), *_taken(result.taken)]
@@ -236,10 +238,11 @@ def _share(sample: Sample) -> str:
     return f"{_percent(share)}   {sample_text(share)}"
 
 
-def _mean(sample: Sample) -> str:
+def _mean(sample: Sample, unit: str) -> str:
     e = sample.mean()
-    interval = f"  [{e.low:.3f}, {e.high:.3f}]" if e.low == e.low else ""
-    return f"  {e.value:10.3f}{interval}   {sample_text(e)}"
+    value, low, high = (format_estimate(number, unit) for number in (e.value, e.low, e.high))
+    interval = f"  [{low}, {high}]" if e.low == e.low else ""
+    return f"  {value:>10}{interval}   {sample_text(e)}"
 
 
 def fallback_lines(result: Tally) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from typing import Any
 
 import msgspec
@@ -227,16 +226,15 @@ def test_a_summary_says_first_that_a_model_made_no_move_and_gives_it_no_payoff()
     assert "decided 12 of 12 games" in lines[2]
     (own,) = [line for line in lines if line.startswith("llm:short ")]
     assert "no payoff of its own" in own and not any(character.isdigit() for character in own)
-    agreed = next(at for at, line in enumerate(lines) if line.startswith("AGREED"))
+    agreed = next(at for at, line in enumerate(lines) if line.startswith("agreed"))
     assert lines[agreed + 1].split() == ["no", "fallback", "n", "=", "0"]
 
 
 def test_means_over_all_games_stand_beside_those_without_fallback() -> None:
     lines = summary.tally_lines(summary.tally_records(cut_short(8, usable=3)), "cents")
     at = next(at for at, line in enumerate(lines) if line.startswith("llm:short "))
-    paid = [float(re.findall(r"\d+\.\d+", line)[0]) for line in lines[at : at + 2]]
     assert "n = 8" in lines[at] and "n = 3" in lines[at + 1]
-    assert paid == [pytest.approx((3 * 2000 + 5 * 1250) / 8, abs=0.001), 2000]
+    assert f"${(3 * 20 + 5 * 12.5) / 8:.2f}" in lines[at] and " $20.00 " in lines[at + 1]
 
 
 def test_a_clean_batch_says_nothing_of_them() -> None:

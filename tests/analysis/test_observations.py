@@ -75,7 +75,7 @@ def test_a_batch_of_deterministic_players_says_how_many_games_there_are() -> Non
     found = summary.tally_records(nl.batch("bargaining", "linear", "boulware", n=200, swap=True))
     shown = "\n".join(summary.tally_lines(found, "cents"))
     assert "the players are deterministic: 2 distinct games, one for each deal and seating, and 198 copies" in shown
-    assert "AGREED        100.0 %   n = 2 for this deal" in shown and "[" not in shown
+    assert "agreed        100.0 %   n = 2 for this deal" in shown and "[" not in shown
 
 
 def test_a_batch_on_many_deals_takes_those_that_were_played_twice_together() -> None:

@@ -109,7 +109,7 @@ def test_comparisons_are_read_with_their_interval_and_two_digits_of_p() -> None:
     found = pd.DataFrame([{"one": "a", "value": 2.0, "low": -1.0, "high": 5.0, "n": 9, "p": 0.01234, "holm": 0.5}])
     assert comparison_table(found, "more").iloc[0].to_dict() == {
         "one": "a",
-        "more": "2 [-1, 5]",
+        "more": "2 [\N{MINUS SIGN}1, 5]",
         "n": 9,
         "p": "0.012",
         "holm": "0.5",
@@ -157,7 +157,7 @@ def test_a_bootstrap_interval_stays_within_what_there_is() -> None:
 def test_what_is_not_known_is_said_to_be_unknown() -> None:
     assert format_estimate(stats.mean_interval([])) == "unknown, n = 0"
     assert format_estimate(stats.mean_interval([2.5])) == "2.5, n = 1"
-    assert format_estimate(stats.mean_interval([-1.0, 1.0]), n=False) == "0 [-12.7, 12.7]"
+    assert format_estimate(stats.mean_interval([-1.0, 1.0]), n=False) == "0 [\N{MINUS SIGN}12.7, 12.7]"
 
 
 # Preferences.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import time
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +13,8 @@ from negolab.game import SEATS, Invalid
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.players.lookup import player
-from tests.benchmarks import batch, models, people, runs, screens, sweep, tables
+from negolab.theory.agreements import frontier_of, solutions
+from tests.benchmarks import batch, models, people, results, runs, screens, sweep, tables
 from tests.games.test_bargaining import after, answer, bargaining
 from tests.games.test_bargaining_reading import LONG
 
@@ -36,14 +38,16 @@ def measurements() -> dict[str, Callable[[], float]]:
         "balloon, a message at 2000 over one at 20": long_match,
         "parsing 100 kB over 50 kB, worst of all games": worst_growth,
         "bargaining, 20,000 characters of anything, ms": worst_answer,
+        "frontier and solutions of 1,000,000 agreements, s": million_agreements,
         "replay of 600 messages, worst step, ms": screens.worst_step,
         "replay of 600 messages, in the browser, median step, ms": screens.step_in_the_browser,
-        "list of 10,000 records, opens, s": screens.opening,
-        "list of 10,000 records, filters, s": screens.filtering,
+        "list of 100,000 records, opens, s": screens.opening,
+        "list of 100,000 records, filters, s": screens.filtering,
         "people: a reply and its answer kept and shown, ms": people.reply,
         "people: 30 at once, admission to first control, s": people.first_control,
         **batch.MEASUREMENTS,
         **models.MEASUREMENTS,
+        **results.MEASUREMENTS,
         **runs.MEASUREMENTS,
         **sweep.MEASUREMENTS,
         **tables.MEASUREMENTS,
@@ -171,6 +175,13 @@ def worst_growth() -> float:
             for piece in (*PIECES.values(), *OPENERS[name]):
                 worst = max(worst, growth(match, seat, piece))
     return worst
+
+
+def million_agreements() -> float:
+    """Seconds to find the Pareto frontier of six issues with ten options each, and its solution points."""
+    rng = random.Random(1)
+    a, b = ([[rng.randint(0, 1000) for _ in range(10)] for _ in range(6)] for _ in range(2))
+    return best(lambda: solutions(frontier_of(a, b).points, (100, 100)))
 
 
 def worst_answer() -> float:

@@ -6,10 +6,12 @@ import shutil
 import statistics
 import tempfile
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 from negolab_widgets import Replay
+from negolab_widgets.replay.record_list import COLUMNS
 
 from negolab.catalog import load
 from negolab.games.balloon import Instance
@@ -19,7 +21,7 @@ from negolab.store import Store
 from tests.conftest import launch_chromium, launching
 
 MESSAGES = 600
-RECORDS = 10_000
+RECORDS = 100_000
 
 
 @cache
@@ -43,22 +45,21 @@ def long_record() -> Path:
 
 @cache
 def many_records() -> Path:
-    """Write a run's folder of 10,000 matches, half of balloon, half of trading."""
+    """Write a run's folder of 100,000 matches of bargaining by its time players."""
     folder = Path(tempfile.mkdtemp(prefix="negolab-benchmark-"))
     with Store(folder) as store:
-        for game, a, b in (("balloon", "linear", "boulware"), ("trading", "fair-split", "greedy-honest")):
-            for record in batch(game, a, b, n=RECORDS // 2, seed=1):
-                store.append(record)
+        for record in batch("bargaining", "linear", "boulware", n=RECORDS, seed=1):
+            store.append(record)
     return folder
 
 
 def worst_step() -> float:
     """Milliseconds of the slowest step in Python."""
-    slider = Replay(long_record())._scrubber.slider
+    cockpit = Replay(long_record())._cockpit
     took = []
-    for at in range(2, slider.max + 1):
+    for at in range(2, cockpit.count + 1):
         began = time.perf_counter()
-        slider.value = at
+        cockpit.step = at
         took.append(time.perf_counter() - began)
     return 1000 * max(took)
 
@@ -82,28 +83,24 @@ def step_in_the_browser() -> float:
 
 
 def _one_step(page: object) -> float:
-    """Press the key and wait in the page for the card's next change."""
+    """Press the key and wait in the page until the moment has changed."""
     return float(
         page.evaluate(  # type: ignore[attr-defined]
             """() => new Promise((done) => {
-              const slider = document.querySelector('.nl-page input[type=range]');
               const began = performance.now();
               const watch = new MutationObserver(() => {
-                if (!document.querySelector('.nl-card')) return;
                 watch.disconnect();
                 requestAnimationFrame(() => done(performance.now() - began));
               });
-              const card = document.querySelector('.nl-card').closest('.widget-html');
-              watch.observe(card, { childList: true, subtree: true });
-              slider.value = Number(slider.value) + 1;
-              slider.dispatchEvent(new Event('input', { bubbles: true }));
+              watch.observe(document.querySelector('.nl-moment'), { childList: true, subtree: true });
+              document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
             })"""
         )
     )
 
 
 def opening() -> float:
-    """Seconds to list a folder's records."""
+    """Seconds until the list and the first record are there."""
     folder = many_records()
     began = time.perf_counter()
     Replay(folder)
@@ -113,19 +110,18 @@ def opening() -> float:
 def filtering() -> float:
     """Seconds of the slowest filter or sort order."""
     shelf = Replay(many_records())._record_list
-    took = []
-    for control, value in (
+    sought = (
         (shelf._find, "linear 0000123"),
         (shelf._find, "boulware"),
-        (shelf._game, "trading"),
         (shelf._find, ""),
-        (shelf._game, "all"),
-        (shelf._sort, "payoff of A, largest first"),
-        (shelf._sort, "replies, most first"),
-        (shelf._sort, "newest first"),
-        (shelf._end, "AGREED"),
-    ):
-        began = time.perf_counter()
-        control.value = value
-        took.append(time.perf_counter() - began)
-    return max(took)
+        (shelf._end, "agreed"),
+        (shelf._end, "all"),
+    )
+    took = [_seconds(partial(setattr, control, "value", value)) for control, value in sought]
+    return max(took + [_seconds(partial(shelf._on_sent, {"sort": name})) for name in COLUMNS])
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -18,7 +18,15 @@ from negolab_widgets.page import SWEEP
 from negolab.analysis import tables
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
 from tests.conftest import ROOT, Served, showing
-from tests.support.browser import Keyboard, Mouse, accessibility_violations, fits_width, run_notebook, screenshot
+from tests.support.browser import (
+    Keyboard,
+    Mouse,
+    accessibility_violations,
+    click_mark,
+    fits_width,
+    run_notebook,
+    screenshot,
+)
 from tests.support.sweeps import finish_cells, finished_sweep
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -127,8 +135,45 @@ def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: 
     assert said(option) == "beta=5 rounds=8 how=boulware repeat=0: done"
     page.get_by_role("button", name="Replay its records").click()
     page.get_by_role("heading", name="Replay").wait_for(timeout=LONG)
-    page.get_by_label("Records").locator("option").nth(2).wait_for(state="attached", timeout=LONG)
-    assert "time:beta=5.0 / boulware" in said(page.get_by_label("Records").locator("option").first)
+    rows = page.locator(".nl-records tbody tr")
+    rows.nth(2).wait_for(timeout=LONG)
+    assert "time:beta=5.0" in said(rows.first) and "boulware" in said(rows.first)
+    assert page.faults == []
+    page.close()
+
+
+def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown: Served, chromium: Any) -> None:
+    page = opened(chromium, shown.url)
+    figure_says(page, "mean efficiency")
+    page.get_by_label("Figure", exact=True).select_option(label="heat map of means")
+    page.locator(".nl-chart .hm").first.wait_for(timeout=LONG)
+    click_mark(page, page.locator(".nl-chart .hm").first, 1 / 6, 1 / 4)
+    page.get_by_role("heading", name="Matches of beta 0.2, rounds 4").wait_for(timeout=LONG)
+    figure_says(page, "Press a point to open its match")
+    click_mark(page, page.locator(".nl-chart .scatterlayer .point").first)
+    page.get_by_role("heading", name="at the step that decided it").wait_for(timeout=LONG)
+    page.wait_for_function("() => document.activeElement.matches('.nl-opened')", timeout=LONG)
+    at = int(page.get_by_role("slider").input_value())
+    assert at > 1 and re.match("[AB] ", said(page.locator(".nl-move.nl-current .nl-move-words")))
+    assert accessibility_violations(page) == []
+    page.get_by_role("button", name="All cells").click()
+    page.locator(".nl-chart .hm").first.wait_for(timeout=LONG)
+    assert page.get_by_role("slider").count() == 0 and page.faults == []
+    page.close()
+
+
+def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, chromium: Any) -> None:
+    page = opened(chromium, shown.url)
+    figure_says(page, "mean efficiency")
+    hand = Keyboard(page)
+    hand.press(page.get_by_role("button", name="2 done: beta 0.2, rounds 8, how linear"))
+    page.get_by_role("heading", name="Matches of beta 0.2, rounds 8, how linear").wait_for(timeout=LONG)
+    page.wait_for_function("() => document.activeElement.matches('.nl-group')", timeout=LONG)
+    hand.press(page.get_by_role("button", name="Open match").first)
+    page.get_by_role("heading", name="at the step that decided it").wait_for(timeout=LONG)
+    hand.press(page.get_by_role("button", name="All cells"))
+    hand.press(page.get_by_role("button", name="the matches of beta 1, rounds 4"))
+    page.get_by_role("heading", name="Matches of beta 1, rounds 4").wait_for(timeout=LONG)
     assert page.faults == []
     page.close()
 

@@ -13,7 +13,7 @@ from negolab_widgets.results import board as executed
 
 import negolab as nl
 from negolab._internal import manifest
-from negolab.studies import texts
+from negolab.studies.texts import texts
 from negolab.sweeps import cells, status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
 from negolab.sweeps.plan import notebook_path, read_plan
@@ -71,7 +71,7 @@ def test_the_grid_shows_each_cell_by_what_became_of_it(half_done_sweep: SweepFol
         "2.5 s (median, n = 4)",
     ):
         assert words in shown
-    assert "Across: how. Each field has 2 repeats." in shown
+    assert "Across: how. Each field has 2 repeats: press one to see more." in shown
 
 
 def test_what_changes_in_the_folder_is_shown_at_the_next_look(half_done_sweep: SweepFolder) -> None:
@@ -175,3 +175,12 @@ def test_pages_without_a_board_do_not_load_it() -> None:
     code = "import sys, negolab_widgets; print('negolab_widgets.results.board' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
     assert issubclass(SweepBoard, w.VBox)
+
+
+def test_a_field_of_the_grid_chooses_its_cell_whatever_the_list_shows(half_done_sweep: SweepFolder) -> None:
+    asked: list[object] = []
+    board = chosen(SweepBoard(half_done_sweep.path, picked=asked.append), "failed")
+    done = next(cell for cell in board._now.cells if board._now.state(cell) == "done")  # type: ignore[union-attr]
+    assert f'data-pick="{done.id}"' in board._grid.value
+    board._pick(done.id)
+    assert board._list.value == done.id and asked == [done.params]

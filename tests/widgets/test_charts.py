@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from negolab_widgets import charts
 from negolab_widgets.charts import Point
 
+from negolab.analysis.observations import Sample
 from negolab.catalog import load
 from negolab.games.split import Proposal
 from negolab.laws import playout
@@ -248,17 +249,42 @@ def test_reference_points_stand_in_the_legend_with_their_value() -> None:
 
 def test_a_tournament_says_mean_interval_and_n_of_each_pair() -> None:
     figure = charts.tournament({"a": {"a": [100, 300], "b": [500]}, "b": {"b": [100]}}, scale=100)
-    assert [list(row) for row in figure.data[0].z] == [[2, 5], [None, 1]]
     assert [note.text for note in figure.layout.annotations] == ["2.00<br>± 12.71", "5.00", "1.00"]
+    assert figure.data[0].z[1][0] is None, "they never met"
     assert "n = 1 to 2 per cell" in figure.layout.xaxis.title.text
+
+
+def test_what_overlaps_looks_alike_and_the_colour_bar_says_what_is_neutral() -> None:
+    apart, like = [9.0, 9.1, 8.9], [4.0, 6.5, 5.0]
+    figure = charts.tournament({"a": {"a": apart, "b": like}, "b": {"a": [2.0, 2.1, 1.9], "b": [3.0, 7.0, 6.0]}})
+    (high, one), (low, two) = figure.data[0].z
+    reference = (figure.data[0].zmin + figure.data[0].zmax) / 2
+    assert one == two == pytest.approx(reference) == pytest.approx((9 + 31 / 6 + 2 + 16 / 3) / 4)
+    assert low == pytest.approx(2) and high == pytest.approx(9)
+    title = figure.layout.title.text
+    assert "light: like the mean, 5.38" in title and "in its interval" in title
+
+
+def test_values_of_both_signs_are_compared_with_nothing_won() -> None:
+    figure = charts.tournament({"a": {"b": [3.0, 3.1]}, "b": {"a": [-3.0, -3.1]}})
+    assert figure.data[0].zmin == -figure.data[0].zmax and "light: like 0" in figure.layout.title.text
+    assert "\N{MINUS SIGN}3.05" in figure.layout.annotations[1].text
+
+
+def test_without_chance_a_field_is_coloured_by_what_is_known_exactly() -> None:
+    figure = charts.tournament({"a": {"a": [1.0], "b": [2.0]}})
+    assert list(figure.data[0].z[0]) == [1, 2] and "interval" not in figure.layout.title.text
+    fixed = Sample([4.0], ["d"], fixed=True)
+    assert charts.tournament({"a": {"a": fixed, "b": [1.0, 1.5], "c": [2.0]}}).data[0].z[0][0] == 4
 
 
 def test_each_matrix_of_several_has_its_own_fields_and_n_stands_below() -> None:
     one = {"a": {"a": [1.0, 3.0], "b": [5.0, 5.0]}, "b": {"a": [0.0, 0.0], "b": [1.0, 1.0]}}
     figure = charts.tournaments({"gain": one, "trades": one})
-    assert [trace.z[0][0] for trace in figure.data] == [2, 2]
+    assert [trace.z[0][1] for trace in figure.data] == [5, 5]
     assert [note.text for note in figure.layout.annotations].count("2.00<br>± 12.71") == 2
     assert "n = 2 per cell" in figure.layout.xaxis2.title.text
+    assert "light: like the mean, 2" in figure.layout.annotations[0].text
 
 
 def test_a_forest_draws_what_is_known_with_its_interval_and_says_n() -> None:
@@ -327,7 +353,7 @@ def test_an_exact_value_is_a_tick_at_the_height_of_its_estimate() -> None:
 
 
 def test_a_figure_for_print_is_dark_on_white_but_for_numbers_on_a_dark_ground() -> None:
-    figure = charts.paper(charts.tournament({"a": {"a": [1.0, 1.0], "b": [9.0, 9.0]}}))
+    figure = charts.paper(charts.tournament({"a": {"a": [1.0, 9.0], "b": [9.0, 9.0]}}))
     assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "#ffffff"
     low, high = (note.font.color for note in figure.layout.annotations)
     assert low != high == "#ffffff"

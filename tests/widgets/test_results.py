@@ -12,11 +12,11 @@ from typing import Any
 import ipywidgets as w
 import pandas as pd
 import pytest
-from negolab_widgets import SweepResults, charts
+from negolab_widgets import Replay, SweepResults, charts
 from negolab_widgets.page import SWEEP
 from negolab_widgets.results import download, drawing
 from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
-from negolab_widgets.results.data import SweepFrame, SweepReader, typed_columns
+from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.download import INK, PAPER, for_print
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.panels import XAxis, legend_height, padded_range
@@ -35,6 +35,8 @@ from negolab_widgets.results.variables import (
 )
 
 from negolab.analysis import stats, tables
+from negolab.events import Replied
+from negolab.record import final_state
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
 from negolab.sweeps.plan import Cell
@@ -314,8 +316,8 @@ def test_a_field_of_a_heat_map_has_its_mean_and_its_n_and_an_empty_one_nothing()
     made = figure(HEAT, frame, "x", "y")
     assert [list(row) for row in made.data[0].z] == [[2, None], [None, 5]]
     assert [note.text for note in made.layout.annotations if "n = " in note.text][-2:] == [
-        "2.00<br>n = 2",
-        "5.00<br>n = 1",
+        "2<br>n = 2",
+        "5<br>n = 1",
     ]
     assert made.layout.coloraxis.cmin == 2 and made.layout.coloraxis.cmax == 5
     assert figure(HEAT, frame.assign(score=1.0), "x", "y").layout.coloraxis.cmin < 1
@@ -324,7 +326,7 @@ def test_a_field_of_a_heat_map_has_its_mean_and_its_n_and_an_empty_one_nothing()
 def test_a_narrow_heat_map_says_means_alone_or_nothing_in_its_fields() -> None:
     frame = played(score=[1.0] * 12, x=range(12))
     fields = [note.text for note in figure(HEAT, frame.head(6), "x", width=340).layout.annotations]
-    assert fields.count("1.00") == 6
+    assert fields.count("1") == 6
     assert len(figure(HEAT, frame, "x", width=340).layout.annotations) == 1, "only the note below"
 
 
@@ -399,7 +401,7 @@ def test_what_is_read_cell_by_cell_is_what_the_tables_read_of_the_whole(run: Swe
     expected = tables.with_parameters(expected, run.path).sort_values(keys, ignore_index=True)
     shared = [name for name in expected if name in found]
     assert len(shared) == len(expected.columns) and len(found) == 72
-    pd.testing.assert_frame_equal(found[shared], typed_columns(expected[shared]), check_dtype=False)
+    pd.testing.assert_frame_equal(found[shared].convert_dtypes(), expected[shared].convert_dtypes(), check_dtype=False)
     expected_names = {"beta": "beta", "rounds": "param_rounds", "how": "how"}
     assert whole.parameters == expected_names, "rounds is a measure too"
 
@@ -425,12 +427,6 @@ def test_cells_that_cannot_be_read_are_named_and_those_without_records_counted(t
     assert set(found.frame().frame["cell"]) == {good.name}
     shown = drawing.render_reading(found, 24, 0)
     assert "1 cells could not be read" in shown and "1 cells hold no records" in shown
-
-
-def test_columns_that_are_empty_in_some_cells_are_numbers_or_yes_and_no() -> None:
-    frame = pd.DataFrame({"a": [1, None], "b": [None, True], "c": ["x", None], "d": [None, None]}, dtype=object)
-    kinds = {name: str(kind) for name, kind in typed_columns(frame).dtypes.items()}
-    assert kinds == {"a": "float64", "b": "boolean", "c": "object", "d": "float64"}
 
 
 # The widget.
@@ -473,6 +469,72 @@ def test_the_first_parameters_are_shown_once_they_differ(tmp_path: Path) -> None
     finish_cells(run, list(read_folder_plan(run.path).cells())[1:12])
     results.refresh()
     assert (results._choices.x.value, results._choices.colour.value) == ("beta", "param_rounds")
+
+
+def test_a_mark_leads_to_its_matches_a_match_to_the_step_that_decided_it_and_all_cells_back(run: SweepFolder) -> None:
+    results = SweepResults(run.path)
+    results._choices.view.value = HEAT
+    figure = results._drawn.figure
+    assert figure is not None
+    results._picks._hear({"picked": figure.data[0].customdata[1][2]})
+    assert "Matches of beta 5, rounds 8" in text(results) and "12 matches." in text(results)
+    results._choices.outcome.value = "payoff_a"
+    points = results._drawn.figure.data[0]  # type: ignore[union-attr]
+    assert "payoff of A (dollars)" in text(results) and len(points.customdata) == 12, "another outcome of the same"
+    assert list(points.y) == sorted(points.y)
+    results._picks._hear({"picked": points.customdata[0]})
+    (replay,) = [part for part in below(results) if isinstance(part, Replay)]
+    record = replay._record
+    assert record is not None and record.payoffs["A"] == 100 * points.y[0]
+    reply = replay._cockpit.current.entry
+    assert isinstance(reply, Replied)
+    assert reply.reply.text == f"{record.game.details(final_state(record))['price'] / 100:.2f}"
+    press(results, "All cells")
+    assert results._drawn.figure.data[0].type == "heatmap" and Replay not in map(type, below(results))  # type: ignore[union-attr]
+
+
+def test_the_matches_of_a_seats_mark_are_of_that_seat(run: SweepFolder) -> None:
+    results = SweepResults(run.path)
+    results._choices.outcome.value = "payoff of either seat"
+    results._choices.x.value, results._choices.colour.value = "(seat)", "(player)"
+    at = [group.words for group in results._drawn.groups].index("seat B, player boulware")
+    results._picks._hear({"picked": f"group {at}"})
+    assert set(results._drawn.numbers["(seat)"]) == {"B"}  # type: ignore[index]
+    assert set(results._drawn.numbers["player_b"]) == {"boulware"}  # type: ignore[index]
+
+
+def test_yes_or_no_has_its_matches_too(run: SweepFolder) -> None:
+    results = SweepResults(run.path)
+    results._choices.outcome.value = "agreed"
+    results._picks._hear({"picked": "group 0"})
+    points, *boxes = results._drawn.figure.data  # type: ignore[union-attr]
+    assert not boxes and set(points.y) <= {0, 100} and "yes" in results._drawn.table
+
+
+def test_a_field_of_the_board_shows_its_matches_in_the_results(run: SweepFolder) -> None:
+    board, results = open_results_page(run.path).children
+    cell = next(cell for cell in read_folder_plan(run.path).cells() if cell.params["beta"] == 1.0)
+    board._pick(cell.id)
+    assert board._list.value == cell.id and "Matches of beta 1, rounds 4, how linear" in text(results)
+    assert "6 matches." in text(results), "of both repeats"
+    board._pick("no such cell")
+
+
+def test_a_cell_whose_parameter_is_a_list_is_found_by_it(tmp_path: Path) -> None:
+    grid = "[grid]\nbeta = [0.2, 1.0]\nset = [[1, 2], [3, 4]]\n"
+    run = finished_sweep(tmp_path, grid)
+    results = SweepResults(run.path)
+    results.show_cell({"beta": 0.2, "set": [3, 4]})
+    assert "Matches of beta 0.2, set [3, 4]" in text(results) and "3 matches." in text(results)
+
+
+@pytest.mark.parametrize("token", ["", "group", "group x", "group -1", "group 99", "match 10000000", "cell 1", "<b>"])
+def test_a_token_that_a_page_made_up_opens_nothing(run: SweepFolder, token: str) -> None:
+    results = SweepResults(run.path)
+    before = results._drawn
+    results._picks._hear({"picked": token})
+    results._picks._hear([token])
+    assert results._drawn is before and results._group is None
 
 
 def test_seat_and_player_can_be_chosen_of_outcomes_that_either_seat_has(run: SweepFolder) -> None:

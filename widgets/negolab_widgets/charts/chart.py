@@ -87,10 +87,10 @@ def plain(text: object, most: int = MAX_LABEL) -> str:
     isolated from its surroundings.
     """
     clean = " ".join(_UNSEEN.sub(" ", str(text)).split())
-    return f"\u2068{escape(_shorten(clean, most), quote=False)}\u2069"
+    return f"\u2068{escape(shorten(clean, most), quote=False)}\u2069"
 
 
-def _shorten(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Keep the two ends of a long text: names that differ do so at either."""
     if len(text) <= most:
         return text

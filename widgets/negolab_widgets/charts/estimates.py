@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, plain
 
 if TYPE_CHECKING:
@@ -122,16 +123,16 @@ def _add_group(
 
 
 def _words(estimate: Any, group: str) -> str:
-    interval = f", 95 % interval {estimate.low:.4g} to {estimate.high:.4g}" if estimate.low == estimate.low else ""
+    interval = format_interval(estimate.low, estimate.high)
     of = f", {plain(group)}" if group else ""
-    return f"{plain(estimate.name)}{of}<br>{estimate.value:.4g}{interval}, n = {estimate.n}"
+    return f"{plain(estimate.name)}{of}<br>{format_significant(estimate.value, 5)}{interval}, n = {estimate.n}"
 
 
 def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: tuple[int, int], *, first: bool) -> None:
     """Draw thin lines through a row of axes, named above the first."""
     for name, x in marks.items():
         line = {"color": TONE, "width": 1.5, "dash": "dot"}
-        label = f"{plain(name)}: {x:.4g}"
+        label = f"{plain(name)}: {format_significant(x, 5)}"
         figure.add_scatter(
             x=[x, x],
             y=[-0.6, lines - 0.4],
@@ -209,7 +210,7 @@ def exact(
                 name=plain(known),
                 legendgroup="exact",
                 showlegend=not shown,
-                hovertext=[f"{plain(known)}: {value:.6g}" for value in here["exact"]],
+                hovertext=[f"{plain(known)}: {format_significant(value, 5)}" for value in here["exact"]],
                 hoverinfo="text",
                 row=at + 1,
                 col=by + 1,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from negolab.analysis.observations import Sample, Values, as_sample, sample_text
+from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, new_figure, plain
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _add_level(
         line={"color": TONE, "width": 1.5, "dash": dash},
         name=plain(name),
         legendgroup=plain(name),
-        hovertext=[f"{plain(name)}: {level:.4g}"] * 2,
+        hovertext=[f"{plain(name)}: {format_significant(level, 5)}"] * 2,
         hoverinfo="text",
         **place,
     )
@@ -141,8 +142,8 @@ def _add_line(figure: Figure, part: pd.DataFrame, x: str, label: str, at: int, p
 
 
 def _words(label: str, estimate: Any) -> str:
-    interval = f", 95 % interval {estimate.low:.4g} to {estimate.high:.4g}" if estimate.low == estimate.low else ""
-    return f"{plain(label)}<br>{estimate.value:.4g}{interval}, n = {estimate.n}"
+    interval = format_interval(estimate.low, estimate.high)
+    return f"{plain(label)}<br>{format_significant(estimate.value, 5)}{interval}, n = {estimate.n}"
 
 
 _TREND_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
@@ -183,7 +184,7 @@ def trend(
     for name, level in (levels or {}).items():
         figure.add_hline(level / scale, line={"color": TONE, "width": 1})
         place = {"xref": "paper", "x": 1, "xanchor": "right", "y": level / scale, "yanchor": "bottom"}
-        text = f"{plain(name)} {level / scale:.5g}"
+        text = f"{plain(name)} {format_significant(level / scale, 5)}"
         figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 13}, **place)
     figure.update_layout(height=360)
     return figure
@@ -204,8 +205,8 @@ def _add_means(figure: Figure, name: str, at: int, samples: Mapping[float, Sampl
         error_y=error_bars(estimates, hue),
         name=f"{plain(name)}, n = {each} each",
         hovertext=[
-            f"{plain(name)} at {place:.5g}: {e.value:.5g}"
-            + (f", 95 % interval {e.low:.5g} to {e.high:.5g}" if e.low == e.low else "")
+            f"{plain(name)} at {format_significant(place, 5)}: {format_significant(e.value, 5)}"
+            + (format_interval(e.low, e.high))
             + f", {sample_text(e)}"
             for place, e in cells.items()
         ],

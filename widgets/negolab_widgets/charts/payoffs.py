@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
 from negolab.analysis.observations import Sample, Values, as_sample, frame_sample, sample_text
+from negolab.formatting import format_interval, format_significant
 from negolab.game import SEATS
 from negolab_widgets.charts.chart import COLOURS, TONE, error_bars, new_figure, plain
 
@@ -99,7 +100,7 @@ def thin(values: Sequence[float]) -> Sequence[float]:
 def _add_reference(figure: Figure, name: str, x: float, count: int, dash: str) -> None:
     """Draw a reference point through all rows, named in the legend, because several often lie close together."""
     line = {"color": TONE, "width": 1.5, "dash": dash}
-    label = f"{plain(name)} {x:.5g}"
+    label = f"{plain(name)} {format_significant(x, 5)}"
     ends = [-0.65, max(count, 1) - 0.5]
     figure.add_scatter(x=[x, x], y=ends, mode="lines", line=line, name=label, hovertext=[label] * 2, hoverinfo="text")
 
@@ -113,9 +114,7 @@ def _add_means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, w
         error_x=error_bars(estimates, TONE),
         name=name,
         hovertext=[
-            f"{what} {e.value:.5g}, "
-            + (f"95 % interval {e.low:.5g} to {e.high:.5g}, " if e.low == e.low else "")
-            + sample_text(e)
+            f"{what} {format_significant(e.value, 5)}{format_interval(e.low, e.high)}, {sample_text(e)}"
             for e in estimates
         ],
         hoverinfo="text",

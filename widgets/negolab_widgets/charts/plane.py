@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from negolab.analysis import stats
+from negolab.formatting import format_significant
 from negolab.game import SEATS, Seat
 from negolab_widgets.charts.chart import (
     COLOURS,
@@ -155,7 +156,7 @@ class _Plane(NamedTuple):
         )
 
     def pair(self, a: float, b: float) -> str:
-        return f"A {a / self.scale:.6g}, B {b / self.scale:.6g}"
+        return f"A {format_significant(a / self.scale, 5)}, B {format_significant(b / self.scale, 5)}"
 
     def hover_text(self, number: int, point: Point, branch: str) -> str:
         of = f" ({branch})" if branch else ""
@@ -255,6 +256,9 @@ def _add_curve(figure: Figure, own: pd.DataFrame, name: str, first: bool, place:
     )
 
 
+_BOUNDS = (["a", "a_low", "a_high"], ["b", "b_low", "b_high"])
+
+
 def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: dict[str, int]) -> None:
     known, hue = own.dropna(subset=["a", "b"]), HUES[at % len(HUES)]
     figure.add_scatter(
@@ -262,14 +266,13 @@ def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: dic
         y=known["b"].tolist(),
         mode="markers",
         marker=_marker(at),
-        error_x=error_bars(known[["a", "a_low", "a_high"]].to_numpy(), hue, width=0),
-        error_y=error_bars(known[["b", "b_low", "b_high"]].to_numpy(), hue, width=0),
+        error_x=error_bars(known[_BOUNDS[0]].to_numpy(), hue, width=0),
+        error_y=error_bars(known[_BOUNDS[1]].to_numpy(), hue, width=0),
         legendgroup=str(at),
         showlegend=False,
         hovertext=[
-            f"{plain(name)}, n = {p.n}<br>A {p.a:.4g} ({p.a_low:.4g} to {p.a_high:.4g})"
-            f"<br>B {p.b:.4g} ({p.b_low:.4g} to {p.b_high:.4g})"
-            for p in known.itertuples()
+            f"{plain(name)}, n = {n}<br>A {_bounds(*of_a)}<br>B {_bounds(*of_b)}"
+            for n, of_a, of_b in zip(known["n"], *(known[columns].to_numpy() for columns in _BOUNDS), strict=True)
         ],
         hoverinfo="text",
         **place,
@@ -339,7 +342,8 @@ def _add_group(figure: Figure, name: str, at: int, pairs: Sequence[tuple[float, 
     if len(pairs) < 2:
         return
     a, b = (stats.mean_interval([pair[k] for pair in pairs]) for k in (0, 1))
-    words = f"{plain(name)}, mean with 95 % interval<br>A {_interval(a)}<br>B {_interval(b)}"
+    of_a, of_b = (_bounds(e.value, e.low, e.high) for e in (a, b))
+    words = f"{plain(name)}, mean with 95 % interval<br>A {of_a}<br>B {of_b}"
     figure.add_scatter(
         x=[a.value],
         y=[b.value],
@@ -364,14 +368,14 @@ def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
         textposition="top right",
         textfont={"size": 13, "color": TONE},
         showlegend=False,
-        hovertext=[f"{plain(name)}: A {a:.5g}, B {b:.5g}"],
+        hovertext=[f"{plain(name)}: A {format_significant(a, 5)}, B {format_significant(b, 5)}"],
         hoverinfo="text",
         cliponaxis=False,
     )
 
 
-def _interval(e: stats.Estimate) -> str:
-    return f"{e.value:.5g} ({e.low:.5g} to {e.high:.5g})"
+def _bounds(value: float, low: float, high: float) -> str:
+    return f"{format_significant(value, 5)} ({format_significant(low, 5)} to {format_significant(high, 5)})"
 
 
 def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", scale: float = 1) -> Figure:
@@ -383,8 +387,9 @@ def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", 
         unit: Unit of the payoffs.
         scale: Numbers are divided by it (100: cents in, dollars out).
     """
-    slope = fit.set_index("term").loc["first_offer"]
-    words = f"slope {slope['estimate']:.3g} [{slope['low']:.3g}, {slope['high']:.3g}], {slope['clusters']:.0f} deals"
+    slope = fit.set_index("term").to_dict("index")["first_offer"]
+    estimate, low, high = (format_significant(slope[name]) for name in ("estimate", "low", "high"))
+    words = f"slope {estimate} [{low}, {high}], {slope['clusters']:.0f} deals"
     figure = new_figure(f"first offer: own payoff if accepted ({unit})<br>{words}", f"own payoff ({unit})")
     for at, (seat, part) in enumerate(points.groupby("seat")):
         hue, x, y = HUES[at % len(HUES)], part["first_offer"] / scale, part["payoff"] / scale

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from negolab.formatting import format_number, format_significant
 from negolab.game import SEATS, Seat
+from negolab.studies.texts import table_texts
 from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, apply_style, new_figure, plain
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def offers(
     """
     names = names or {"A": "seller", "B": "buyer"}
     last = max(rounds or 1, *(number for number, _, _ in rows), 1)
-    figure = new_figure("round", "price (dollars)", still=True)
+    figure = new_figure(table_texts.ROUND_AXIS, table_texts.PRICE_AXIS, still=True)
     for seat in SEATS:
         own = [(number, cents / 100) for number, by, cents in rows if by == seat]
         figure.add_scatter(
@@ -44,15 +46,20 @@ def offers(
             mode="lines+markers",
             line={"shape": "hv", "color": COLOURS[seat], "width": 2},
             marker={"symbol": SYMBOLS[seat], "size": 8},
-            hovertext=[f"round {number}, {plain(names[seat])}: ${price:.2f}" for number, price in own],
+            hovertext=[
+                table_texts.AT_ROUND.format(round=number, who=plain(names[seat]), amount=f"${price:.2f}")
+                for number, price in own
+            ],
             hoverinfo="text",
         )
     for name, cents in (lines or {}).items():
         _add_level(figure, cents / 100, f"{plain(name)} ${cents / 100:.2f}")
     if rows:
         number, _, cents = rows[-1]
-        words = "deal" if deal else "standing offer"
-        _add_marker(figure, number, cents / 100, f"{words} ${cents / 100:.2f}", "star" if deal else "circle-open")
+        words = table_texts.DEAL if deal else table_texts.STANDING_OFFER
+        _add_marker(
+            figure, number, cents / 100, words.format(amount=f"${cents / 100:.2f}"), "star" if deal else "circle-open"
+        )
     # Shifted by half, so that the first and the last round are not on the edge.
     figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
     _price_axis(figure, [cents / 100 for cents in (*(lines or {}).values(), *(cents for _, _, cents in rows))])
@@ -70,7 +77,7 @@ def worths(
         lines: Points that the viewer knows, by name.
         deal: The last offer is what was agreed.
     """
-    figure = new_figure("message", "points for you", still=True)
+    figure = new_figure(table_texts.MESSAGE_AXIS, table_texts.POINTS_AXIS, still=True)
     for seat in SEATS:
         made = [(number, points) for number, by, points in rows if by == seat]
         figure.add_scatter(
@@ -80,13 +87,18 @@ def worths(
             mode="lines+markers",
             line={"color": COLOURS[seat], "width": 2},
             marker={"symbol": SYMBOLS[seat], "size": 8},
-            hovertext=[f"message {number}, {plain(names[seat])}: {points:,} points" for number, points in made],
+            hovertext=[
+                table_texts.AT_MESSAGE.format(message=number, who=plain(names[seat]), amount=format_number(points))
+                for number, points in made
+            ],
             hoverinfo="text",
         )
     for name, points in lines.items():
-        _add_level(figure, points, f"{plain(name)} {points:,}".replace("-", "\N{MINUS SIGN}"))
+        _add_level(figure, points, f"{plain(name)} {format_number(points)}")
     if rows and deal:
-        _add_marker(figure, rows[-1][0], rows[-1][2], f"deal {rows[-1][2]:,}".replace("-", "\N{MINUS SIGN}"), "star")
+        _add_marker(
+            figure, rows[-1][0], rows[-1][2], table_texts.DEAL.format(amount=format_number(rows[-1][2])), "star"
+        )
     last = max((number for number, _, _ in rows), default=1)
     figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
     return figure
@@ -126,13 +138,13 @@ def rounds(history: Sequence[Settled], items: Sequence[str]) -> Figure:
     for at, item in enumerate(items):
         for seat in SEATS:
             _asked_and_received(figure, history, at, item, seat)
-        unit = f"{plain(item)}<br>(units)" if count > 1 else f"{plain(item)} (units)"
+        unit = table_texts.UNITS_AXIS.format(item=f"{plain(item)}<br>" if count > 1 else plain(item))
         figure.update_yaxes(title={"text": unit, "font": {"size": 13}}, row=at + 1, col=1)
         most = max((settled.stock[at] for settled in history), default=1)
         figure.update_yaxes(range=[0, 1.08 * max(most, 1)], row=at + 1, col=1)
     last = max((settled.round for settled in history), default=1)
     figure.update_xaxes(range=[0.5, last + 0.5], tick0=1, dtick=1 if last <= 12 else None, showgrid=False)
-    figure.update_xaxes(title={"text": "round"}, row=count, col=1)
+    figure.update_xaxes(title={"text": table_texts.ROUND_AXIS}, row=count, col=1)
     figure.update_layout(barmode="overlay")
     return figure
 
@@ -143,12 +155,20 @@ def _asked_and_received(figure: Figure, history: Sequence[Settled], at: int, ite
     asks = [None if (ask := settled.asks[seat]) is None else ask[at] for settled in history]
     received = [settled.shares[seat][at] for settled in history]
     words = [
-        f"round {settled.round}, {seat}: asked for {'no deal' if ask is None else ask}, "
-        f"received {share:.4g} of {settled.stock[at]} {plain(item)}"
+        table_texts.ASKED_AND_RECEIVED.format(
+            round=settled.round,
+            seat=seat,
+            asked=table_texts.NO_DEAL if ask is None else ask,
+            received=format_significant(share, 5),
+            stock=settled.stock[at],
+            item=plain(item),
+        )
         for settled, ask, share in zip(history, asks, received, strict=True)
     ]
     at_row = {"row": at + 1, "col": 1, "showlegend": at == 0, "hoverinfo": "text", "hovertext": words}
     bar = {"color": COLOURS[seat], "opacity": 0.55, "line": {"width": 0}}
-    figure.add_bar(x=places, y=received, width=0.34, marker=bar, name=f"{seat} received", **at_row)
+    figure.add_bar(x=places, y=received, width=0.34, marker=bar, name=table_texts.RECEIVED.format(seat=seat), **at_row)
     mark = {"symbol": "line-ew", "size": 14, "line": {"color": COLOURS[seat], "width": 3}}
-    figure.add_scatter(x=places, y=asks, mode="markers", marker=mark, name=f"{seat} asked", **at_row)
+    figure.add_scatter(
+        x=places, y=asks, mode="markers", marker=mark, name=table_texts.ASKED.format(seat=seat), **at_row
+    )

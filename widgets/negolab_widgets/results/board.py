@@ -7,7 +7,7 @@ import base64
 import binascii
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from negolab.sweeps.plan import Cell
 from negolab_widgets import page
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, details, element, join, pairs, panel, preformatted, table
+from negolab_widgets.picks import Picks, pick_button
+from negolab_widgets.results.variables import format_value
 from negolab_widgets.tables.controls import column, row
 
 STATE_WORDS: dict[CellState, str] = {
@@ -55,7 +57,7 @@ def render_grid(now: SweepStatus) -> Markup:
     names = [name for axis in axes[:-1] for name in axis[0]]
     fields: dict[tuple[str, ...], dict[str, list[Cell]]] = {}
     for cell in now.cells:
-        down = tuple(value_text(cell.params[name]) for name in names)
+        down = tuple(format_value(cell.params[name]) for name in names)
         column = _point_text([(name, cell.params[name]) for name, _ in across[0]])
         fields.setdefault(down, {}).setdefault(column, []).append(cell)
     columns = [_point_text(point) for point in across]
@@ -65,7 +67,7 @@ def render_grid(now: SweepStatus) -> Markup:
     more = f"The first {MAX_ROWS} of {len(fields):,} rows." if len(fields) > MAX_ROWS else ""
     across_names = " and ".join(name for name, _ in across[0]) or "cells"
     repeats = "one run" if now.plan.repeats == 1 else f"{now.plan.repeats} repeats"
-    note = element("p", f"Across: {across_names}. Each field has {repeats}. {more}".strip())
+    note = element("p", f"Across: {across_names}. Each field has {repeats}: press one to see more. {more}".strip())
     return panel("Grid", note, table(head, rows, "Cells of the grid by state", cls="nl-grid"))
 
 
@@ -76,18 +78,11 @@ def _grid_row(
 
 
 def _point_text(point: Sequence[tuple[str, Any]]) -> str:
-    return ", ".join(value_text(value) for _, value in point) or "runs"
-
-
-def value_text(value: Any) -> str:
-    """Format a parameter's value."""
-    if isinstance(value, float):
-        return short if float(short := f"{value:g}") == value else repr(value)
-    return str(value)
+    return ", ".join(format_value(value) for _, value in point) or "runs"
 
 
 def render_field(now: SweepStatus, cells: Sequence[Cell]) -> Markup:
-    """Render one field of the grid: its runs by state, in words and colour."""
+    """Render one field of the grid: its runs by state, in words and colour, as a button that picks them."""
     if not cells:
         return element("span", "left out", cls="nl-soft")
     counts = Counter(map(now.state, cells))
@@ -101,13 +96,15 @@ def render_field(now: SweepStatus, cells: Sequence[Cell]) -> Markup:
         for stand in CELL_STATES
         if counts[stand]
     ]
-    return join(parts)
+    words = ", ".join(part.striptags() for part in parts)
+    where = ", ".join(f"{name} {format_value(value)}" for name, value in cells[0].params.items())
+    return pick_button(cells[0].id, *parts, name=f"{words}: {where}")
 
 
 def render_cell(now: SweepStatus, cell: Cell) -> Markup:
     """Render one cell: its parameters, and what became of it."""
     status = now.ended.get(cell.id)
-    facts: list[tuple[str, object]] = [(name, value_text(value)) for name, value in cell.params.items()]
+    facts: list[tuple[str, object]] = [(name, format_value(value)) for name, value in cell.params.items()]
     facts += [("repeat", cell.repeat), ("seed", cell.seed), ("state", STATE_WORDS[now.state(cell)])]
     if status is not None:
         facts += [("took", f"{status.seconds:.1f} s"), ("attempt", status.attempts), ("worker", status.worker)]
@@ -188,10 +185,11 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
 
     Args:
         folder: The folder of the sweep.
+        picked: Called with the parameters of a field of the grid that is pressed.
     """
 
-    def __init__(self, folder: Path | str) -> None:
-        self._folder = SweepFolder(folder)
+    def __init__(self, folder: Path | str, *, picked: Callable[[Mapping[str, Any]], None] | None = None) -> None:
+        self._folder, self._picked = SweepFolder(folder), picked
         self._now: SweepStatus | None = None
         self._progress, self._grid = StableHTML(), StableHTML()
         states = [("all", _ALL), *((STATE_WORDS[stand], stand) for stand in CELL_STATES)]
@@ -210,7 +208,8 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
         self._list.observe(lambda _: self._guarded(self._show_chosen), "value")
         look = column(form, self._list, self._cell, self._buttons, self._guarded.notice, self._shown)
         title = w.HTML(element("h1", f"Sweep: {self._folder.path.name}"))
-        super().__init__([*page.page_head(), title, self._looking.notice, self._progress, self._grid, look])
+        picks = Picks(lambda id: self._guarded(lambda: self._pick(id)))
+        super().__init__([*page.page_head(), picks, title, self._looking.notice, self._progress, self._grid, look])
         self.add_class("nl-page")
         self._looking(self.refresh)
         run_in_background(self._watch)
@@ -249,6 +248,17 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
         self._list.value = chosen if chosen in ids else (ids[0] if ids else None)
         self._show_chosen()
 
+    def _pick(self, id: str) -> None:
+        """Choose a cell of the grid, whatever the list was filtered by."""
+        cell = next((cell for cell in self._now.cells if cell.id == id), None) if self._now is not None else None
+        if cell is None:
+            return
+        if id not in [value for _, value in self._list.options]:
+            self._state.value, self._find.value = _ALL, _cell_label(cell)
+        self._list.value = id
+        if self._picked is not None:
+            self._picked(cell.params)
+
     def _show_chosen(self) -> None:
         cell = self._chosen()
         self._cell.value = render_cell(self._now, cell) if self._now is not None and cell is not None else Markup("")
@@ -281,7 +291,7 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
 
 def _cell_label(cell: Cell) -> str:
     """Describe a cell in the list."""
-    said = " ".join(f"{name}={value_text(value)}" for name, value in cell.params.items())
+    said = " ".join(f"{name}={format_value(value)}" for name, value in cell.params.items())
     return f"{said} repeat={cell.repeat}"
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 
-from negolab import store
-from negolab.analysis import cells, tables
+from negolab.analysis import cells
+from negolab.analysis.match_frames import read_cell, to_frame, unify
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder
 
@@ -34,7 +35,7 @@ class SweepReader:
 
     def __init__(self, folder: Path | str) -> None:
         self._cells = SweepFolder(folder).path / "cells"
-        self._frames: dict[str, pd.DataFrame] = {}
+        self._tables: dict[str, pa.Table] = {}
         self._params: dict[str, Mapping[str, Any]] = {}
         self.faults: dict[str, str] = {}
         self.matches = self.empty_cells = 0
@@ -57,46 +58,21 @@ class SweepReader:
             found = status.read_status(cell)
             if found is None:
                 raise ValueError(f"{cell} has no {status.FILE}: it is no finished cell")
-            frame = _read_matches(cell)
+            matches = read_cell(cell)
         except (ValueError, OSError) as error:
             self.faults[cell.name] = str(error)
             return
         self._params[cell.name] = found.params
-        self.matches += len(frame)
-        if frame.empty:
+        self.matches += len(matches)
+        if not len(matches):
             self.empty_cells += 1
-        else:
-            self._frames[cell.name] = frame.assign(cell=cell.name, **{REPEAT: found.repeat})
+            return
+        self._tables[cell.name] = matches.append_column(REPEAT, pa.repeat(found.repeat, len(matches)))
 
     def frame(self) -> SweepFrame:
         """Return all that was read so far."""
-        if not self._frames:
+        if not self._tables:
             return SweepFrame(pd.DataFrame())
-        whole = typed_columns(pd.concat(self._frames.values(), ignore_index=True))
-        joined, names = cells.join_parameters(whole, {cell: self._params[cell] for cell in self._frames})
+        whole = to_frame(unify(self._tables.values()))
+        joined, names = cells.join_parameters(whole, {cell: self._params[cell] for cell in self._tables})
         return SweepFrame(joined, names)
-
-
-def _read_matches(cell: Path) -> pd.DataFrame:
-    """Read the matches of one cell with their measures."""
-    records = store.read(cell)
-    if not records:
-        return pd.DataFrame()
-    found = tables.matches(records)
-    agreed = (found["end"] == "AGREED").astype("boolean").where(found["end"].notna())
-    measured = tables.measures(records)
-    fresh = measured.drop(columns=[name for name in measured if name in found])
-    return pd.concat([found.assign(agreed=agreed), fresh], axis=1)
-
-
-def typed_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert columns of Python objects to booleans or numbers, with gaps where a match has none."""
-    changed = {str(name): _typed_column(frame[name]) for name, kind in frame.dtypes.items() if kind == "object"}
-    return frame.assign(**changed)
-
-
-def _typed_column(column: pd.Series[Any]) -> pd.Series[Any]:
-    kinds = {type(value) for value in column if not pd.isna(value)}
-    if kinds == {bool}:
-        return column.astype("boolean")
-    return column.astype(float) if kinds <= {int, float, bool} else column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,16 +10,21 @@ import pandas as pd
 
 from negolab.analysis.estimates import fallbacks_by_player, without_result
 from negolab.analysis.measures import MEANINGS
+from negolab.formatting import format_significant
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
-from negolab_widgets.results import figures
+from negolab_widgets.picks import pick_button
+from negolab_widgets.results import figures, matches
 from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
+from negolab_widgets.results.matches import Group, group_token, make_groups
 from negolab_widgets.results.panels import MAX_PANELS
 from negolab_widgets.results.variables import (
     NUMBERS,
+    SEAT_COLUMNS,
     WITHOUT_FALLBACK,
     Factor,
+    Outcome,
     by_seat,
     factors,
     outcomes,
@@ -35,6 +40,10 @@ if TYPE_CHECKING:
 
 
 EMPTY_FRAME = pd.DataFrame()
+_SEAT_NEEDS = {"cell", "match", "deal", "deterministic", "end", "player_a", "player_b", "fallbacks_a", "fallbacks_b"}
+"""Columns of matches that are needed when seats are drawn, besides those that are shown."""
+_MATCH_COLUMNS = ("cell", "match", *SEAT_COLUMNS, "player_a", "player_b", "end")
+"""Columns of the table of a group's matches."""
 MAX_ROWS = 200
 """Rows of the table that are shown; the file has all."""
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
@@ -45,16 +54,27 @@ _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper qua
 
 
 class Drawing(NamedTuple):
-    """A figure with its caption and table; without a figure, why there is none. `numbers` is the table as a frame."""
+    """A figure with its caption and table; without a figure, why there is none.
+
+    `numbers` is the table as a frame, `groups` are those of its rows, and `rows` the matches that are drawn, by the
+    numbers of their tokens.
+    """
 
     figure: Figure | None
     said: Markup
     table: Markup = Markup("")
     numbers: pd.DataFrame | None = None
+    groups: Sequence[Group] = ()
+    rows: pd.DataFrame = EMPTY_FRAME
 
 
 def draw_choice(
-    frame: pd.DataFrame, rows: pd.DataFrame, choice: FigureChoice | None, width: int, without: str = ""
+    frame: pd.DataFrame,
+    rows: pd.DataFrame,
+    choice: FigureChoice | None,
+    width: int,
+    without: str = "",
+    group: Group | None = None,
 ) -> Drawing:
     """Draw a choice.
 
@@ -64,6 +84,7 @@ def draw_choice(
         choice: The figure to draw.
         width: Pixels.
         without: Words for the matches that are left out.
+        group: Draw the matches of this group one by one.
     """
     if choice is None:
         return _without_figure("These matches have no number and no yes or no that could be shown.")
@@ -71,7 +92,11 @@ def draw_choice(
         return _without_figure(f"No match is left: the choice of matches leaves out all {len(frame):,}.")
     outcome = choice.outcome
     if outcome.either:
-        rows = by_seat(rows, outcome.column)
+        grouping = group.values if group else [factor.column for factor in choice.by]
+        wanted = {*_SEAT_NEEDS, *(f"{outcome.column}_{seat}" for seat in "ab"), *grouping}
+        rows = by_seat(rows[[name for name in rows if name in wanted]], outcome.column)
+    if group is not None:
+        return _draw_group(group.rows(rows), outcome, width)
     data = values(rows, outcome, choice.by)
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
@@ -82,7 +107,21 @@ def draw_choice(
     figure = _figure(data, found, choice, width)
     numbers = as_table(found, choice.by)
     caption = _caption(choice, rows, data, found, cut, without)
-    return Drawing(figure, caption, _render_table(numbers, choice), numbers)
+    groups = make_groups(found, choice.by)
+    return Drawing(figure, caption, _render_table(numbers, choice, groups), numbers, groups, rows)
+
+
+def _draw_group(rows: pd.DataFrame, outcome: Outcome, width: int) -> Drawing:
+    """Draw the matches of one group one by one."""
+    data = values(rows, outcome, [])
+    if data.empty:
+        return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
+    missing = len(rows) - len(data)
+    without = f" {missing:,} have no value." if missing else ""
+    said = element("p", f"{len(data):,} {outcome.things}.{without} {_fallback_text(data, outcome.things)}".strip())
+    figure, shown = matches.strip(data, rows, outcome, width), matches.render_matches(data, rows, outcome)
+    numbers = rows.loc[data.index, [name for name in _MATCH_COLUMNS if name in rows]].assign(value=data["value"])
+    return Drawing(figure, said, shown, numbers, rows=rows)
 
 
 def _without_figure(why: str) -> Drawing:
@@ -124,7 +163,8 @@ def _caption(
     interval = f" Intervals: 95 %, {how}; games of one deal are taken together."
     if found["low"].isna().all():
         interval = " No intervals: nothing is left to chance here, or there is a single game."
-    text = f"{len(data):,} {things}.{without}{copies}{interval}"
+    press = " Press a mark, or its row in the table, to see its matches."
+    text = f"{len(data):,} {things}.{without}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
 
 
@@ -139,18 +179,20 @@ def _fallback_text(data: pd.DataFrame, things: str) -> str:
     )
 
 
-def _render_table(numbers: pd.DataFrame, choice: FigureChoice) -> Markup:
+def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[Group]) -> Markup:
     titles = [str(name) for name in numbers if name not in (*NUMBERS, *WITHOUT_FALLBACK)]
     beside = {name: head for name, head in _BESIDE.items() if name in numbers}
     quartiles = _QUARTILES if choice.view in (BOXES, VIOLINS) else {}
     heads = {**_HEADS, **beside, **quartiles}
     shown = numbers.head(MAX_ROWS)
     names = [*titles, *(name for name in heads)]
-    body = [
+    body: list[list[object]] = [
         [_format_cell(name, row[at]) for at, name in enumerate(names)] for row in shown[names].itertuples(index=False)
     ]
     if not titles:
         body = [["all matches", *cells] for cells in body]
+    for at, (row, group) in enumerate(zip(body, groups, strict=False)):
+        row[0] = pick_button(group_token(at), row[0], name=f"{row[0]}: the matches of {group.words}")
     top = [*(titles or ["matches"]), *heads.values()]
     more = f" The first {MAX_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MAX_ROWS else ""
     note = element("p", f"{choice.outcome.title}; from and to are the 95 % interval of the mean.{more}")
@@ -163,7 +205,7 @@ def _format_cell(name: str, value: object) -> str:
     if value != value:
         return "\N{EN DASH}"
     number = float(str(value))
-    return f"{int(number):,}" if name in ("n", "deals", "n_no_fallback") else f"{number:.4g}"
+    return f"{int(number):,}" if name in ("n", "deals", "n_no_fallback") else format_significant(number, 5)
 
 
 # What was read.
@@ -215,7 +257,7 @@ class Overview(NamedTuple):
     """Moves that a rule made in place of a player, by player."""
 
 
-def overview(run: Path | str, width: int = 980) -> Overview:
+def overview(run: Path | str, width: int = 680) -> Overview:
     """Draw the first outcomes, and the first measures of the game's own, over the first three parameters that vary: on
     the x axis, in colour and in panels."""
     reading = SweepReader(run)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import HUES, TONE, error_bars, plain
-from negolab_widgets.charts.payoffs import thin
+from negolab_widgets.results.matches import evenly, group_token, match_token
 from negolab_widgets.results.panels import (
     LINE,
     Panels,
@@ -103,20 +104,24 @@ def _add_means(
         legendgroup=str(series.at),
         showlegend=place == {"row": 1, "col": 1},
         hovertext=[f"{head}<br>{_mean_text(row)}" for head, row in zip(heads, _row_dicts(rows), strict=True)],
+        customdata=[group_token(at) for at in rows.index],
         hoverinfo="text",
         **place,
     )
 
 
 def _row_dicts(found: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in found.to_dict("records")]
+    """Return rows of a summary by column, each with its `token`."""
+    tokens = map(group_token, found.index)
+    rows = zip(found.to_dict("records"), tokens, strict=True)
+    return [{**{str(name): value for name, value in row.items()}, "token": token} for row, token in rows]
 
 
 def _mean_text(row: dict[str, Any]) -> str:
     """Describe a mean in words."""
-    interval = f", 95 % interval {row['low']:.5g} to {row['high']:.5g}" if row["low"] == row["low"] else ""
+    interval = format_interval(row["low"], row["high"])
     deals = "" if row["n"] == row["deals"] else f" on {int(row['deals']):,} deals"
-    return f"mean {row['mean']:.5g}{interval}, n = {int(row['n']):,}{deals}"
+    return f"mean {format_significant(row['mean'], 5)}{interval}, n = {int(row['n']):,}{deals}"
 
 
 # Heat maps.
@@ -147,7 +152,8 @@ def heat_map(
         means = {(_factor_code(row, y), _factor_code(row, x)): row for row in _row_dicts(rows)}
         _add_fields(panels.figure, means, field, place)
         for (v, u), row in means.items() if each >= 32 else ():
-            words = f"{format_short(row['mean'])}<br>n = {int(row['n']):,}" if each >= 50 else format_short(row["mean"])
+            mean = format_significant(row["mean"])
+            words = f"{mean}<br>n = {int(row['n']):,}" if each >= 50 else mean
             where = {"x": field.across.index(u), "y": field.down.index(v)}
             panels.figure.add_annotation(
                 text=words, showarrow=False, font={"size": 12, "color": TONE}, **where, **place
@@ -177,6 +183,7 @@ def _add_fields(figure: Figure, means: dict[tuple[int, int], dict[str, Any]], fi
         y=list(range(len(field.down))),
         z=[[means[v, u]["mean"] if (v, u) in means else None for u in field.across] for v in field.down],
         hovertext=[[hover_text(v, u) if (v, u) in means else "" for u in field.across] for v in field.down],
+        customdata=[[means[v, u]["token"] if (v, u) in means else None for u in field.across] for v in field.down],
         hoverinfo="text",
         hoverongaps=False,
         coloraxis="coloraxis",
@@ -191,7 +198,7 @@ def _colour_axis(found: pd.DataFrame, words: str, width: int, above: float) -> d
     ends = {"cmin": low, "cmax": high} if low < high else {"cmin": low - 1, "cmax": low}
     title = {"text": words, "side": "top", "font": {"size": 13}}
     at = [low, (low + high) / 2, high] if low < high else [low]
-    ticks = {"tickvals": at, "ticktext": [format_short(value) for value in at]}
+    ticks = {"tickvals": at, "ticktext": [format_significant(value) for value in at]}
     size = {"orientation": "h", "thickness": 12, "lenmode": "pixels", "len": min(320, width - 190), "outlinewidth": 0}
     where = {"x": 0, "xanchor": "left", "y": above, "yanchor": "bottom", "ypad": 0}
     return {
@@ -199,12 +206,6 @@ def _colour_axis(found: pd.DataFrame, words: str, width: int, above: float) -> d
         "colorscale": [list(step) for step in SCALE],
         "colorbar": {"title": title, **ticks, **size, **where},
     }
-
-
-def format_short(value: float) -> str:
-    """Format a number with about three digits."""
-    size = abs(value)
-    return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
 
 
 # Distributions.
@@ -231,7 +232,7 @@ def distributions(
     panels = Panels(facet, present_codes(data, facet), note, width=width, height=320, top=top, ticks=ticks)
     for series, own in _series(data, outcome, colour):
         for place, rows in panels.each(own):
-            groups = [list(rows["value"] if x is None else rows["value"][rows[x.key] == code]) for code in across]
+            groups = [rows if x is None else rows[rows[x.key] == code] for code in across]
             _add_sample(panels.figure, groups, series, place, violin)
     legend(panels.figure, colour)
     panels.figure.update_layout(boxmode="group", violinmode="group", boxgap=0.3, violingap=0.2)
@@ -240,11 +241,12 @@ def distributions(
     return panels.figure
 
 
-def _add_sample(figure: Figure, groups: Sequence[list[float]], series: Series, place: Place, violin: bool) -> None:
-    drawn = [thin(sorted(group)) for group in groups]
+def _add_sample(figure: Figure, groups: Sequence[pd.DataFrame], series: Series, place: Place, violin: bool) -> None:
+    drawn = [evenly(group) for group in groups]
     look: dict[str, Any] = {
-        "x": [at for at, group in enumerate(drawn) for _ in group],
-        "y": [value for group in drawn for value in group],
+        "x": [at for at, group in enumerate(drawn) for _ in group.index],
+        "y": [value for group in drawn for value in group["value"]],
+        "customdata": [match_token(row) for group in drawn for row in group.index],
         "name": series.name,
         "legendgroup": str(series.at),
         "offsetgroup": str(series.at),

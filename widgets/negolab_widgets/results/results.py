@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
+from negolab import store
+from negolab.analysis.cells import column_value
+from negolab.analysis.replies import decisive_event
 from negolab.sweeps import folder as standing
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets import page
@@ -18,12 +23,15 @@ from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML, element, join
 from negolab_widgets.page import SWEEP, import_modules
+from negolab_widgets.picks import Picks
 from negolab_widgets.results import download, drawing
 from negolab_widgets.results.board import SweepBoard
 from negolab_widgets.results.choices import FigureControls, MatchFilters
 from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.download import Download, Format
-from negolab_widgets.results.variables import factors, outcomes, without_values
+from negolab_widgets.results.drawing import Drawing
+from negolab_widgets.results.matches import Group, parse_token
+from negolab_widgets.results.variables import Factor, Outcome, factors, format_value, outcomes, without_values
 from negolab_widgets.tables.controls import column, row, set_visible, warning
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 POLL_INTERVAL = 3.0
 """Seconds between two looks at the folder."""
 DRAW_INTERVAL = 2.0
-"""Seconds between two drawings while there is much to read."""
+"""Seconds of reading before a drawing, while there is much to read."""
 PRINT_WIDTH = 1000
 """Pixels: the width of a saved picture."""
 
@@ -51,11 +59,17 @@ class SweepResults(w.VBox):  # type: ignore[misc]
         self._played = SweepFrame(drawing.EMPTY_FRAME)
         self._plan: SweepPlan | None = None
         self._cells, self._orders = 0, dict[str, Sequence[Any]]()
+        self._factors, self._outcomes = list[Factor](), list[Outcome]()
+        self._group: Group | None = None
         self._read, self._said, self._table = StableHTML(), w.HTML(), StableHTML()
         self._note = w.HTML(warning(""))
         self._looking, self._guarded = FaultGuard("the look at a sweep"), FaultGuard("the drawing of a sweep's results")
-        self._choices, self._filters = FigureControls(self._redraw), MatchFilters(self._redraw)
+        redraw = partial(self._guarded, self._redraw)
+        self._choices, self._filters = FigureControls(redraw), MatchFilters(redraw)
         self._chart = Chart()
+        self._picks = Picks(lambda token: self._guarded(partial(self._pick, token)))
+        self._group_name, self._match = w.HTML(), column()
+        self._group_head = row(self._group_name, self._guarded.button("All cells", self.show_all))
         self._download = Download(self._told)
         self._download.observe(lambda _: self._guarded(self._draw), "width")
         self._files = row(
@@ -65,11 +79,12 @@ class SweepResults(w.VBox):  # type: ignore[misc]
             self._guarded.button("Matches as CSV", lambda: self._take_matches("csv")),
             self._guarded.button("Matches as Parquet", lambda: self._take_matches("parquet")),
         )
-        figure = column(self._said, self._chart)
+        figure = column(self._group_head, self._said, self._chart)
         choices = self._choices.widget, self._filters.widget
-        self._body = column(*choices, figure, self._files, self._guarded.notice, self._note, self._table)
+        self._body = column(*choices, figure, self._guarded.notice, self._match, self._table, self._files, self._note)
         title = w.HTML(element("h1", f"Results: {self._folder.name}"))
-        super().__init__([*page.page_head(), self._download, title, self._looking.notice, self._read, self._body])
+        head = *page.page_head(), self._download, self._picks, title
+        super().__init__([*head, self._looking.notice, self._read, self._body])
         self.add_class("nl-page")
         if run_in_background(self._watch) is None:
             self.refresh()
@@ -92,15 +107,14 @@ class SweepResults(w.VBox):  # type: ignore[misc]
 
     async def _read_on(self) -> None:
         """Read what is new beside the page, a cell at a time, and draw it now and then."""
-        left, drawn = await asyncio.to_thread(self._reading.unread_cells), 0.0
+        left, drawn = await asyncio.to_thread(self._reading.unread_cells), time.monotonic()
+        self._count(len(left))
         for at, cell in enumerate(left, 1):
             await asyncio.to_thread(self._reading.read_cell, cell)
             if at == len(left) or time.monotonic() - drawn > DRAW_INTERVAL:
                 self._take_in(await asyncio.to_thread(self._reading.frame))
                 drawn = time.monotonic()
             self._count(len(left) - at)
-        if not left:
-            self._count()
 
     def _put_plan(self, plan: SweepPlan) -> None:
         """Take the number of cells and the order of values from the plan."""
@@ -111,11 +125,9 @@ class SweepResults(w.VBox):  # type: ignore[misc]
     def _take_in(self, played: SweepFrame) -> None:
         """Draw what was read, and leave every choice as it is."""
         self._played = played
-        frame = played.frame
-        offered = factors(played, self._orders)
-        self._choices.offer(outcomes(frame, played.parameters.values()), offered)
-        self._filters.offer(offered)
-        self._draw()
+        self._factors = factors(played, self._orders)
+        self._outcomes = outcomes(played.frame, played.parameters.values())
+        self._redraw()
 
     def _count(self, left: int = 0) -> None:
         self._read.value = drawing.render_reading(self._reading, self._cells, left)
@@ -123,27 +135,81 @@ class SweepResults(w.VBox):  # type: ignore[misc]
     # Drawing.
 
     def _redraw(self) -> None:
-        self._guarded(lambda: self._take_in(self._played))
+        self._choices.offer(self._outcomes, self._factors)
+        self._filters.offer(self._factors)
+        self._draw()
 
     def _draw(self) -> None:
-        chosen, rows = self._choices.chosen(), self._rows()
-        width = self._download.width or PRINT_WIDTH
-        drawn = drawing.draw_choice(self._played.frame, rows, chosen, width, self._filters.describe())
-        self._said.value, self._table.value = drawn.said, drawn.table
-        self._chart.show(drawn.figure, height=int(drawn.figure.layout.height) if drawn.figure else 0)
+        with self._working():
+            self._drawn = drawn = self._drawing(self._download.width or PRINT_WIDTH)
+            self._said.value, self._table.value = drawn.said, drawn.table
+            self._chart.show(drawn.figure, height=int(drawn.figure.layout.height) if drawn.figure else 0)
         set_visible(self._chart, drawn.figure is not None)
+        set_visible(self._group_head, self._group is not None)
         set_visible(self._body, not self._played.frame.empty)
-        self._drawn = drawn
+
+    def _drawing(self, width: int) -> Drawing:
+        chosen, without = self._choices.chosen(), self._filters.describe()
+        return drawing.draw_choice(self._played.frame, self._rows(), chosen, width, without, self._group)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Let the figure show that it is being drawn."""
+        self._chart.add_class("nl-busy")
+        try:
+            yield
+        finally:
+            self._chart.remove_class("nl-busy")
 
     def _rows(self) -> pd.DataFrame:
         """Return the matches that are in."""
         return without_values(self._played.frame, self._filters.excluded)
 
+    # From a mark to a match.
+
+    def _pick(self, token: str) -> None:
+        kind, number = parse_token(token)
+        drawn = self._drawn
+        if kind == "group" and number < len(drawn.groups):
+            self._show_group(drawn.groups[number])
+        elif kind == "match" and number in drawn.rows.index:
+            self._open(*drawn.rows.loc[number, ["cell", "match"]])
+
+    def show_cell(self, params: Mapping[str, Any]) -> None:
+        """Show the matches of the cells with these parameters."""
+        columns = {self._played.parameters[name]: name for name in params if name in self._played.parameters}
+        varied = {one.column: one.title for one in self._factors if one.column in columns}
+        texts = {column: format_value(column_value(params[columns[column]])) for column in varied}
+        words = ", ".join(f"{varied[column]} {text}" for column, text in texts.items())
+        self._show_group(Group(texts, words or "all matches"))
+
+    def show_all(self) -> None:
+        """Show all cells again."""
+        self._group, self._match.children = None, ()
+        self._draw()
+        self._picks.focus("h1")
+
+    def _show_group(self, group: Group) -> None:
+        self._group, self._match.children = group, ()
+        self._group_name.value = element("h2", f"Matches of {group.words}", cls="nl-group")
+        self._draw()
+        self._picks.focus(".nl-group")
+
+    def _open(self, cell: str, match: str) -> None:
+        """Show a match at the step that decided it."""
+        from negolab_widgets.replay import Replay
+
+        record = store.find(self._folder / "cells" / cell, match)
+        replay = Replay(record)
+        replay.show(record, step=decisive_event(record) + 1)
+        title = w.HTML(element("h2", f"Match {match}, at the step that decided it", cls="nl-opened"))
+        self._match.children = (title, replay)
+        self._picks.focus(".nl-opened")
+
     # Taking along.
 
     def _picture(self, form: Format) -> None:
-        chosen = self._choices.chosen()
-        drawn = drawing.draw_choice(self._played.frame, self._rows(), chosen, PRINT_WIDTH)
+        chosen, drawn = self._choices.chosen(), self._drawing(PRINT_WIDTH)
         if chosen is None or drawn.figure is None:
             raise ValueError("There is no figure to save.")
         self._download.picture(drawn.figure, download.file_name(self._folder.name, chosen, form), form, PRINT_WIDTH)
@@ -179,7 +245,8 @@ def open_results_page(run: Path | str | None = None) -> w.Widget:
     folder = run or os.environ.get(SWEEP)
     if not folder:
         return _empty_page()
-    both = w.VBox([SweepBoard(folder), SweepResults(folder)])
+    results = SweepResults(folder)
+    both = w.VBox([SweepBoard(folder, picked=results.show_cell), results])
     both.add_class("nl-pages-below")
     return both
 

@@ -10,8 +10,8 @@ import pandas as pd
 from negolab import catalog
 from negolab.analysis import stats
 from negolab.analysis.observations import Sample
+from negolab.formatting import display_unit
 from negolab.game import SEATS
-from negolab.money import display_unit
 from negolab_widgets.html import label
 from negolab_widgets.results.data import REPEAT, SweepFrame
 
@@ -48,11 +48,12 @@ class Factor(NamedTuple):
 def column_texts(frame: pd.DataFrame, column: str) -> pd.Series[Any]:
     """Convert a column to texts."""
     codes, found = pd.factorize(frame[column], use_na_sentinel=False)
-    said = pd.Series([_format_value(value) for value in found], dtype=object)
+    said = pd.Series([format_value(value) for value in found], dtype=object)
     return pd.Series(said.take(codes).to_numpy(), index=frame.index, dtype=object)
 
 
-def _format_value(value: Any) -> str:
+def format_value(value: Any) -> str:
+    """Format a parameter or another value of a column, by which matches are grouped."""
     if value is None or value is pd.NA or value != value:
         return MISSING
     if isinstance(value, bool):
@@ -70,7 +71,7 @@ def make_factor(frame: pd.DataFrame, column: str, order: Sequence[Any] = ()) -> 
     if found and all(number is not None for number in numbers.values()):
         by_size = sorted(numbers.items(), key=lambda pair: float(pair[1] or 0))
         return Factor(column, title, tuple(text for text, _ in by_size), tuple(float(n or 0) for _, n in by_size))
-    first = [text for text in map(_format_value, order) if text in found]
+    first = [text for text in map(format_value, order) if text in found]
     return Factor(column, title, tuple(dict.fromkeys([*first, *sorted(found)])))
 
 
@@ -92,7 +93,7 @@ def factors(played: SweepFrame, orders: Mapping[str, Sequence[Any]] | None = Non
     columns = {**grid, **dict.fromkeys((*own.values(), *others), ())}
     made = [make_factor(frame, column, order) for column, order in columns.items() if column in frame]
     if "player_a" in frame:
-        pairs = by_seat(frame[["player_a", "player_b"]])
+        pairs = by_seat(frame[["player_a", "player_b"]].drop_duplicates())
         made += [make_factor(pairs, name) for name in SEAT_COLUMNS]
     return [one for one in made if 1 < len(one.texts) <= MAX_VALUES]
 
@@ -247,13 +248,17 @@ WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
 
 
 def values(frame: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
-    """Return the rows that have the outcome: its `value` in its unit, its `deal`, whether it is `deterministic`, if a
-    rule made a move in it (`fallback`), the `game` that it is of (a deal and seating where the players are
-    deterministic), and per factor the number of its value."""
+    """Return the rows that have the outcome.
+
+    Returns:
+        `value` in the outcome's unit; `deal`, a number; whether the match is `deterministic`; if a rule made a move in
+        it (`fallback`); the `game` that it is of (a deal and seating where the players are deterministic), a number;
+        and per factor the number of its value.
+    """
     known = frame[frame[outcome.column].notna()]
     found = {
         "value": known[outcome.column].astype(float) / outcome.scale,
-        "deal": known["deal"],
+        "deal": pd.factorize(known["deal"])[0],
         "deterministic": known["deterministic"].astype(bool),
         "fallback": with_fallback(known),
         "game": _games(known),
@@ -267,15 +272,13 @@ def with_fallback(frame: pd.DataFrame) -> pd.Series[bool]:
     return sum(counts, pd.Series(0, index=frame.index)) > 0
 
 
-def _games(frame: pd.DataFrame) -> pd.Series[str]:
-    """Name the game of each row: the match, or of deterministic players the deal and its players."""
-    if frame.empty:
-        return pd.Series(dtype=str)
+def _games(frame: pd.DataFrame) -> pd.Series[int]:
+    """Number the game of each row: the match, or of deterministic players the deal and its players."""
     alike, own = (
-        frame[names].astype(str).agg("/".join, axis=1)
+        frame.groupby(names, sort=False, dropna=False).ngroup()
         for names in (["deal", "player_a", "player_b"], ["cell", "match"])
     )
-    return alike.where(frame["deterministic"].astype(bool), own)
+    return alike.where(frame["deterministic"].astype(bool), -1 - own)
 
 
 def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:

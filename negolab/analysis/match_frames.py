@@ -1,0 +1,128 @@
+"""The matches of a folder of records with their measures, as one table that is kept beside the records.
+
+Measures replay every match, so they are computed once: a sweep's cell keeps them in `FILE` when it is finished. The
+file names the version of negolab, the records and the code of games of the user's own that it was made from; one that
+was made from others is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from negolab import store, user_code
+from negolab._internal.files import atomic_write
+from negolab._internal.version import __version__
+from negolab.analysis.columns import Column, Columns, chunked, conform, inferred_schema, unified_schema
+from negolab.analysis.measures import measure_match
+from negolab.analysis.tables import TABLES
+from negolab.record import Record
+from negolab.sweeps import status
+
+FILE = "matches.parquet"
+"""File of a folder of records: its matches with their measures."""
+_MADE_FROM = b"negolab.made_from"
+"""Key of the file's metadata that says what it was made from."""
+_NONE = inferred_schema(TABLES["matches"].columns).empty_table()
+_CHUNK = 10_000
+"""Matches that are measured before they become columns."""
+
+
+def read_matches(folder: Path) -> pa.Table:
+    """Return a row per match of a folder of records: the columns of `tables.matches`, `agreed`, and all measures.
+
+    Reads what is kept beside the records if it was made from them, else measures every match and keeps it.
+
+    Raises:
+        ValueError: A line is not a record, or a record cannot be replayed.
+    """
+    made_from = _made_from(folder)
+    found = _read_kept(folder / FILE, made_from)
+    if found is None:
+        found = unify([_NONE, *_measured(store.iter_records(folder))])
+        with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
+            _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
+    return found
+
+
+def read_cell(folder: Path) -> pa.Table:
+    """Return the matches of a finished cell of a sweep, with its id in the column `cell`."""
+    found = read_matches(folder)
+    return found.add_column(1, "cell", pa.repeat(pa.scalar(folder.name, pa.large_string()), len(found)))
+
+
+def read_sweep(path: Path) -> pa.Table:
+    """Return the matches of all finished cells of a sweep's folder."""
+    none = _NONE.add_column(1, "cell", pa.array([], pa.large_string()))
+    return unify([none, *(read_cell(file.parent) for file in sorted(path.glob(f"cells/*/{status.FILE}")))])
+
+
+def unify(tables: Iterable[pa.Table]) -> pa.Table:
+    """Concatenate tables whose columns differ; a column is empty where a table lacks it."""
+    parts = list(tables)
+    schema = unified_schema([part.schema for part in parts])
+    return pa.concat_tables([schema.empty_table(), *(conform(part, schema) for part in parts)])
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Convert a table to a frame: yes and no may have gaps, and columns without any value are numbers."""
+    empty = {field.name: pa.float64() for field in table.schema if field.type == pa.null()}
+    schema = pa.schema([(field.name, empty.get(field.name, field.type)) for field in table.schema])
+    frame: pd.DataFrame = table.cast(schema).to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    return frame
+
+
+def _made_from(folder: Path) -> bytes:
+    """Describe all that the table of a folder depends on."""
+    files = [(file, file.stat()) for file in store.record_files(folder)]
+    records = [(str(file.relative_to(folder)), stat.st_size, stat.st_mtime_ns) for file, stat in files]
+    sources = {
+        game: now and now.sha256
+        for place in sorted({file.parent for file, _ in files})
+        for game, source in user_code.read(place).items()
+        for now in [user_code.current(source)]
+    }
+    return msgspec.json.encode([__version__, records, sources])
+
+
+def _read_kept(file: Path, made_from: bytes) -> pa.Table | None:
+    try:
+        kept = pq.ParquetFile(file)
+        is_current = (kept.schema_arrow.metadata or {}).get(_MADE_FROM) == made_from
+        return kept.read() if is_current else None
+    except (OSError, pa.ArrowException):  # there is none, or it was cut short
+        return None
+
+
+def _keep(found: pa.Table, file: Path) -> None:
+    data = BytesIO()
+    pq.write_table(found, data)
+    atomic_write(file, data.getvalue())
+
+
+def _measured(records: Iterator[Record]) -> Iterator[pa.Table]:
+    """Measure records and yield them as tables."""
+    while rows := [_row(record) for record in islice(records, _CHUNK)]:
+        yield from chunked(rows, _columns(rows))
+
+
+def _row(record: Record) -> dict[str, Any]:
+    (row,) = TABLES["matches"].rows(record)
+    agreed = None if record.end is None else record.end == "AGREED"
+    return {**measure_match(record), **row, "agreed": agreed}
+
+
+def _columns(rows: list[dict[str, Any]]) -> Columns:
+    own = TABLES["matches"].columns
+    known = {column.name for column in own}
+    measures = dict.fromkeys(name for row in rows for name in row if name not in known)
+    return [*own, *(Column(name, "amount", "") for name in measures)]
