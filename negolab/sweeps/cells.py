@@ -78,6 +78,8 @@ def run_cell(job: CellJob, cell: Cell) -> CellStatus:
     usd = _model_cost(attempt) if job.models else None
     cell_status = cell.status(state, number, began, time.time(), worker=worker, error=error, usd=usd)
     status.write_status(attempt, cell_status)
+    if state == "done":
+        _keep_matches(attempt)
     if state == "done" and not folder.publish(attempt, cell.id):
         return status.read_status(folder.cell(cell.id)) or cell_status
     return cell_status
@@ -111,6 +113,14 @@ def _with_paths(value: Any, files: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_with_paths(inner, files) for inner in value]
     return files.get(value, value) if isinstance(value, str) else value
+
+
+def _keep_matches(attempt: Path) -> None:
+    """Keep the measured matches beside the records, so that pages and reports need not replay them."""
+    from negolab.analysis.match_frames import read_matches  # pandas is slow to import
+
+    with suppress(ValueError, OSError):  # such as a measure that fails: who reads the cell is told
+        read_matches(attempt)
 
 
 def _model_cost(attempt: Path) -> float | None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from negolab._internal import validation
-from negolab._internal.validation import TomlTable
+from negolab._internal.validation import LimitsTable, TomlTable
 from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
@@ -38,18 +38,12 @@ SWEEP_PARAMETERS = ("out", "seed")
 """Notebook parameters that the sweep sets: the folder of the records, and the seed of all random draws."""
 
 
-class SweepLimits(TomlTable, frozen=True):
+class SweepLimits(LimitsTable, frozen=True):
     """Limits of a sweep: `cell_seconds` for each cell, `usd` and `tokens` for the models of all cells together."""
 
     cell_seconds: float | None = None
     usd: float | None = None
     tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value is not None and not (isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a number above 0, not {value:g}")
 
 
 class ModelAccess(TomlTable, frozen=True):

@@ -13,18 +13,13 @@ from negolab.sweeps import cells, kernels
 from negolab.sweeps.cells import execute_notebook
 from negolab.sweeps.folder import REPORT, read_sweep_status
 from negolab.sweeps.plan import notebook_path, plan_name, read_plan
+from negolab.sweeps.report_page import report_page
 from negolab.sweeps.run import Sweep
 
 PARAMETER = "run"
 """The parameter of a report's notebook that names the sweep's folder."""
 DEFAULT_REPORT = Path(__file__).parent / "report.ipynb"
 """The report notebook for a plan that names none."""
-_REMOTE_SCRIPTS = ("mathjax_url", "require_js_url", "jquery_url", "jupyter_widgets_base_url", "mermaid_js_url")
-"""Options of nbconvert that name scripts on other servers."""
-_TYPESETTING = re.compile(r"""<script\b[^>]*\bsrc="https:[^"]*MathJax[^"]*"[^>]*></script>""", re.IGNORECASE)
-"""The tag by which Plotly loads a typesetter of formulas, which our figures do not need."""
-_STYLE = "<style>main { max-width: 70rem; margin: 0 auto; }</style>"
-"""Limits the length of lines on a wide screen."""
 _REMOTE_RESOURCE = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*["'](?:https?:)?//""", re.IGNORECASE
 )
@@ -48,7 +43,7 @@ def write_report(run: Path, out: Path | None = None, source: Path | None = None,
     read_sweep_status(run)
     plan_report = run / REPORT
     source = source or (plan_report if plan_report.is_file() else DEFAULT_REPORT)
-    page = _page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
+    page = report_page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
     if remote := _REMOTE_RESOURCE.search(page):
         raise ValueError(f"{source.name} shows what stands at another address, {remote[0][:100]}...: leave that out")
     target = out or run / "report.html"
@@ -64,8 +59,7 @@ def _run_notebook(source: Path, run: Path) -> Any:
         raise ValueError(f"there is no notebook {source}")
     if PARAMETER not in papermill.inspect_notebook(cells.load_notebook(source)):
         raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
-    # Figures embed their script once.
-    variables = environment.scrubbed_environment(PLOTLY_RENDERER="notebook")
+    variables = environment.scrubbed_environment(PLOTLY_RENDERER="plotly_mimetype")
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
         kernel = kernels.start_kernel(variables, str(source.resolve().parent))
         try:
@@ -76,17 +70,6 @@ def _run_notebook(source: Path, run: Path) -> Any:
             raise ValueError(f"{source.name} stopped in the cell that begins with `{where}`: {why}") from None
         finally:
             kernels.end_kernel(kernel)
-
-
-def _page(executed: Any, title: str, *, code: bool) -> str:
-    from nbconvert import HTMLExporter
-
-    exporter = HTMLExporter(exclude_input=not code, exclude_input_prompt=True, exclude_output_prompt=True)
-    exporter.embed_images = True
-    for name in _REMOTE_SCRIPTS:
-        setattr(exporter, name, "")
-    text, _ = exporter.from_notebook_node(executed, resources={"metadata": {"name": title}})
-    return _TYPESETTING.sub("", text).replace("</head>", f"{_STYLE}</head>", 1)
 
 
 def run_trial(plan: Path | str) -> Path:

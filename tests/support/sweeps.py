@@ -81,14 +81,14 @@ def finished_sweep(folder: Path, text: str = GRID, *, count: int | None = None) 
     return out
 
 
-def finish_cells(out: SweepFolder, cells: Iterable[Cell], **options: Any) -> None:
+def finish_cells(out: SweepFolder, cells: Iterable[Cell], games: int = 3, **options: Any) -> None:
     """Play cells in this process and publish them: a seller with the cell's beta against the buyer `how`."""
     for cell in cells:
         attempt, number = out.new_attempt(cell.id)
         params = {"beta": 1.0, "rounds": 6, "how": "linear", **cell.params}
         game = nl.load("bargaining", buyer_values=(6000, 7500, 9000), rounds=params["rounds"])
         # In a thread of its own: while a browser test's page is open, this one has a running event loop.
-        play = partial(nl.run, game, f"time:beta={params['beta']}", params["how"], n=3, seed=cell.seed, out=attempt)
+        play = partial(nl.run, game, f"time:beta={params['beta']}", params["how"], n=games, seed=cell.seed, out=attempt)
         with ThreadPoolExecutor(1) as thread:
             thread.submit(play, **options).result()
         executed = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", id="a")])

@@ -10,7 +10,9 @@ from typing import Any
 import nbformat
 import pytest
 
+from negolab.sweeps.report_page import PLOTLY_MIME, report_page
 from tests.conftest import ROOT
+from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
 from tests.support.sweeps import finished_sweep, write_plan
 from tests.sweeps.test_sweep import negolab, run_sweep
 
@@ -132,6 +134,54 @@ def test_any_sweep_has_a_plain_report(tmp_path: Path) -> None:
     text = re.sub("<[^>]*>", "", (tmp_path / "out" / "report.html").read_text("utf-8"))
     assert "8 of 8 cells are done" in text and "n = 3 matches each." in text
     assert "Copies are left out" in text
+    assert text.index("payoff of A") < text.index("Parameters") < text.index("varied"), "parameters follow the story"
+    assert "No cell: every one that ended is done." in text and "No match: each that was played ended" in text
+
+
+def test_a_report_before_any_cell_is_finished_says_why_it_is_empty(tmp_path: Path) -> None:
+    sweep = finished_sweep(tmp_path, count=0)
+    html = reported(sweep.path).read_text("utf-8")
+    assert "There is nothing to draw: no cell is finished." in html and "No cell has ended yet." in html
+    assert "<script" not in html, "plotly is packed into reports with figures only"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(tmp_path: Path, chromium: Any, scheme: str) -> None:
+    sweep = finished_sweep(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
+    file = reported(sweep.path)
+    assert file.stat().st_size < 1_500_000
+    for width in (360, 1280):
+        page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.goto(file.as_uri())
+        page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for(state="attached")
+        assert fits_width(page) and accessibility_violations(page) == [] and overlapping_labels(page) == []
+        ground = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        ink = page.evaluate("() => getComputedStyle(document.querySelector('.plot text')).fill")
+        assert (ground, ink) == COLOURS[scheme]
+        page.close()
+
+
+def reported(sweep: Path) -> Path:
+    ran = negolab("report", str(sweep))
+    assert ran.returncode == 0, ran.stderr
+    return sweep / "report.html"
+
+
+COLOURS = {
+    "light": ("rgb(255, 255, 255)", "rgb(77, 90, 105)"),
+    "dark": ("rgb(20, 25, 31)", "rgb(170, 182, 194)"),
+}
+"""The ground of a page and the ink of its figures: colours.css."""
+
+
+def test_charts_that_the_packed_script_lacks_bring_the_whole_of_plotly() -> None:
+    def page(kind: str) -> str:
+        shown = nbformat.v4.new_output("display_data", {PLOTLY_MIME: {"data": [{"type": kind}]}})
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[shown])])
+        return report_page(notebook, "x", code=False)
+
+    assert len(page("bar")) < 700_000 < 1_500_000 < len(page("surface"))
 
 
 @pytest.mark.long
@@ -143,4 +193,4 @@ def test_a_study_runs_small_and_reports(file: Path, tmp_path: Path) -> None:
     ran = negolab("report", str(out), timeout=600)
     assert ran.returncode == 0, ran.stderr
     html = (out / "report.html").read_text("utf-8")
-    assert "Plotly.newPlot" in html or file.parent.name == "published", "it shows a figure"
+    assert 'class="plot"' in html or file.parent.name == "published", "it shows a figure"

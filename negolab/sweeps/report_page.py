@@ -1,0 +1,101 @@
+"""The HTML page of a report: an executed notebook with its figures, in one file that needs no network.
+
+Figures are drawn by plotly's own script, packed into the page once: its bundle of flat charts, or for any other kind of
+chart the whole of it, from the installed plotly.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import gzip
+import importlib.util
+import json
+import re
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+BUNDLE = "plotly-cartesian.min.js.gz"
+"""Plotly.js 4.1.1 (MIT licence), cartesian bundle."""
+BUNDLED = frozenset(
+    {"bar", "box", "contour", "heatmap", "histogram", "histogram2d", "histogram2dcontour", "image", "pie", "scatter"}
+    | {"scatterternary", "violin"}
+)
+"""Kinds of traces that the bundle draws."""
+_EMPTY_HEAD = re.compile(r"<th([^>]*)>(?:\s|&nbsp;)*</th>")
+"""The corner of a pandas table, which heads nothing."""
+_WRITTEN_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+"""A table of a text in Markdown; those of pandas have attributes."""
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><style>{style}</style></head>
+<body><main>{body}</main>{scripts}</body></html>
+"""
+
+
+def report_page(executed: Any, title: str, *, code: bool) -> str:
+    """Return the page of an executed notebook, with its code if `code` is set."""
+    from nbconvert import HTMLExporter
+
+    notebook = copy.deepcopy(executed)
+    kinds: set[str] = set()
+    for output in _outputs(notebook):
+        kinds |= _prepare(output["data"])
+    exporter = HTMLExporter(template_name="basic", exclude_input=not code)
+    exporter.exclude_input_prompt = exporter.exclude_output_prompt = exporter.exclude_anchor_links = True
+    exporter.embed_images = True
+    body, _ = exporter.from_notebook_node(notebook)
+    body = _WRITTEN_TABLE.sub(lambda table: _box(table[0], "Table", cls="wide words"), body)
+    style = files("negolab.formats").joinpath("colours.css").read_text("utf-8") + _text("report.css")
+    return _PAGE.format(title=escape(title), style=style, body=body, scripts=_scripts(kinds) if kinds else "")
+
+
+def _outputs(notebook: Any) -> Iterator[Any]:
+    """Yield the outputs that have several forms."""
+    for cell in notebook.cells:
+        yield from (output for output in cell.get("outputs", ()) if "data" in output)
+
+
+def _prepare(data: dict[str, Any]) -> set[str]:
+    """Put a figure or a table in a box that scrolls by itself; return the kinds of traces of a figure."""
+    if PLOTLY_MIME in data:
+        figure = data[PLOTLY_MIME]
+        layout = figure.get("layout", {})
+        height = int(layout.get("height") or 450)
+        size = f"height: {height}px" + (f"; min-width: {int(layout['width'])}px" if layout.get("width") else "")
+        # Within a script, only the beginning of a tag could end it.
+        text = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
+        plot = f'<div class="plot" style="{size}"><script type="application/json">{text}</script></div>'
+        data.clear()
+        data["text/html"] = _box(plot, "Figure")
+        return {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
+    if "<table" in (html := "".join(data.get("text/html", ""))):
+        data["text/html"] = _box(_EMPTY_HEAD.sub(r"<td\1></td>", html), "Table")
+    return set()
+
+
+def _box(html: str, name: str, cls: str = "wide") -> str:
+    return f'<div class="{cls}" role="group" tabindex="0" aria-label="{name}">{html}</div>'
+
+
+def _scripts(kinds: set[str]) -> str:
+    packed = base64.b64encode(_plotly(kinds)).decode()
+    return f'<script type="text/plain" id="plotly">{packed}</script><script>{_text("report.js")}</script>'
+
+
+def _plotly(kinds: set[str]) -> bytes:
+    """Return the packed script that draws these kinds of traces."""
+    if kinds <= BUNDLED:
+        return files("negolab.sweeps").joinpath(BUNDLE).read_bytes()
+    found = importlib.util.find_spec("plotly")
+    if found is None or found.origin is None:
+        raise ValueError(f"figures of the kinds {', '.join(sorted(kinds - BUNDLED))} need plotly: install it")
+    return gzip.compress((Path(found.origin).parent / "package_data" / "plotly.min.js").read_bytes(), 9)
+
+
+def _text(name: str) -> str:
+    return files("negolab.sweeps").joinpath(name).read_text("utf-8")
