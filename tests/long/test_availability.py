@@ -6,16 +6,18 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.long.test_visitor import PRICES
+from negolab.studies.page_state import LONGEST
+from tests.long.test_visitor import BREATH, PAIRS, PRICES, both, turn, visitor_on_turn
 from tests.support import overload
 from tests.support.gate_server import wait_until
 from tests.support.hostile_visitor import Site, serving_site
 
-pytestmark = pytest.mark.visitor
+pytestmark = [pytest.mark.visitor, pytest.mark.alone]
 
 SECONDS = 15.0
 """Length of each attack that is measured."""
@@ -75,3 +77,20 @@ def test_an_attack_slows_no_honest_participant(site: Site, quiet: float, kind: s
     assert p99 <= max(3 * quiet, 0.3) and most <= 2
     assert used.gate < MAX_GATE_MIB and written < MAX_LOG_BYTES
     assert used.kernel < MAX_KERNEL_MIB and stored < MAX_STORED_BYTES
+
+
+def test_a_partner_who_writes_as_much_as_may_be_said_ends_nobodys_page(tmp_path: Path) -> None:
+    async def play(site: Site) -> None:
+        async with both(site) as players:
+            honest, _ = players
+            for _ in range(8):
+                one = await visitor_on_turn(*players)
+                words = "No. [Deny]" if one is honest else "'" * LONGEST  # no character takes more room on a page
+                await one.fill(one.named("Textarea", "Your reply"), value=words)
+                await one.press(one.named("Button", "Send reply"))
+                await one.until(lambda one=one: not turn(one), 10)
+                assert await honest.alive() == "here"
+                await asyncio.sleep(BREATH)
+
+    with serving_site(tmp_path, PAIRS) as site:
+        asyncio.run(play(site))

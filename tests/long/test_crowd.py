@@ -10,7 +10,7 @@ from tests.conftest import needs
 from tests.support import crowd
 from tests.support.overload import ATTACKS
 
-pytestmark = [pytest.mark.soak, pytest.mark.browser]
+pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.alone]
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ import httpx2
 import pytest
 from typing_extensions import override
 
-from negolab.studies import texts
 from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
+from negolab.studies.texts import texts
 from tests.conftest import free_port
 from tests.long.test_soak import compare
 from tests.support.bots import Bot
@@ -58,7 +58,7 @@ class Patient(Bot):
             await self.fill(box, value=text)
             await self.press(send)
             with suppress(TimeoutError):
-                await self.until(lambda: text in self.text() or self.code(), 5)
+                await self.until(lambda: self.shows(text) or self.code(), 5)
                 self.seen.append(text)
                 return
             if await self.alive() in ("gone", "replaced"):

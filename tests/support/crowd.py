@@ -8,18 +8,18 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from playwright.async_api import TimeoutError
 
-from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
+from negolab.studies.trial.browsers import invite_links, open_browser
 from tests.conftest import free_port, needs, running
 from tests.support.bots import Bot
 from tests.support.overload import attacking
@@ -62,15 +62,6 @@ complete = "DONE"
 PEOPLE, BROWSERS, POOL = 30, 3, 8
 
 
-def invite_links(database: Database, study: Study, n: int, base: str) -> dict[str, str]:
-    """Add `n` participants; return the link of each id."""
-    stored = database.study(study.name, study.text)
-    return {
-        who.id: links.link_url(base, links.make_token(stored.secret, study.name, who.id, created=who.created))
-        for who in database.invite(study.name, n)
-    }
-
-
 def run_crowd(
     folder: Path, most: int = PEOPLE, browsers: int = BROWSERS, attacks: Sequence[str] = ()
 ) -> tuple[Database, Study, list[str], list[Visit], dict[str, Any]]:
@@ -104,7 +95,7 @@ async def visit_all(ways: Sequence[str], launcher: int, browsers: int, seed: int
     starts = sorted(rng.uniform(0, ARRIVAL_SECONDS) for _ in ways)
     screens = set(rng.sample(range(len(ways)), browsers))
     inside = asyncio.Semaphore(0)
-    async with chromium() as chrome:
+    async with open_browser(needs("chromium", "chromium")) as chrome:
 
         async def person(i: int, link: str) -> Visit:
             await asyncio.sleep(starts[i])
@@ -143,18 +134,6 @@ async def _browser(chrome: Any, link: str, rng: random.Random, inside: asyncio.S
     code = await person.play(REPLY_SECONDS)
     await person.close()
     return Visit("browser", person.queued, person.first, code, person.said)
-
-
-@asynccontextmanager
-async def chromium() -> AsyncIterator[Any]:
-    """Launch the system's browser with the asynchronous API, for many pages at once."""
-    from playwright.async_api import async_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-    async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=needs("chromium", "chromium"), args=flags)
-        yield launched
-        await launched.close()
 
 
 def summary(came: Sequence[Visit], weight: dict[str, Any]) -> str:

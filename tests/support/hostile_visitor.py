@@ -20,9 +20,9 @@ import httpx2
 import websockets
 from typing_extensions import override
 
-from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.studies.database import Database, StoredMatch
+from negolab.verification import replay_differences
 from tests.conftest import LAUNCH, ROOT, free_port, launch_environment
 from tests.support import processes
 from tests.support.bots import V1, Bot, framed, read_frame
@@ -121,14 +121,17 @@ class Site:
         return sum(len(record.events) for _, record in self.matches(link))
 
     def rows(self) -> dict[str, int]:
-        """The study's row counts: people, matches, events, and notes."""
+        """The study's row counts: people, matches, events, notes, pages reached, attempts at quizzes, and answers."""
         with self.database() as database:
-            matches = database.matches(self.file.stem)
+            matches, people = database.matches(self.file.stem), database.participants(self.file.stem)
             return {
-                "people": len(database.participants(self.file.stem)),
+                "people": len(people),
                 "matches": len(matches),
                 "events": sum(len(database.record(match.id).events) for match in matches),
                 "notes": len(database.notes(self.file.stem)),
+                "pages": sum(len(database.reached(who.id)) for who in people),
+                "attempts": sum(len(database.attempts(who.id)) for who in people),
+                "answers": sum(len(database.answers(who.id)) for who in people),
             }
 
     def kernels(self) -> list[int]:

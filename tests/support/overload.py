@@ -26,7 +26,7 @@ from tests.support.hostile_visitor import Site, Wire
 ADDRESS = "127.0.0.2"
 """Where attackers come from; honest participants are at 127.0.0.1."""
 PATHS = ("static/.", "static/..", "static/%00", "static/a%00b", "static/", "static/x/../../..", "%2e%2e/%2e%2e/etc")
-LONG_TEXT = "no, " * 24_000
+LONG_TEXT = "no, " * 2_490
 
 
 async def hold_sockets(link: str) -> None:
@@ -131,18 +131,49 @@ async def ask_for_no_file(link: str) -> None:
     await asyncio.gather(*(flood() for _ in range(8)))
 
 
-async def write_too_much(link: str) -> None:
-    """Answer in a hundred thousand characters, again and again."""
+async def _request_again(url: str, *headers: str) -> None:
+    """Send a request again and again, on one connection as long as it is open."""
+    parts = urlsplit(url)
+    request = "\r\n".join([f"GET {parts.path} HTTP/1.1", f"Host: {parts.netloc}", *headers, "", ""]).encode()
+    while True:
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            reader, writer = await asyncio.open_connection(
+                parts.hostname, parts.port, local_addr=(ADDRESS, 0), limit=1 << 24
+            )
+            length = "0"
+            while length:  # an answer without one ends its connection
+                await reader.readexactly(int(length.split()[0]))
+                writer.write(request)
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                length = head.lower().partition("content-length:")[2]
+            writer.close()
+
+
+async def come_in_a_crowd(link: str) -> None:
+    """Request the page on all connections of a visitor, and look at the link on 200 more, without a pause."""
     bot = await join(link)
-    while not bot.find("Button", "Show: a box to type"):
-        if onward := bot.find("Button", "I agree") or bot.find("Button", "Start"):
-            await bot.press(onward)
-        await asyncio.sleep(1)
+    cookie = "; ".join(f"{c.name}={c.value}" for c in bot.client.cookies.jar)
+    own = (_request_again(bot.base, f"Cookie: {cookie}") for _ in range(46))
+    await asyncio.gather(*own, *(_request_again(link) for _ in range(200)))
+
+
+async def send_many_headers(link: str) -> None:
+    """Send requests of 3,000 header lines, 15 KB in all, on 250 connections."""
+    await asyncio.gather(*(_request_again(link, *["A:b"] * 3000) for _ in range(250)))
+
+
+async def write_too_much(link: str) -> None:
+    """Answer as long as an answer may be, again and again."""
+    bot = await join(link)
 
     def named(*descriptions: str) -> str:
         labelled = ((id, str(model.get("description", ""))) for id, model in bot.models.items())
         return next((id for id, label in labelled if label.startswith(descriptions)), "")
 
+    while not named("Send answer", "Send reply"):
+        if onward := bot.find("Button", "I agree") or bot.find("Button", "Start"):
+            await bot.press(onward)
+        await asyncio.sleep(1)
     while True:
         try:
             await bot.fill(named("Or type", "Your reply"), value=f"{LONG_TEXT}{random.random()}")
@@ -191,7 +222,8 @@ async def ping(link: str) -> None:
 ATTACKS = {
     attack.__name__: attack
     for attack in (
-        hold_sockets, send_lists, read_nothing, ask_for_no_file, write_too_much, press_everything, split_frames, ping
+        hold_sockets, send_lists, read_nothing, ask_for_no_file, come_in_a_crowd, send_many_headers,
+        write_too_much, press_everything, split_frames, ping
     )
 }  # fmt: skip
 

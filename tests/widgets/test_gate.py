@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,19 +15,20 @@ from typing import Any, cast
 
 import httpx2
 import pytest
-from negolab_widgets.server import addresses
-from negolab_widgets.server.admission import AdmissionQueue
+from negolab_widgets.server import addresses, requests
+from negolab_widgets.server.admission import CALLED, LATELY, AdmissionQueue
 from negolab_widgets.server.door import Connections
-from negolab_widgets.server.limits import AddressQuota, TokenBuckets
+from negolab_widgets.server.limits import AddressQuota, TokenBuckets, Turns
 from negolab_widgets.server.logs import LimitedFilter, redact
 from negolab_widgets.server.pool import KernelPool, WarmKernel
+from negolab_widgets.server.requests import RefusedRequest, RequestChecks
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.iostream import IOStream
 from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
 from tests.support.bots import V1, framed, read_frame
-from tests.support.gate_server import KERNEL_ID, Gate, kernels, running_gate, send_raw, wait_until
+from tests.support.gate_server import KERNEL_ID, Gate, kernels, running_gate, send_raw, wait_until, write_page
 from tests.support.processes import command_line
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -57,6 +59,32 @@ def test_who_does_not_ask_loses_the_place_in_the_line() -> None:
     visitors.enter("ann", 0, 0)
     visitors.enter("bob", 0, 8)
     assert visitors.enter("bob", 1, 11)
+
+
+def test_who_is_told_to_come_in_and_only_asks_again_holds_up_nobody() -> None:
+    visitors = AdmissionQueue(most=2)
+    visitors.enter("ann", 0, 0)
+    assert visitors.may_enter("ann", 1, 1)
+    assert not visitors.enter("bob", 1, 1 + CALLED), "a page that was told to come in gets the time for it"
+    assert visitors.may_enter("ann", 1, 2 + CALLED)
+    assert visitors.enter("bob", 1, 2 + CALLED)
+    assert not visitors.may_enter("ann", 0, 3 + CALLED)
+    assert visitors.enter("cat", 1, 4 + CALLED), "nor does she hold up the next one"
+
+
+def test_who_had_many_kernels_of_late_waits_for_those_who_had_fewer() -> None:
+    visitors = AdmissionQueue(most=9)
+    visitors.assign_kernel("ann", "k0", 0)
+    visitors.assign_kernel("ann", "k1", 1)
+    visitors.enter("ann", 0, 2)
+    visitors.enter("bob", 0, 3)
+    assert visitors.count_ahead("ann") == 1 and visitors.count_ahead("bob") == 0
+    assert not visitors.enter("ann", 1, 4)
+    assert visitors.enter("bob", 1, 4)
+    visitors.assign_kernel("bob", "k2", 4)
+    visitors.enter("ann", 0, 1 + LATELY)
+    visitors.enter("bob", 0, 2 + LATELY)
+    assert visitors.count_ahead("bob") == 1, "what was long ago is forgotten"
 
 
 def test_places_are_limited_and_a_free_one_goes_to_the_first_in_the_line() -> None:
@@ -97,6 +125,38 @@ def test_somebody_elses_kernel_is_as_unknown_as_none() -> None:
     assert visitors.state("bob", "k1") == visitors.state("bob", "k9") == "gone"
 
 
+def test_a_crowd_of_requests_of_one_key_takes_turns_and_delays_no_other_key() -> None:
+    async def crowd() -> None:
+        turns, at_work = Turns(at_once=2), 0
+
+        async def request() -> None:
+            nonlocal at_work
+            turn = await turns.take("crowd")
+            at_work += 1
+            assert at_work <= 2
+            await asyncio.sleep(0)
+            at_work -= 1
+            turn.end()
+            turn.end()
+
+        requests = [asyncio.ensure_future(request()) for _ in range(20)]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(turns.take("other"), 0.1)
+        await asyncio.gather(*requests)
+        assert "crowd" not in turns._turns, "a key is forgotten after its last request"
+
+    asyncio.run(crowd())
+
+
+def test_an_answer_that_is_read_for_ever_gives_its_turn_away() -> None:
+    async def stall() -> None:
+        turns = Turns(at_once=1, seconds=0.05)
+        await turns.take("ann")
+        await asyncio.wait_for(turns.take("ann"), 5)
+
+    asyncio.run(stall())
+
+
 def test_those_who_came_by_the_open_link_from_one_address_never_take_all_places() -> None:
     crowds, places = AddressQuota(most=2), set[str]()
     for name in ("ann", "bob"):
@@ -120,6 +180,14 @@ def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
     assert bucket.take("a") == 0
 
 
+def test_a_bucket_promises_tokens_to_those_who_wait() -> None:
+    now = [0.0]
+    bucket = TokenBuckets(rate=2, burst=1, clock=lambda: now[0])
+    assert [bucket.take("a", patience=1) for _ in range(4)] == [0, 0.5, 1, 1.5], "the last is too long and takes none"
+    now[0] = 0.5
+    assert bucket.take("a", patience=1) == 1
+
+
 def test_a_bucket_gives_several_tokens_or_none() -> None:
     now = [0.0]
     bucket = TokenBuckets(rate=2, burst=10, clock=lambda: now[0])
@@ -127,6 +195,19 @@ def test_a_bucket_gives_several_tokens_or_none() -> None:
     assert bucket.take("a", 8) == 3, "six more, at two a second"
     now[0] = 3
     assert bucket.take("a", 8) == 0
+
+
+def test_requests_that_come_too_soon_wait_for_their_turn_unless_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "PATIENCE", 0.1)
+    checks = RequestChecks(frozenset(), frozenset(), requests=TokenBuckets(rate=100, burst=1))
+
+    async def crowd() -> list[BaseException | None]:
+        paced = [checks.pace("somebody", is_file=False) for _ in range(20)]
+        return await asyncio.gather(*paced, checks.pace("another", is_file=False), return_exceptions=True)
+
+    *crowded, another = asyncio.run(crowd())
+    assert crowded[:10] == [None] * 10 and another is None
+    assert all(isinstance(late, RefusedRequest) and late.status_code == 429 for late in crowded[12:])
 
 
 def test_many_addresses_fill_no_memory() -> None:
@@ -212,6 +293,16 @@ def test_who_holds_too_many_connections_loses_the_oldest() -> None:
     assert len(door) == 5
 
 
+def test_a_connection_that_a_proxy_uses_for_several_is_the_last_ones() -> None:
+    door = Connections(of_strangers=5, of_address=5, of_visitor=2)
+    shared, *more = [cast(IOStream, Stream()) for _ in range(3)]
+    for visitor in ("ann", "bob"):
+        door.recognise(shared, visitor)
+    for stream in more:
+        door.recognise(stream, "ann")
+    assert not shared.closed(), "ann has two, and bob one"
+
+
 def test_a_crowd_of_strangers_closes_no_visitors_connection() -> None:
     door = Connections(of_strangers=5, of_address=3)
     known = cast(IOStream, Stream())
@@ -265,32 +356,58 @@ def door() -> Iterator[Gate]:
         yield running
 
 
-def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any:
-    """A websocket to a kernel, opened as a browser does."""
-    shown = {"Cookie": f"{door.cookie}={token}"} if token else {}
-    named = {"Origin": door.url.rstrip("/"), **{name.replace("_", "-"): value for name, value in headers.items()}}
-    url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
+def test_requests_of_those_who_went_away_keep_nobody_waiting(door: Gate) -> None:
+    for _ in range(60):
+        with socket.create_connection(("127.0.0.1", door.port)) as connection:
+            connection.sendall(f"GET /join/open HTTP/1.1\r\nHost: {door.url[7:-1]}\r\n\r\n".encode())
+    began = time.monotonic()
+    assert door.get("join/open").status_code == 200
+    assert time.monotonic() - began < 5
 
-    async def connect() -> Any:
-        connection = await websocket_connect(
-            HTTPRequest(url, headers={**shown, **named}, request_timeout=60), subprotocols=[V1]
-        )
-        message = {
-            "header": {"msg_type": "kernel_info_request", "msg_id": "1", "session": "test", "username": ""},
-            "parent_header": {},
-            "metadata": {},
-            "content": {},
-        }
-        await connection.write_message(framed(message), binary=True)
+
+def test_headers_have_their_bound(door: Gate) -> None:
+    assert door.get("join/open", X="x" * 12_000).status_code == 200
+    with pytest.raises(httpx2.TransportError):
+        door.get("join/open", X="x" * 17_000)
+    assert door.get("join/open", **{f"X{i}": "x" for i in range(80)}).status_code == 200
+    assert door.get("join/open", **{f"X{i}": "x" for i in range(101)}).status_code == 400
+
+
+def socket_of(door: Gate, kernel: str, token: str | None, **headers: str) -> Any:
+    """A websocket to a kernel, opened as a browser does; returns the kernel's answer to a request for its info."""
+
+    async def ask_once() -> Any:
+        connection = await open_socket(door, kernel, token, **headers)
         try:
-            while True:
-                got = read_frame(await asyncio.wait_for(connection.read_message(), 60))
-                if got["header"]["msg_type"] == "kernel_info_reply":
-                    return got
+            return await ask_info(connection)
         finally:
             connection.close()
 
-    return asyncio.run(connect())
+    return asyncio.run(ask_once())
+
+
+async def open_socket(door: Gate, kernel: str, token: str | None, **headers: str) -> Any:
+    shown = {"Cookie": f"{door.cookie}={token}"} if token else {}
+    named = {"Origin": door.url.rstrip("/"), **{name.replace("_", "-"): value for name, value in headers.items()}}
+    url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
+    request = HTTPRequest(url, headers={**shown, **named}, request_timeout=60)
+    return await websocket_connect(request, subprotocols=[V1])
+
+
+async def ask_info(connection: Any) -> Any:
+    """Ask a kernel for its info, and return its answer."""
+    number = f"{time.monotonic_ns()}"  # a kernel takes no message twice
+    message = {
+        "header": {"msg_type": "kernel_info_request", "msg_id": number, "session": "test", "username": ""},
+        "parent_header": {},
+        "metadata": {},
+        "content": {},
+    }
+    await connection.write_message(framed(message), binary=True)
+    while True:
+        got = read_frame(await asyncio.wait_for(connection.read_message(), 60))
+        if got["header"]["msg_type"] == "kernel_info_reply":
+            return got
 
 
 def refused(door: Gate, kernel: str, token: str | None, **headers: str) -> int:
@@ -300,14 +417,78 @@ def refused(door: Gate, kernel: str, token: str | None, **headers: str) -> int:
     return int(caught.value.code)
 
 
+TALKATIVE = """
+import asyncio, ipywidgets
+from IPython.display import display
+display(label := ipywidgets.Label())
+async def talk():
+    for n in range(10_000):
+        label.value = f"{n}" + "x" * 300_000
+        await asyncio.sleep(0.1)
+talking = asyncio.ensure_future(talk())
+"""
+
+
+def test_a_websocket_that_is_broken_off_at_its_handshake_leaves_nothing_open(tmp_path: Path) -> None:
+    async def attacked(own: Gate, kernel: str) -> None:
+        page = await open_socket(own, kernel, "good-ann")
+        await ask_info(page)
+        before = open_descriptors(own.pid)
+        for number in range(30):
+            await asyncio.to_thread(break_off, own, kernel, number)
+        assert await asyncio.to_thread(wait_until, lambda: open_descriptors(own.pid) <= before + 4, 20), before
+        assert (await ask_info(page))["header"]["msg_type"] == "kernel_info_reply", "the page still works"
+        page.close()
+        assert "Traceback" not in (own.folder / "log").read_text()
+
+    with running_gate("pool_size=1", page=write_page(tmp_path)) as own:
+        asyncio.run(attacked(own, own.open_kernel("good-ann")))
+
+
+def break_off(door: Gate, kernel: str, number: int) -> None:
+    """Begin the handshake of a websocket, by turns without a key, and reset it some milliseconds later."""
+    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" if number % 5 else ""
+    request = (
+        f"GET /api/kernels/{kernel}/channels?session_id={number} HTTP/1.1\r\nHost: 127.0.0.1:{door.port}\r\n"
+        f"Origin: {door.url.rstrip('/')}\r\nCookie: {door.cookie}=good-ann\r\nSec-WebSocket-Protocol: {V1}\r\n"
+        f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n{key}\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", door.port), timeout=10) as connection:
+        connection.sendall(request.encode())
+        time.sleep(number % 5 / 1000)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
+    time.sleep(0.1)
+
+
+def open_descriptors(pid: int) -> int:
+    """Count the open descriptors of a process."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def test_a_body_in_chunks_is_refused_before_it_is_read(door: Gate) -> None:
+    head = f"POST /x HTTP/1.1\r\nHost: 127.0.0.1:{door.port}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", door.port), timeout=10) as connection:
+        connection.sendall(head)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 400"), "no chunk is waited for"
+        assert connection.recv(1000) == b""
+
+
+def test_what_waits_for_a_page_that_went_away_has_a_bound(tmp_path: Path) -> None:
+    with running_gate("pool_size=1", page=write_page(tmp_path, source=TALKATIVE)) as own:
+        kernel = own.open_kernel("good-ann")
+        socket_of(own, kernel, "good-ann")
+        assert wait_until(lambda: own.get(f"alive/{kernel}", "good-ann").json()["state"] == "gone", 20)
+
+
 def test_looking_at_a_link_does_nothing(door: Gate) -> None:
-    before = [name for name, _ in door.requests() if name != "admit"]
+    own = {"admit", "gate"}  # what the gate asks for each visitor, and what it tells of itself at any time
+    before = [name for name, _ in door.requests() if name not in own]
     for method in ("GET", "HEAD"):
         answer = door.get("join/good-look", method=method)
         assert answer.status_code == 200 and "set-cookie" not in answer.headers
     shown = door.get("join/good-look").text
     assert "A small study" in shown and "You are invited to a study" in shown
-    assert [name for name, _ in door.requests() if name != "admit"] == before
+    assert [name for name, _ in door.requests() if name not in own] == before
 
 
 def test_the_button_turns_the_link_into_a_cookie(door: Gate) -> None:
@@ -327,7 +508,7 @@ def test_the_open_link_makes_a_participant_of_everybody(door: Gate) -> None:
 def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None:
     assert door.get("join/open?ID=ann&x=1").status_code == 200
     assert door.get("join/open?ID=ann&x=1", method="POST").status_code == 303
-    told = [(name, body.get("query")) for name, body in door.requests() if body["token"] == "open"]
+    told = [(name, body.get("query")) for name, body in door.requests() if body.get("token") == "open"]
     assert told[-3:] == [(name, {"ID": "ann", "x": "1"}) for name in ("admit", "admit", "join")]
     assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
 

@@ -18,6 +18,7 @@ from traitlets import Unicode
 from typing_extensions import override
 
 from negolab.studies.client import HostClient, HostUnreachable
+from negolab.studies.metrics import render
 from negolab.studies.page_state import NotDelivered
 from negolab_widgets.page import ADMIN
 from negolab_widgets.server import config, requests
@@ -62,11 +63,11 @@ class Metrics(CheckedHandler):
     async def get(self) -> None:
         text, why = await self.server.ask_host()
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
-        self.finish("# TYPE negolab_database_up gauge\nnegolab_database_up 0.0\n" if why else text)
+        self.finish(render(None, None, database_up=False) if why else text)
 
 
 class Health(CheckedHandler):
-    """Whether people can be served: 200, or 503 with the reason."""
+    """Status 200 while people can be served, else 503 with the reason."""
 
     needs, SUPPORTED_METHODS = "nothing", ("GET",)
 
@@ -96,8 +97,7 @@ class AdminServer(DashboardServer):
         links = (
             [{"name": PAGE_TITLES[name], "path": name} for name in self.available] if len(self.available) > 1 else []
         )
-        self.config.VoilaConfiguration.resources = {"nl_pages": links}
-        self.voila_configuration.config.VoilaConfiguration.resources = {"nl_pages": links}
+        self.set_resources(nl_pages=links)
         self._opened: dict[str, float] = {}
 
     @override

@@ -1,13 +1,21 @@
-"""Admission of visitors to kernels, first come, first served. No I/O; the time is an argument."""
+"""Admission of visitors to kernels: first come, first served, after those who had fewer of late.
+
+No I/O; the time is an argument.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from typing import Literal
 
 KernelState = Literal["here", "gone", "replaced"]
 
 _MAX_FORMER = 1000
 _MAX_WAITING = 1000
+CALLED = 3.0
+"""Seconds for which a kernel is held for who was told to come in; a page comes at once."""
+LATELY = 600.0
+"""Seconds for which a kernel that was handed out counts: who reloads all the time waits for everybody else."""
 
 
 class AdmissionQueue:
@@ -22,6 +30,7 @@ class AdmissionQueue:
     def __init__(self, most: int, patience: float = 10.0, keep: float = 15.0) -> None:
         self._most, self._patience, self._keep = most, patience, keep
         self._waiting: dict[str, float] = {}
+        self._called: dict[str, float] = {}  # one in the queue -> when first told to come in
         self._reserved_until: dict[
             str, float
         ] = {}  # a place whose kernel is still to come or has just ended: until when
@@ -29,6 +38,8 @@ class AdmissionQueue:
         self._owners: dict[str, str] = {}  # kernel -> visitor
         self._former: dict[str, str] = {}  # a kernel that another tab replaced -> visitor
         self._seen: dict[str, float] = {}  # kernel -> when its page last asked
+        self._handed_out: deque[tuple[float, str]] = deque()  # when and to whom, of late
+        self._had: Counter[str] = Counter()  # visitor -> kernels had of late
 
     # The line.
 
@@ -39,12 +50,13 @@ class AdmissionQueue:
         places = self.places()
         free = self._most - len(places)
         for before in self._waiting_before(visitor):
-            if before in places or free > 0:
+            if not self._is_late(before, now) and (before in places or free > 0):
                 warm -= 1
                 free -= before not in places
         if warm > 0 and (visitor in places or free > 0):
             if visitor in self._waiting:
                 self._waiting[visitor] = now
+                self._called.setdefault(visitor, now)
             return True
         if visitor in self._waiting or len(self._waiting) < _MAX_WAITING:
             self._waiting[visitor] = now
@@ -67,21 +79,30 @@ class AdmissionQueue:
         return len(self._waiting)
 
     def _waiting_before(self, visitor: str) -> list[str]:
-        line = list(self._waiting)
-        return line[: line.index(visitor)] if visitor in self._waiting else line
+        line = sorted(dict.fromkeys([*self._waiting, visitor]), key=self._had.__getitem__)
+        return line[: line.index(visitor)]
 
     def places(self) -> set[str]:
         """Return who has a place."""
         return self._reserved_until.keys() | self._kernels.keys()
 
+    def _is_late(self, visitor: str, now: float) -> bool:
+        """Return True if the visitor was told to come in and did not: nobody waits for them any longer."""
+        return now - self._called.get(visitor, now) > CALLED
+
     def _expire(self, now: float) -> None:
         self._waiting = {who: asked for who, asked in self._waiting.items() if now - asked <= self._patience}
+        self._called = {who: called for who, called in self._called.items() if who in self._waiting}
         self._reserved_until = {who: until for who, until in self._reserved_until.items() if until >= now}
+        while self._handed_out and now - self._handed_out[0][0] > LATELY:
+            self._had -= Counter([self._handed_out.popleft()[1]])
 
     # The kernels.
 
     def assign_kernel(self, visitor: str, kernel: str, now: float) -> str | None:
         """Give the visitor a kernel, and return the one it replaces, if there was one."""
+        self._handed_out.append((now, visitor))
+        self._had[visitor] += 1
         former = self._kernels.get(visitor)
         if former is not None:
             del self._owners[former]

@@ -6,10 +6,13 @@ import resource
 from typing import Any
 
 from tornado.httpserver import HTTPServer
-from tornado.httputil import HTTPServerRequest
+from tornado.httputil import HTTPConnection, HTTPInputError, HTTPMessageDelegate, HTTPServerRequest
+from tornado.ioloop import IOLoop
 from tornado.iostream import IOStream
 from tornado.web import Application
 from typing_extensions import override
+
+from negolab_widgets.server.limits import TokenBuckets
 
 MAX_OF_ADDRESS = 256
 """Connections of one address that show no good cookie: a class behind one address opens some 200 at once."""
@@ -18,6 +21,12 @@ MAX_OF_VISITOR = 48
 HEADER_SECONDS, BODY_SECONDS = 10, 20
 """Seconds in which a request's headers (or, on a connection that is kept open, the next request) and its body must have
 come."""
+MAX_HEADERS = 16 << 10
+"""Bytes of a request's headers, cookies included, and of what is read of a connection at once."""
+MAX_HEADER_LINES = 100
+"""Header lines of a request: a browser sends some 20, and thousands take the server milliseconds to parse."""
+OPENINGS, OPENINGS_AT_ONCE = 100, 1000
+"""New connections of one address: a second, and at once. Later ones wait, those that would wait too long are closed."""
 MAX_STRANGERS = 8192
 """Connections of all addresses together that show no good cookie."""
 
@@ -55,10 +64,14 @@ class Connections:
         _add(stream, address, self._strangers, self._of_strangers)
 
     def recognise(self, stream: IOStream, visitor: str) -> None:
-        """Count a connection as a visitor's from now on."""
+        """Count a connection as a visitor's from now on, and as nobody else's: a proxy may use one for several."""
+        own = self._by_visitor.setdefault(visitor, {})
+        if stream in own:
+            return
         address = self._strangers.pop(stream, "")
-        self._by_address.get(address, {}).pop(stream, None)
-        _add(stream, address, self._by_visitor.setdefault(visitor, {}), self._of_visitor)
+        for group in (self._by_address.get(address, {}), *self._by_visitor.values()):
+            group.pop(stream, None)
+        _add(stream, address, own, self._of_visitor)
 
     def prune(self) -> None:
         """Forget connections that are closed."""
@@ -92,11 +105,39 @@ class Door(HTTPServer):
     """An HTTP server that bounds its connections."""
 
     connections: Connections
+    openings: TokenBuckets | None
+    """None behind a proxy, whose connections are all of one address."""
+
+    @override
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        # Tornado counts the bytes of headers, not their lines, and reads a body before it asks whether it is taken; it
+        # has no place for either but its parser.
+        connection: Any = request_conn
+        parse = connection._parse_headers
+
+        def parse_few(data: bytes) -> Any:
+            if data.count(b"\n") > MAX_HEADER_LINES:
+                raise HTTPInputError("too many header lines")
+            start, headers = parse(data)
+            if "Transfer-Encoding" in headers:
+                raise HTTPInputError("a body in chunks: no browser sends one, and thousands of chunks take seconds")
+            return start, headers
+
+        connection._parse_headers = parse_few
+        return super().start_request(server_conn, request_conn)
 
     @override
     def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        wait = 0.0 if self.openings is None else self.openings.take(str(address[0]), patience=HEADER_SECONDS)
+        if wait > HEADER_SECONDS:
+            stream.close()
+            return
         self.connections.open(stream, str(address[0]))
-        super().handle_stream(stream, address)
+        serve = super().handle_stream
+        if wait:
+            IOLoop.current().call_later(wait, serve, stream, address)
+        else:
+            serve(stream, address)
 
     def recognise(self, request: HTTPServerRequest, visitor: str) -> None:
         """Note that a request is a visitor's, whose connections strangers cannot crowd out."""
@@ -115,11 +156,14 @@ def make_door(app: Application, *, behind_proxy: bool, ssl_options: dict[str, An
     door = Door(
         app,
         ssl_options=ssl_options,
+        chunk_size=MAX_HEADERS,
+        max_header_size=MAX_HEADERS,
         max_body_size=1 << 16,
         idle_connection_timeout=HEADER_SECONDS,
         body_timeout=BODY_SECONDS,
     )
     # Half of the descriptors stays for known visitors, kernels and files.
     strangers = min(MAX_STRANGERS, raise_descriptor_limit() // 2)
+    door.openings = None if behind_proxy else TokenBuckets(rate=OPENINGS, burst=OPENINGS_AT_ONCE)
     door.connections = Connections(strangers, strangers if behind_proxy else MAX_OF_ADDRESS)
     return door

@@ -17,13 +17,13 @@ from typing_extensions import override
 
 from negolab.studies.links import PROXY_CHECK
 from negolab.studies.metrics import GateNumbers
+from negolab.studies.texts import gate_texts
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
 from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
 from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, TokenCache, Traffic
 from negolab_widgets.server.pool import WarmKernel
-from negolab_widgets.server.proxy_check import ProxyCheck
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
-from negolab_widgets.server.routes import JoinPage, ParticipantPage, WaitingStatus
+from negolab_widgets.server.routes import JoinPage, ParticipantPage, ProxyCheck, WaitingStatus
 from negolab_widgets.server.server import DashboardServer
 
 REPLACED_GRACE = 6.0
@@ -32,7 +32,6 @@ AWAY_AFTER = 12.0
 """Seconds without a request of a page (they come every four) after which its person counts as away."""
 KERNEL_MEMORY = 512 * MIB
 """Data of a participant's kernel, which takes some 280 MiB; one that needs more dies, and its page gets a new one."""
-TOO_MANY_TEXT = "Many people have just come from where you are. Please try again in a moment."
 
 
 class Gate(DashboardServer):
@@ -143,7 +142,7 @@ class Gate(DashboardServer):
         """Return the personal token behind a link; the open link makes only so many new people for one address."""
         wait = self.newcomers.take(self.checks.address(handler.request)) if is_open and self.limit_rates else 0
         if wait:
-            raise RefusedRequest(429, TOO_MANY_TEXT, after=wait)
+            raise RefusedRequest(429, gate_texts.CROWDED, after=wait)
         personal = await self.host.join(token, query)
         if is_open:
             self._by_open.add(personal.visitor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from asyncio import Future
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -68,6 +69,16 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
 
     _has_logged = False
     _unsent = 0
+    _is_connected = False
+    _nudged: Future[None] | None = None
+
+    def connect(self) -> Any:
+        self._is_connected = True
+        return super().connect()
+
+    def nudge(self) -> Any:
+        self._nudged = super().nudge()
+        return self._nudged
 
     # From the page.
 
@@ -118,14 +129,46 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         else:
             self._send(serialize_msg_to_ws_v1(parts[1:], stream.channel))
 
+    def disconnect(self) -> None:
+        """Disconnect; a page may go again before it was connected, or answered, and leaves nothing open then either."""
+        if self._nudged is not None:
+            self._nudged.cancel()
+        if not self._is_connected:
+            if self._open_sessions.get(self.session_key) is self.websocket_handler:
+                del self._open_sessions[self.session_key]
+            return
+        self._is_connected = False
+        super().disconnect()
+        self.channels: dict[str, Any] = {}
+        # Jupyter keeps what comes for a page that may be back, without a bound.
+        kept = self.multi_kernel_manager._kernel_buffers.get(self.kernel_id)
+        if kept is not None and kept["session_key"] == self.session_key:
+            self._unsent = 0
+            for channel, stream in kept["channels"].items():
+                stream.on_recv(partial(self._keep, kept["buffer"], channel))
+
+    def _keep(self, kept: list[tuple[str, list[bytes]]], channel: str, message: list[bytes]) -> None:
+        """Keep a message for a page whose connection is lost, unless too much waits for it already."""
+        if self._unsent > MAX_UNSENT:
+            return
+        kept.append((channel, message))
+        self._unsent += sum(map(len, message))
+        if self._unsent > MAX_UNSENT:
+            kept.clear()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """End the kernel of a page that has missed something: it reloads and gets a new one."""
+        server = self.websocket_handler.server
+        server.count_refusal("slow page")
+        server.run_later(server.end(self.kernel_id))
+
     def _send(self, frame: bytes) -> None:
         """Send a frame, unless the visitor has had too much or does not read what came before."""
         handler, size = self.websocket_handler, len(frame)
         if self._unsent > MAX_UNSENT or handler.server.traffic.outgoing.take(handler.visitor, size):
-            handler.server.count_refusal("slow page")
             handler.close(*TOO_SLOW)
-            # It has missed something: the page reloads and gets a new kernel.
-            handler.server.run_later(handler.server.end(self.kernel_id))
+            self._give_up()
             return
 
         def sent(future: Future[None]) -> None:

@@ -4,6 +4,7 @@ start JupyterLab."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
 import secrets
@@ -17,7 +18,7 @@ import webbrowser
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,6 +30,7 @@ from negolab.studies.doctor import default_max_kernels
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab.studies.study_file import read_study
+from negolab.studies.texts import GateTexts
 from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
@@ -45,6 +47,8 @@ READY_WITHIN = 60.0
 class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
     """Options of `negolab serve`, and of tests: another host, another page, defences that are switched off."""
 
+    trial: Literal["models", "stand-ins"] | None = None
+    """Browsers try the study: who plays for language models, they or others."""
     host_module: str = "negolab.studies.server"
     study_page: Path | None = None
     gate_options: list[str] = []
@@ -57,7 +61,7 @@ class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
 
     def host_config(self) -> HostConfig:
         """Return what only the host learns: the database's address, and the keys of models."""
-        return build_host_config(self.database, self.base_urls or (), self.budget, os.environ)
+        return build_host_config(self.database, self.base_urls or (), self.budget, os.environ, self.prices or ())
 
     def links_command(self, address: Address) -> str:
         """Return the command that prints links to what is served here."""
@@ -231,6 +235,7 @@ def _study_host_child(options: LaunchOptions, sockets: Sockets, user: KernelUser
     arguments += [] if user is None else [f"--owner={user.name}"]
     arguments += [f"--module={module}" for module in options.modules or []]
     arguments += ["--trust"] if options.trust else []
+    arguments += [] if options.trial is None else [f"--trial={options.trial}"]
     return _host_child(options.host_module, sockets, options.host_config(), arguments)
 
 
@@ -314,10 +319,19 @@ def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user
         behind_proxy=options.behind_proxy,
         certfile=options.certfile,
         keyfile=options.keyfile,
+        own_texts=json.dumps(_small_texts(options)),
     )
     env = config.participants_environment(sockets.seats, folder)
     popen_options = {} if user is None else user.options()
     return Child("the participants' server", [*command, *options.gate_options], env, popen_options)
+
+
+def _small_texts(options: LaunchOptions) -> dict[str, str]:
+    """Return the study's own texts for the pages that need no kernel."""
+    if options.study is None or options.study_page is not None:
+        return {}
+    own = read_study(options.study).texts
+    return {key: text for key, text in own.items() if key in GateTexts.defaults()}
 
 
 def _voila_command(server: str, page: Path, **traits: object) -> list[str]:

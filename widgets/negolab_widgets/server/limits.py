@@ -3,10 +3,12 @@ tokens."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 
 class TokenBuckets:
@@ -25,12 +27,13 @@ class TokenBuckets:
         self._rate, self._burst, self._most, self._clock = rate, burst, most, clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def take(self, key: str, tokens: float = 1) -> float:
-        """Take tokens and return 0, or return the seconds until there will be so many and take none."""
+    def take(self, key: str, tokens: float = 1, patience: float = 0.0) -> float:
+        """Take tokens, of those to come too, and return the seconds until they are there; take none if that is longer
+        than `patience`."""
         now = self._clock()
         left = self._refill(key, now)
         wait = max(0.0, (tokens - left) / self._rate)
-        self._store(key, left if wait else left - tokens, now)
+        self._store(key, left - tokens if wait <= patience else left, now)
         return wait
 
     def give_back(self, key: str) -> None:
@@ -49,6 +52,46 @@ class TokenBuckets:
         self._left[key] = (left, now)
         if len(self._left) > self._most:
             del self._left[next(iter(self._left))]
+
+
+AT_ONCE = 4
+"""Requests of one visitor, or of one address without a good cookie, that are worked on at the same time."""
+
+
+TURN_SECONDS = 2.0
+"""Seconds after which the next request's turn comes although the answer, such as a file, is still being read."""
+
+
+class Turn:
+    """A turn of `Turns`, which ends by itself after some seconds."""
+
+    def __init__(self, semaphore: asyncio.Semaphore, seconds: float) -> None:
+        self._semaphore: asyncio.Semaphore | None = semaphore
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.end)
+
+    def end(self) -> None:
+        """Let the next request have its turn."""
+        if self._semaphore is not None:
+            self._semaphore.release()
+            self._semaphore = None
+            self._timer.cancel()
+
+
+class Turns:
+    """Work on a few requests of each key at a time, so that a crowd of connections delays nobody else's next answer.
+
+    Others wait in the order in which they came. A key whose last request is over takes no memory.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, seconds: float = TURN_SECONDS) -> None:
+        self._at_once, self._seconds = at_once, seconds
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def take(self, key: str) -> Turn:
+        """Wait for a turn."""
+        semaphore = self._turns.setdefault(key, asyncio.Semaphore(self._at_once))
+        await semaphore.acquire()
+        return Turn(semaphore, self._seconds)
 
 
 KIB, MIB = 1 << 10, 1 << 20

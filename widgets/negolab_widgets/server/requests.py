@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import inspect
@@ -12,15 +13,18 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from tornado.httputil import HTTPServerRequest
 from tornado.web import HTTPError, RequestHandler
 from tornado.websocket import WebSocketHandler
 from typing_extensions import override
 
-from negolab_widgets.server.limits import TokenBuckets
+from negolab.studies.texts import gate_texts
+from negolab_widgets.server.limits import TokenBuckets, Turn
 
 _SAFE = ("GET", "HEAD")
+PATIENCE = 10.0
+"""Seconds for which a request that comes too soon waits at most; one that would wait longer is refused."""
 
 
 class RefusedRequest(HTTPError):
@@ -43,7 +47,7 @@ class RequestChecks:
     limit_rates: bool = True
     # A class behind one address may start together: thirty pages ask for some two thousand small files.
     files: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=400, burst=6000))
-    requests: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=100, burst=1000))
+    requests: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=30, burst=300))
     failures: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=0.5, burst=20))
 
     def address(self, request: HTTPServerRequest) -> str:
@@ -57,15 +61,20 @@ class RequestChecks:
             return str(ipaddress.ip_network((address, 64), strict=False))
         return str(address)
 
-    def check(self, request: HTTPServerRequest, holder: str, *, is_file: bool, is_socket: bool) -> None:
-        """Refuse what is for another host, comes from another site's page, or comes too often from its holder."""
+    def check(self, request: HTTPServerRequest, *, is_socket: bool) -> None:
+        """Refuse what is for another host or comes from another site's page."""
         if self.check_host and request.headers.get("Host", "").lower() not in self.hosts:
             raise RefusedRequest(403)
         if self.check_origin and not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
             raise RefusedRequest(403)
-        wait = (self.files if is_file else self.requests).take(holder) if self.limit_rates else 0
-        if wait:
+
+    async def pace(self, holder: str, *, is_file: bool) -> None:
+        """Wait until another request of its holder may be answered; refuse it if that is long."""
+        wait = (self.files if is_file else self.requests).take(holder, patience=PATIENCE) if self.limit_rates else 0
+        if wait > PATIENCE:
             raise RefusedRequest(429, after=wait)
+        if wait:
+            await asyncio.sleep(wait)
 
     def _is_ours(self, request: HTTPServerRequest, *, writes: bool) -> bool:
         origin = request.headers.get("Origin")
@@ -100,11 +109,10 @@ button { font: inherit; font-weight: 600; min-height: 2.5rem; padding: 0 1.25rem
 button.second { background: var(--nl-paper); color: var(--nl-ink); border-color: var(--nl-edge); }
 :focus-visible { outline: 3px solid var(--nl-accent); outline-offset: 2px; }
 """
-INVITATION = "<p>You are invited to a study in this browser. Nothing begins before you press Start inside.</p>"
 _WAITING_SCRIPT = """
 const place = document.getElementById("place");
-const describe = (ahead) => ahead === 0 ? "You are next." : ahead === 1 ? "One person is before you."
-  : `${ahead} people are before you.`;
+const { next, one, many } = place.dataset;
+const describe = (ahead) => ahead === 0 ? next : ahead === 1 ? one : many.replace("{count}", ahead);
 const ask = async () => {
   try {
     const answer = await fetch("waiting", { cache: "no-store", signal: AbortSignal.timeout(5000) });
@@ -139,78 +147,68 @@ SMALL_PAGE_POLICY = "; ".join(
 )
 """The Content-Security-Policy of these pages: the one script is named by its hash."""
 
-TITLES = {
-    400: "That request cannot be read",
-    403: "This page is not open to you",
-    404: "There is no such page",
-    405: "That cannot be done here",
-    429: "Too many requests",
-    500: "Something went wrong",
-    503: "Please wait a moment",
-}
-VISITOR_TEXTS = {
-    400: "Please open the link that you were sent.",
-    403: "This page needs your personal link. Please open the link that you were sent.",
-    404: "Please open the link that you were sent.",
-    405: "Please open the link that you were sent.",
-    429: "Please wait a little. This page tries again by itself.",
-    500: "It was noted. Nothing that you did is lost. Please reload the page.",
-    503: "The study cannot be reached just now. Nothing that you did is lost. This page tries again by itself.",
-}
-
 ADMIN_TEXTS = {
-    **VISITOR_TEXTS,
-    **dict.fromkeys((400, 403, 404, 405), "Please open the address that negolab printed when it was started."),
-    503: "negolab cannot be reached just now. This page tries again by itself.",
+    **dict.fromkeys(("400", "403", "404", "405"), "Please open the address that negolab printed when it was started."),
+    "503": "negolab cannot be reached just now. This page tries again by itself.",
 }
-"""Texts for the researcher instead."""
+"""Texts for the researcher in place of those for participants, by status."""
 
 
-def _page(title: str, *parts: str, script: str = "") -> str:
+def _page(title: str, *parts: Markup, script: str = "") -> str:
     return Markup(
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{}</title>'
+        '<!DOCTYPE html>\n<html lang="{}"><head><meta charset="utf-8"><title>{}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
         '<link rel="icon" href="data:;base64,="><style>{}</style></head>'
         "<body><main><h1>{}</h1>{}</main>{}</body></html>\n"
     ).format(
+        gate_texts.LANGUAGE,
         title,
         Markup(_COLOURS + _STYLE),
         title,
-        Markup("").join(Markup(part) for part in parts),
+        Markup("").join(parts),
         Markup(f"<script>{script}</script>" if script else ""),
     )
 
 
 def join_page(title: str, has_taken_part: bool) -> str:
     """Render the page behind a link: one button, or two where somebody in this browser came by an open link before."""
+    paragraph, button = Markup("<p>{}</p>").format, Markup("<form method='post'><button>{}</button></form>").format
     if not has_taken_part:
-        return _page(title, INVITATION, "<form method='post'><button>Continue</button></form>")
+        return _page(title, paragraph(gate_texts.INVITATION), button(gate_texts.CONTINUE))
     return _page(
         title,
-        "<p>Somebody has already taken part in this browser.</p>",
-        "<form method='post'><button>Continue where I was</button></form>",
-        "<form method='post'><input type='hidden' name='new' value='1'>"
-        "<button class='second'>Take part as a new person</button></form>",
+        paragraph(gate_texts.TAKEN_PART),
+        button(gate_texts.CONTINUE_WHERE),
+        Markup(
+            "<form method='post'><input type='hidden' name='new' value='1'><button class='second'>{}</button></form>"
+        ).format(gate_texts.NEW_PERSON),
     )
 
 
 def waiting_page(ahead: int) -> str:
     """Render the page shown while all places are taken; its script asks again and moves on by itself."""
-    several = "One person is before you." if ahead == 1 else f"{ahead} people are before you."
-    place = several if ahead else "You are next."
+    several = gate_texts.ONE_AHEAD if ahead == 1 else gate_texts.AHEAD.format(count=ahead)
+    texts = {"next": gate_texts.NEXT, "one": gate_texts.ONE_AHEAD, "many": gate_texts.AHEAD}
     return _page(
-        "Please wait a moment",
-        f"<p id='place' role='status'>{escape(place)}</p>",
-        "<p>This page goes on by itself. Please keep it open.</p>",
-        "<noscript><p>This study needs JavaScript. Please switch it on and reload the page.</p></noscript>",
+        gate_texts.WAIT,
+        Markup("<p id='place' role='status' data-next='{next}' data-one='{one}' data-many='{many}'>{place}</p>").format(
+            place=several if ahead else gate_texts.NEXT, **texts
+        ),
+        Markup("<p>{}</p>").format(gate_texts.KEEP_OPEN),
+        Markup("<noscript><p>{}</p></noscript>").format(gate_texts.NEEDS_SCRIPT),
         script=_WAITING_SCRIPT,
     )
 
 
-def refusal_page(status: int, why: str = "", texts: Mapping[int, str] = VISITOR_TEXTS) -> str:
-    """Render a refused request, in plain words."""
-    titled = status if status in TITLES else 500 if status >= 500 else 404
-    return _page(TITLES[titled], f"<p>{escape(why or texts[titled])}</p>")
+_NO_TEXTS: Mapping[str, str] = {}
+
+
+def refusal_page(status: int, why: str = "", texts: Mapping[str, str] = _NO_TEXTS) -> str:
+    """Render a refused request, in plain words; `texts` are said in place of the usual ones, by status."""
+    titles = gate_texts.TITLES
+    titled = str(status if str(status) in titles else 500 if status >= 500 else 404)
+    why = why or texts.get(titled, gate_texts.REFUSALS[titled])
+    return _page(titles[titled], Markup("<p>{}</p>").format(why))
 
 
 Requirement = Literal["nothing", "visitor", "kernel"]
@@ -236,6 +234,7 @@ class CheckedHandler(RequestHandler):
     needs: ClassVar[Requirement] = "visitor"
     is_file: ClassVar[bool] = False
     visitor: str = ""
+    _turn: Turn | None = None
 
     @property
     def server(self) -> Any:
@@ -252,8 +251,11 @@ class CheckedHandler(RequestHandler):
 
     @override
     async def prepare(self) -> None:
-        is_socket = isinstance(self, WebSocketHandler)
-        self.server.checks.check(self.request, self.server.holder(self), is_file=self.is_file, is_socket=is_socket)
+        is_socket, holder = isinstance(self, WebSocketHandler), self.server.holder(self)
+        self.server.checks.check(self.request, is_socket=is_socket)
+        await self.server.checks.pace(holder, is_file=self.is_file)
+        if not is_socket:  # a websocket stays
+            self._turn = await self.server.turns.take(f"files of {holder}" if self.is_file else holder)
         if self.needs != "nothing":
             self.visitor = await self.server.authenticate(self)
         if self.needs == "kernel" and not self.server.owns(self.visitor, self.path_kwargs["kernel_id"]):
@@ -261,6 +263,11 @@ class CheckedHandler(RequestHandler):
         coming: Any = super().prepare()
         if inspect.isawaitable(coming):
             await coming
+
+    @override
+    def on_finish(self) -> None:
+        if self._turn is not None:
+            self._turn.end()
 
     @override
     def check_xsrf_cookie(self) -> None:

@@ -91,6 +91,8 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
     """The websocket to a kernel; the guard checks what passes through it."""
 
     needs, SUPPORTED_METHODS = "kernel", ("GET",)
+    connection: Any = None
+    _has_gone = False
 
     @override
     async def get(self, kernel_id: str) -> None:
@@ -100,7 +102,21 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
             raise RefusedRequest(429, after=5)
         if wait := self.server.traffic.incoming.take(self.visitor, SOCKET_COST):
             raise RefusedRequest(429, after=wait)
-        await VoilaKernelWebsocketHandler.get(self, kernel_id)
+        try:
+            await VoilaKernelWebsocketHandler.get(self, kernel_id)
+        finally:
+            self.on_close()  # a handshake that fails, or is broken off, has no end of its own
+
+    @override
+    async def open(self, kernel_id: str) -> None:
+        if not self._has_gone:
+            await super().open(kernel_id)
+
+    @override
+    def on_close(self) -> None:
+        self._has_gone = True
+        if self.connection is not None:
+            self.connection.disconnect()
 
     def pays(self, cost: int) -> bool:
         """Charge the visitor for what the page sends, in bytes; beyond the budget, close the websocket."""
@@ -253,3 +269,22 @@ class WaitingStatus(CheckedHandler):
             self.visitor, len(server.pool), time.monotonic()
         )
         self.finish({"ready": ready, "ahead": server.queue.count_ahead(self.visitor)})
+
+
+class ProxyCheck(CheckedHandler):
+    """Tell a visitor where the gate sees them, and which headers of their request came through a proxy (`negolab study
+    doctor` asks)."""
+
+    needs, SUPPORTED_METHODS = "nothing", ("GET",)
+
+    @override
+    async def get(self) -> None:
+        checks, headers = self.server.checks, self.request.headers
+        self.finish(
+            {
+                "address": checks.address(self.request),
+                "behind_proxy": checks.behind_proxy,
+                "named": "X-Forwarded-For" in headers,
+                "upgrade": headers.get("Upgrade", "").lower() == "websocket",
+            }
+        )

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import tornado.ioloop
 import tornado.web
 from jupyter_server.auth.identity import IdentityProvider, User
@@ -23,10 +24,12 @@ from traitlets.config import Config
 from typing_extensions import override
 from voila.app import Voila
 
-from negolab_widgets.server import addresses, config, guard, logs, requests
+from negolab.studies.texts import gate_texts
+from negolab.texts import install
+from negolab_widgets.server import addresses, config, guard, logs
 from negolab_widgets.server.admission import KernelState
 from negolab_widgets.server.door import make_door
-from negolab_widgets.server.limits import Traffic
+from negolab_widgets.server.limits import Traffic, Turns
 from negolab_widgets.server.pool import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
 from negolab_widgets.server.routes import is_checked, routes
@@ -54,6 +57,8 @@ class DashboardServer(Voila):  # type: ignore[misc]
     folder = Unicode("", config=True, help="A folder to remove when that process is gone.")
     tied = Bool(False, config=True, help="End when standard input does: with the process that started this one.")
 
+    own_texts = Unicode("{}", config=True, help="A study's own texts of small pages by key, as JSON.")
+
     # Each defence can be switched off, so that a test can show which attack it stops.
     self_test = Bool(True, config=True)
     check_host = Bool(True, config=True)
@@ -65,8 +70,8 @@ class DashboardServer(Voila):  # type: ignore[misc]
     """Most bytes of data of a kernel; 0: unbounded."""
     max_frame = 1 << 20
     """Most bytes of a frame from a browser."""
-    texts: ClassVar[Mapping[int, str]] = requests.VISITOR_TEXTS
-    """Texts of refused requests, by status."""
+    texts: ClassVar[Mapping[str, str]] = {}
+    """Texts of refused requests in place of the usual ones, by status."""
     kernel_options: ClassVar[dict[str, Any]] = {}
     """Options of `Popen` for a kernel."""
 
@@ -99,7 +104,11 @@ class DashboardServer(Voila):  # type: ignore[misc]
             limit_rates=self.limit_rates,
         )
         self.cookie = f"negolab-{self.kind}-{self.port}"
+        install(msgspec.json.decode(self.own_texts, type=dict[str, str]))
+        self.set_resources(nl_banners=gate_texts.BANNERS)
+        self.config.HTMLExporter.language_code = gate_texts.LANGUAGE
         self.traffic = self.make_traffic()
+        self.turns = Turns()
         self.refusals: Counter[str] = Counter()
 
     @override
@@ -117,6 +126,12 @@ class DashboardServer(Voila):  # type: ignore[misc]
     def init_handlers(self) -> list[tuple[Any, ...]]:
         prefix = re.escape(self.base_url)
         return [(prefix + path, *rest) for path, *rest in [*self.pages(), *routes(self)]]
+
+    def set_resources(self, **more: Any) -> None:
+        """Let the template have these values."""
+        self._resources = {**getattr(self, "_resources", {}), **more}
+        self.config.VoilaConfiguration.resources = self._resources
+        self.voila_configuration.config.VoilaConfiguration.resources = self._resources
 
     def make_traffic(self) -> Traffic:
         """Return the budgets of what pages send and are sent."""
