@@ -23,7 +23,7 @@ from negolab.studies.export.source import Source, source
 from negolab.studies.study_config import Study
 
 _FILES = {"export.json", "study.toml", "records.jsonl", user_code.FILE, exporting.DICTIONARY, exporting.README}
-_TABLE_NAMES = (*exporting.MATCH_TABLES, "events", "participants", "answers", "consents")
+_TABLE_NAMES = (*exporting.MATCH_TABLES, "events", "participants", "answers", "pages", "quiz", "consents")
 
 
 @contextmanager
@@ -123,8 +123,12 @@ def _tables(data: Source) -> exporting.Tables:
         "events": (matches.event_columns(data), matches.event_rows(data)),
         "participants": (participants.columns(data), participants.rows(data)),
     }
-    if data.study.questions:
+    if data.study.asked():
         others["answers"] = (participants.answer_columns(data), participants.answer_rows(data))
+    if any(data.reached.values()):
+        others["pages"] = (participants.page_columns(), participants.page_rows(data))
+    if any(data.attempts.values()):
+        others["quiz"] = (participants.quiz_columns(), participants.quiz_rows(data))
     if data.consents:
         others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
     return exporting.Tables((), matches.KEYS, found, others)

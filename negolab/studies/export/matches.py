@@ -22,11 +22,22 @@ _EXPERIMENT = [
 KEYS = [
     *_EXPERIMENT,
     *(Column(f"participant_{seat.lower()}", "integer", f"participant at seat {seat}; empty: none") for seat in SEATS),
+    *(
+        Column(
+            f"round_{seat.lower()}",
+            "integer",
+            f"number of the match among those that count of participant_{seat.lower()}",
+        )
+        for seat in SEATS
+    ),
     Column("began", "time", "when the match was dealt", "UTC"),
     Column("ended", "time", "when it ended; empty: it is running", "UTC"),
     Column("seconds", "number", "from the deal to the end", "s"),
     Column("events", "integer", "number of its events"),
-    Column("withdrawn", "boolean", "true: words are gone because their author withdrew; not in records.jsonl"),
+    Column("disclosure", "text", "what people were told about who sat across; empty: nothing"),
+    Column("fallback", "text", "the player that took over from a model that failed; end: the match was stopped"),
+    Column("fallback_reason", "text", "why the model failed"),
+    Column("withdrawn", "boolean", "true: words are gone because a participant withdrew; not in records.jsonl"),
 ]
 """Columns of `matches` beside those of any export."""
 
@@ -37,10 +48,14 @@ def match_keys(played: Played) -> dict[str, Any]:
     return {
         **_experiment(played),
         **{f"participant_{seat.lower()}": played.numbers.get(seat) for seat in SEATS},
+        **{f"round_{seat.lower()}": played.rounds.get(seat) for seat in SEATS},
         "began": stored.created,
         "ended": stored.ended,
         "seconds": None if stored.ended is None else round(stored.ended - stored.created, 6),
         "events": len(played.record.events),
+        "disclosure": played.disclosure or None,
+        "fallback": None if played.fallback is None else played.fallback.player or "end",
+        "fallback_reason": None if played.fallback is None else played.fallback.reason,
         "withdrawn": played.purged,
     }
 
@@ -61,7 +76,7 @@ def event_columns(source: Source) -> list[Column]:
         Column("kind", "text", "dealt, replied, rejected, stepped, forfeited or ended"),
         Column("seat", "text", "whose event it is: A or B; AB: both seats' actions were played at once"),
         Column("participant", "integer", "number of the participant at that seat; empty: a scripted player, or nobody"),
-        Column("text", "text", "replied: the words, as they came; [withdrawn] where their author withdrew"),
+        Column("text", "text", "replied: the words, as they came; [withdrawn] where a participant withdrew"),
         Column("via", "text", "replied: how the words came in"),
         Column("codes", "text", "rejected: why, as codes of the game, by spaces"),
         Column("fault", "text", "rejected: format, rule or time"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
 from negolab.analysis.columns import Column
 from negolab.events import Rejected, Replied
 from negolab.studies.database import Participant
+from negolab.studies.export import payments
 from negolab.studies.export.source import Played, Source
 from negolab.studies.study_config import version_hash
 
@@ -37,6 +39,7 @@ def columns(source: Source) -> list[Column]:
         Column("payoff", "number", "what it paid them; empty: it paid nothing", source.unit),
         Column("code", "text", "the completion code they were shown"),
         Column("external", "text", "salted hash of the id an outside panel gave them"),
+        *payments.columns(source),
     ]
 
 
@@ -68,6 +71,7 @@ def _row(source: Source, p: Participant, mine: list[Played]) -> dict[str, Any]:
         **match,
         "code": next((code for ending, code in source.study.codes.items() if ending == p.status), None),
         "external": p.external,
+        **payments.row(source, p, mine),
     }
 
 
@@ -115,11 +119,58 @@ def answer_columns(source: Source) -> list[Column]:
 
 def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `answers`, by participant and question."""
-    numeric = {question.name for question in source.study.questions if question.kind == "number"}
+    numeric = {question.name for question in source.study.asked() if question.kind == "number"}
     for participant, answers in source.answers.items():
         for name, value in sorted(answers.items()):
             own = {"question": name, "value": value, "number": _number(value) if name in numeric else None}
             yield {"study": source.study.name, "participant": participant, **own}
+
+
+def page_columns() -> list[Column]:
+    """Return the columns of `pages`."""
+    return [
+        Column("study", "text", "the study's name"),
+        Column("participant", "integer", "number of the participant in the study"),
+        Column("page", "integer", "number of the page among those of their treatment, from 1"),
+        Column("step", "text", "kind of its step, as in study.toml"),
+        Column("reached", "time", "when they reached it", "UTC"),
+        Column("seconds", "number", "time until they reached the next page; empty: they did not", "s"),
+    ]
+
+
+def page_rows(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `pages`, by participant."""
+    for participant, reached in source.reached.items():
+        for page, then in zip_longest(reached, reached[1:]):
+            yield {
+                "study": source.study.name,
+                "participant": participant,
+                "page": page.position + 1,
+                "step": page.step,
+                "reached": page.at,
+                "seconds": None if then is None else round(then.at - page.at, 6),
+            }
+
+
+def quiz_columns() -> list[Column]:
+    """Return the columns of `quiz`."""
+    return [
+        Column("study", "text", "the study's name"),
+        Column("participant", "integer", "number of the participant in the study"),
+        Column("question", "text", "name of the comprehension question in study.toml"),
+        Column("attempt", "integer", "number of the attempt, from 1"),
+        Column("value", "text", "the answer, as it was given"),
+        Column("right", "boolean", "true: it was the right one"),
+        Column("time", "time", "when it was given", "UTC"),
+    ]
+
+
+def quiz_rows(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `quiz`, by participant and time."""
+    for participant, attempts in source.attempts.items():
+        for one in attempts:
+            answer = {"question": one.name, "attempt": one.attempt, "value": one.value, "right": one.is_right}
+            yield {"study": source.study.name, "participant": participant, **answer, "time": one.at}
 
 
 def _number(value: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,20 @@ import msgspec
 from negolab.events import Ended, Replied
 from negolab.game import Seat
 from negolab.record import Record
-from negolab.studies.database import CONSENT, PURGED, Database, Note, Participant, StoredMatch
+from negolab.studies.database import (
+    CONSENT,
+    PURGED,
+    Attempt,
+    Bonus,
+    Database,
+    Note,
+    Participant,
+    Reached,
+    StoredMatch,
+)
+from negolab.studies.earnings import study_earnings
+from negolab.studies.model_seats import Fallback
+from negolab.studies.payment import Earnings
 from negolab.studies.study_config import Study
 
 
@@ -24,6 +38,12 @@ class Played:
     """Commit time of each event, in seconds since 1970."""
     people: dict[Seat, Participant]
     """Participants by seat."""
+    rounds: dict[Seat, int]
+    """For each participant, the number of this match among those of theirs that count, from 1; none for practice."""
+    disclosure: str = ""
+    """Text on who sat across, as it was shown."""
+    fallback: Fallback | None = None
+    """The replacement of a model; None: none was replaced."""
 
     @property
     def numbers(self) -> dict[Seat, int]:
@@ -38,9 +58,11 @@ class Played:
 
     @cached_property
     def purged(self) -> bool:
-        """True if text was deleted because its author withdrew; the match cannot be replayed then."""
-        left = {seat for seat, p in self.people.items() if p.status == "withdrawn"}
-        replies = (event for event in self.record.events if isinstance(event, Replied) and event.seat in left)
+        """True if text was deleted because a participant withdrew; the match cannot be replayed then."""
+        stayed = {seat for seat, p in self.people.items() if p.status != "withdrawn"}
+        if len(stayed) == len(self.people):
+            return False
+        replies = (event for event in self.record.events if isinstance(event, Replied) and event.seat not in stayed)
         return any(event.reply.text == PURGED for event in replies)
 
 
@@ -55,8 +77,18 @@ class Source:
     answers: dict[int, dict[str, str]]
     """Answers by the participant's number and the question's name; empty if the study has no questions."""
     matches: list[Played]
+    reached: dict[int, list[Reached]]
+    """Pages reached, by the participant's number."""
+    attempts: dict[int, list[Attempt]]
+    """Attempts at comprehension questions, by the participant's number."""
     consents: list[Note]
     """All versions of the consent text, oldest first."""
+    earnings: dict[str, Earnings]
+    """Earnings by the participant's id, of all for whom the study is over; empty if it does not pay."""
+    bonuses: dict[str, Bonus]
+    """Bonuses in files for a panel, by the participant's id."""
+    returned: set[str]
+    """Ids of the participants whom their panel took out of the study."""
 
 
 def source(database: Database, study: Study) -> Source:
@@ -67,20 +99,51 @@ def source(database: Database, study: Study) -> Source:
 
 def _source(database: Database, study: Study) -> Source:
     participants = database.participants(study.name)
+    told, fallbacks = database.disclosures(study.name), database.fallbacks(study.name)
+    matches = database.matches(study.name)
+    rounds = _rounds(matches)
     return Source(
         study=study,
         unit=study.loaded(study.treatments[0]).unit,
         participants=participants,
-        answers={p.number: database.answers(p.id) for p in participants} if study.questions else {},
-        matches=[_played(database, stored, participants) for stored in database.matches(study.name)],
+        answers={p.number: database.answers(p.id) for p in participants} if study.asked() else {},
+        reached={p.number: database.reached(p.id) for p in participants},
+        attempts={p.number: database.attempts(p.id) for p in participants},
+        matches=[
+            _played(
+                database, stored, participants, rounds[stored.id], told.get(stored.id, ""), fallbacks.get(stored.id)
+            )
+            for stored in matches
+        ],
         consents=[note for note in database.notes(study.name) if note.kind == CONSENT],
+        earnings=study_earnings(database, study),
+        bonuses=database.bonuses(study.name),
+        returned=database.returned(study.name),
     )
 
 
-def _played(database: Database, stored: StoredMatch, participants: list[Participant]) -> Played:
+def _rounds(matches: list[StoredMatch]) -> dict[str, dict[Seat, int]]:
+    """Number the matches that count for each of their participants, by id of the match and seat."""
+    counts: Counter[str] = Counter()
+    rounds: dict[str, dict[Seat, int]] = {}
+    for stored in matches:
+        people = {} if stored.practice else {seat: id for seat, id in stored.people.items() if id is not None}
+        counts.update(people.values())
+        rounds[stored.id] = {seat: counts[id] for seat, id in people.items()}
+    return rounds
+
+
+def _played(
+    database: Database,
+    stored: StoredMatch,
+    participants: list[Participant],
+    rounds: dict[Seat, int],
+    told: str,
+    fallback: Fallback | None,
+) -> Played:
     record = database.record(stored.id)
     # So that records.jsonl alone tells treatments and practice apart.
     notes = {**record.header.notes, "study": stored.study, "treatment": stored.treatment, "practice": stored.practice}
     header = msgspec.structs.replace(record.header, notes=notes)
     people = {seat: p for p in participants for seat, id in stored.people.items() if id == p.id}
-    return Played(stored, Record(header, record.events), database.times(stored.id), people)
+    return Played(stored, Record(header, record.events), database.times(stored.id), people, rounds, told, fallback)

@@ -1,0 +1,389 @@
+"""`negolab study bonus`: a panel's export, who is paid, who is named, and crashes between file and database."""
+
+from __future__ import annotations
+
+import csv
+import random
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from negolab.cli.study import status_lines
+from negolab.studies import bonus
+from negolab.studies.authentication import hash_panel_id
+from negolab.studies.bonus import PanelFormat, Settlement, settle
+from negolab.studies.database import Database, Participant
+from negolab.studies.earnings import shown_earnings
+from negolab.studies.export import export
+from negolab.studies.status import status
+from negolab.studies.study_config import Study
+from negolab.studies.study_file import read_study
+from tests.cli.test_cli import negolab
+from tests.studies.test_export import begin, moves, stop
+from tests.support import recompute_payments
+
+pytest_plugins = ("tests.support.databases",)
+
+FILE = """
+title = "A study"
+game = "split"
+instructions = "Play."
+closing = "Thank you."
+seed = 3
+external = "PROLIFIC_PID"
+[payment]
+currency = "GBP"
+rate = 0.10
+show_up = 2.00
+[payment.endings]
+partner = 1.50
+[[treatments]]
+name = "one"
+opponent = "random-legal"
+seat = "A"
+"""
+HEAD = "Submission id,Participant id,Status,Started at\n"
+
+
+class Panel:
+    """A study with participants of a panel, and the panel's export of them."""
+
+    def __init__(self, folder: Path, file: str = FILE) -> None:
+        self.folder, self.file = folder, folder / "haggling.toml"
+        self.file.write_text(file)
+        self.study: Study = read_study(self.file)
+        self.database = Database(folder / "haggling.db")
+        self.kept = self.database.study(self.study.name, self.study.text)
+        self.people: dict[str, Participant] = {}
+
+    def add(self, id: str, ending: str = "complete") -> Participant:
+        """Add a participant who plays the match to an ending."""
+        hashed = hash_panel_id(id, self.kept.salt)
+        (person,) = self.database.invite(self.study.name, link="open", external=hashed)
+        self.database.start(person.id, self.study.cells, seed=self.study.seed)
+        person = self.database.participant(person.id)
+        match = begin(self.database, self.study, self.study.treatments[0], {"A": person})
+        if ending == "complete":
+            moves(self.database, match)
+        elif ending != "playing":
+            stop(self.database, match, "it was stopped")
+        self.database.change(person.id, status=ending, ended=None if ending == "playing" else 9.0)
+        self.people[id] = self.database.participant(person.id)
+        return self.people[id]
+
+    def payoff(self, id: str) -> int | float:
+        """Return the payoff of the real match of an id, by its record."""
+        (match,) = self.database.matches(self.study.name, participant=self.people[id].id)
+        return self.database.record(match.id).payoffs["A"] or 0
+
+    def export(self, *rows: tuple[str, str], head: str = HEAD) -> Path:
+        file = self.folder / "prolific_export.csv"
+        lines = "".join(f"s{i},{id},{status},2026\n" for i, (id, status) in enumerate(rows))
+        file.write_text(head + lines, "utf-8")
+        return file
+
+    def settle(self, *rows: tuple[str, str], **options: Any) -> Settlement:
+        form = options.pop("form", PanelFormat())
+        return settle(self.database, self.study, self.export(*rows), form, beside=self.file, **options)
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> Iterator[Panel]:
+    made = Panel(tmp_path)
+    yield made
+    made.database.close()
+
+
+def lines(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_each_is_paid_what_they_earned_beyond_the_fee_and_only_once(panel: Panel) -> None:
+    ids = [f"5f{i:022x}" for i in range(4)]
+    for id in ids:
+        panel.add(id)
+    rows = [(id, "APPROVED" if i % 2 else "AWAITING REVIEW") for i, id in enumerate(ids)]
+    first = panel.settle(*rows)
+    expected = [[id, f"{panel.payoff(id) / 10:.2f}"] for id in ids if panel.payoff(id)]
+    assert lines(first.path) == sorted(expected) and expected
+    assert stat.S_IMODE(first.path.stat().st_mode) == 0o600
+    second = panel.settle(*rows)
+    assert second.path != first.path
+    assert second.path.read_bytes() == b""
+    assert (second.amounts, second.earlier) == ({}, len(expected))
+    late = panel.add("latecomer")
+    third = panel.settle(*rows, ("latecomer", "APPROVED"))
+    assert list(third.amounts) == ["latecomer"]
+    assert set(panel.database.bonuses(panel.study.name)) >= {late.id}
+
+
+def test_whoever_is_not_paid_is_named_with_the_reason(panel: Panel) -> None:
+    for id, ending in {"done": "complete", "gone": "complete", "late": "timeout", "busy": "playing"}.items():
+        panel.add(id, ending)
+    panel.add("left-alone", "partner")
+    missing = panel.add("missing")
+    (own,) = panel.database.invite(panel.study.name)
+    panel.database.change(own.id, status="complete", ended=9.0)
+    settled = panel.settle(
+        ("done", "APPROVED"),
+        ("done", "APPROVED"),
+        ("gone", "RETURNED"),
+        ("late", "TIMED-OUT"),
+        ("busy", "APPROVED"),
+        ("left-alone", "APPROVED"),
+        ("stranger", "APPROVED"),
+    )
+    whole = 2 + panel.payoff("missing") / 10
+    assert settled.said == [
+        "2 of the returned gave a place in their treatment back now",
+        "done: repeated in lines 2 and 3 (APPROVED): counted once",
+        "gone: not paid: the panel says RETURNED",
+        "late: not paid: the panel says TIMED-OUT",
+        "busy: not paid: has not finished (playing)",
+        "stranger: unknown: nobody came to this study with this id",
+        f"participant {missing.number}: earned £{whole:.2f}, but is not in prolific_export.csv",
+        f"participant {own.number}: earned £2.00, but came by a link without a panel's id",
+    ]
+    assert dict(lines(settled.path)) == {"done": f"{panel.payoff('done') / 10:.2f}", "left-alone": "1.50"}
+    assert panel.database.returned(panel.study.name) == {panel.people["gone"].id, panel.people["late"].id}
+
+
+def test_of_several_lines_the_approved_one_counts_and_a_place_comes_back(panel: Panel) -> None:
+    panel.add("again")
+    panel.settle(("again", "TIMED-OUT"))
+    assert panel.database.returned(panel.study.name)
+    settled = panel.settle(("again", "RETURNED"), ("again", "APPROVED"))
+    assert list(settled.amounts) == ["again"]
+    assert panel.database.returned(panel.study.name) == set()
+    assert panel.settle(("again", "RETURNED")).said[-1] == "again: RETURNED, but an earlier run wrote their bonus"
+
+
+def test_the_fee_can_be_part_of_it(panel: Panel) -> None:
+    panel.add("one")
+    settled = panel.settle(("one", "APPROVED"), with_fee=True)
+    assert lines(settled.path) == [["one", f"{2 + panel.payoff('one') / 10:.2f}"]]
+    assert panel.settle(("one", "APPROVED")).amounts == {}
+
+
+def test_any_panel_and_any_delimiter_will_do(panel: Panel) -> None:
+    panel.add("one")
+    file = panel.folder / "sona.csv"
+    file.write_text("\ufeffname;code\nX;one\n", "utf-8")
+    form = PanelFormat(id_column="code", status_column="", delimiter=";")
+    settled = settle(panel.database, panel.study, file, form, beside=panel.file)
+    assert settled.path.read_text() == f"one;{panel.payoff('one') / 10:.2f}\n"
+
+
+def test_what_was_shown_is_paid_unless_the_researcher_says_otherwise(panel: Panel) -> None:
+    shown = shown_earnings(panel.database, panel.study, panel.add("one"))
+    panel.add("two")
+    assert shown is not None
+    panel.file.write_text(FILE.replace("rate = 0.10", "rate = 0.20"))
+    panel.study = read_study(panel.file)
+    settled = panel.settle(("one", "APPROVED"))
+    assert settled.amounts == {"one": shown.bonus}
+    assert "one: was shown" in settled.said[0] and "--recompute pays the other" in settled.said[0]
+    settled = panel.settle(("two", "APPROVED"), recompute=True)
+    assert settled.amounts == {"two": round(panel.payoff("two") * 20)}
+
+
+class Crash(BaseException):
+    """The machine stops."""
+
+
+@pytest.mark.parametrize("at", ["plan_bonuses", "_store", "after _store", "confirm_bonuses"])
+def test_a_crash_at_any_moment_pays_nobody_twice_and_loses_nobody(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    rows = [(f"id{i}", "APPROVED") for i in range(3)]
+    for id, _ in rows:
+        panel.add(id)
+
+    def crash(*_: object, **__: object) -> None:
+        raise Crash
+
+    def store_and_crash(path: Path, content: bytes) -> None:
+        path.write_bytes(content)
+        raise Crash
+
+    with monkeypatch.context() as patch, pytest.raises(Crash):
+        if at.endswith("_store"):
+            patch.setattr(bonus, "_store", crash if at == "_store" else store_and_crash)
+        else:
+            patch.setattr(Database, at, crash)
+        panel.settle(*rows)
+    panel.add("latecomer")
+    rows.append(("latecomer", "APPROVED"))
+    before = {path: path.read_bytes() for path in panel.folder.glob("*-bonus-*.csv")}
+    settled = panel.settle(*rows)
+    assert all(path.read_bytes() == content for path, content in before.items()), "an uploaded file stays what it is"
+    written = [id for path in panel.folder.glob("*-bonus-*.csv") for id, _ in lines(path)]
+    assert sorted(written) == sorted(id for id, _ in rows if panel.payoff(id))
+    assert len(settled.resumed) == (at != "plan_bonuses")
+    assert panel.settle(*rows).resumed == []
+
+
+def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel.add("one")
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(ValueError, match=r"cannot be written: .*run it again once it can"),
+    ):
+        patch.setattr(bonus, "atomic_write", _no_space)
+        panel.settle(("one", "APPROVED"))
+    with pytest.raises(ValueError, match=r"lacks ids of .*haggling-bonus-1.csv, whose run broke off"):
+        panel.settle(("two", "APPROVED"))
+    assert [path.name for path in panel.settle(("one", "APPROVED")).resumed] == ["haggling-bonus-1.csv"]
+
+
+def _no_space(path: Path, data: bytes) -> None:
+    raise OSError(28, "No space left on device", str(path))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    panel = Panel(tmp_path)
+    for i in range(6):
+        panel.add(f"p{i}", rng.choice(["complete", "complete", "partner", "timeout"]))
+    words = ["APPROVED", "AWAITING REVIEW", "RETURNED", "REJECTED", "ACTIVE"]
+    paid: dict[str, str] = {}
+    for _ in range(5):
+        rows = [(f"p{rng.randrange(8)}", rng.choice(words)) for _ in range(8)]
+        for id, amount in lines(panel.settle(*rows).path):
+            assert id not in paid
+            paid[id] = amount
+    assert set(paid) <= set(panel.people)
+    assert {id: round(float(amount) * 100) for id, amount in paid.items()} == {
+        id: panel.database.bonuses("haggling")[panel.people[id].id].amount for id in paid
+    }
+    panel.database.close()
+
+
+@pytest.mark.parametrize(
+    ("write", "options", "message"),
+    [
+        (lambda file: file.write_text("a,b\n1,2\n"), (), "has no column 'Participant id': name it with --id-column"),
+        (lambda file: file.write_text("Participant id\n1\n"), (), "no column 'Status': name it with --status-column"),
+        (lambda file: file.write_text("Participant id,Status\n,APPROVED\n"), (), "line 2: 'Participant id' is empty"),
+        (lambda file: file.write_text('Participant id,Status\n"a"b,X\n'), (), "is no CSV file"),
+        (lambda file: file.write_bytes(b"\xff\xfeP\0a\0"), (), "is no text in UTF-8"),
+        (lambda file: None, (), "cannot be read: No such file or directory"),
+        (lambda file: file.write_text(HEAD), ("--delimiter", "xx"), "--delimiter must be one character"),
+        (
+            lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
+            ("--paid-status", "APROVED"),
+            "--paid-status: no line of panel.csv has the status 'APROVED': there are APPROVED",
+        ),
+        (lambda file: file.write_text(HEAD), ("--out", "haggling.toml"), "is there already and was left alone"),
+        (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "no/b.csv"), "there is no folder no"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(
+    panel: Panel, write: Callable[[Path], object], options: tuple[str, ...], message: str
+) -> None:
+    panel.add("one")
+    write(panel.folder / "panel.csv")
+    ran = negolab("study", "bonus", "haggling.toml", "--panel", "panel.csv", *options, cwd=panel.folder)
+    assert ran.returncode == 2
+    assert message in ran.stderr and ran.stderr.count("\n") == 1
+    assert panel.database.bonuses("haggling") == {}
+
+
+def test_a_study_without_payment_pays_no_bonus(tmp_path: Path) -> None:
+    panel = Panel(tmp_path, FILE.replace(FILE[FILE.index("[payment]") : FILE.index("[[treatments]]")], ""))
+    with pytest.raises(ValueError, match=r"haggling.toml: has no \[payment\]"):
+        panel.settle(("one", "APPROVED"))
+    panel.database.close()
+
+
+def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> None:
+    panel.add("one")
+    panel.export(("one", "APPROVED"), ("\x1b[2Jevil", "APPROVED"))
+    args = ("study", "bonus", "haggling.toml", "--panel", "prolific_export.csv")
+    first = negolab(*args, cwd=panel.folder)
+    money = f"{panel.payoff('one') / 10:.2f}"
+    assert first.stderr == ""
+    assert "\x1b" not in first.stdout and "evil: unknown" in first.stdout
+    assert first.stdout.endswith(f"haggling-bonus-1.csv: 1 bonus, £{money} in all, to upload at the panel\n")
+    second = negolab(*args, cwd=panel.folder)
+    assert second.stdout.endswith("haggling-bonus-2.csv: empty, as nobody is to be paid\n")
+    assert "1 with a bonus that an earlier run wrote: left out" in second.stdout
+    assert (panel.folder / "haggling-bonus-2.csv").read_bytes() == b""
+
+
+# The export, and the status for the researcher.
+
+SEVERAL = """currency = "GBP"
+rate = 0.037
+show_up = 2.00
+rounding = 0.05
+floor = 1.00
+cap = {cap}
+counts = "{counts}"
+"""
+
+
+@pytest.mark.parametrize("counts", ["all", "one"])
+@pytest.mark.parametrize("cap", ["4.00", "50.00"])
+def test_an_independent_script_recomputes_every_payment_from_the_export(tmp_path: Path, counts: str, cap: str) -> None:
+    text = FILE.replace('currency = "GBP"\nrate = 0.10\nshow_up = 2.00\n', SEVERAL.format(counts=counts, cap=cap))
+    panel = Panel(
+        tmp_path, text.replace('seat = "A"', 'seat = "A"\n[practice]\nmatches = 1\nopponent = "random-legal"')
+    )
+    ids = [f"p{i}" for i in range(7)]
+    for i, id in enumerate(ids):
+        person = panel.add(id, ["complete", "complete", "partner", "timeout", "playing"][i % 5])
+        if person.status == "complete":
+            for n, practice in enumerate([0, 1, 0]):
+                match = begin(panel.database, panel.study, panel.study.treatments[0], {"A": person}, practice)
+                moves(panel.database, match, seed=10 * i + n)
+            panel.database.change(person.id, status="complete", ended=9.0)
+    settled = panel.settle(*((id, "APPROVED") for id in ids))
+    export(panel.database, panel.study, tmp_path / "out")
+    ran = subprocess.run(
+        [sys.executable, "-I", recompute_payments.__file__, tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == ""
+    people = recompute_payments.read(tmp_path / "out", "participants")
+    assert {p["status"] for p in people} == {"complete", "partner", "timeout", "playing"}
+    done = [p for p in people if p["status"] == "complete"]
+    assert all(len(p["paid_matches"].split()) == (1 if counts == "one" else 3) for p in done)
+    assert all(p["pay_currency"] == "GBP" and p["bonus_written"] for p in done)
+    written = {id: Decimal(amount) for id, amount in lines(settled.path)}
+    by_number = {str(panel.people[id].number): id for id in ids}
+    bonuses = {by_number[p["participant"]]: Decimal(p["bonus"]) for p in people if p["bonus"]}
+    assert written == bonuses
+    panel.database.close()
+
+
+def test_the_export_of_a_study_that_pays_nothing_is_as_before(tmp_path: Path) -> None:
+    panel = Panel(tmp_path, FILE.replace(FILE[FILE.index("[payment]") : FILE.index("[[treatments]]")], ""))
+    panel.add("one")
+    export(panel.database, panel.study, tmp_path / "out", "csv")
+    assert "pay_total" not in (tmp_path / "out" / "participants.csv").read_text()
+    assert "earned" not in "".join(status_lines(status(panel.database, panel.study)))
+    panel.database.close()
+
+
+def test_status_sums_earnings_by_treatment_and_counts_returned_ones_as_dropped(panel: Panel) -> None:
+    for id in ("a", "b", "c"):
+        panel.add(id)
+    panel.settle(("a", "APPROVED"), ("b", "RETURNED"), ("c", "APPROVED"))
+    seen = status(panel.database, panel.study)
+    (cell,) = seen.cells
+    assert (cell.complete, cell.dropped, cell.paid) == (2, 1, 2)
+    assert cell.earned == sum(round(200 + 10 * panel.payoff(id)) for id in ("a", "c"))
+    assert [person.returned for person in seen.people] == [False, True, False]
+    head, row = status_lines(seen)[3:5]
+    assert head.endswith("earned GBP  by n") and row.split()[-2:] == [f"{cell.earned / 100:.2f}", "2"]

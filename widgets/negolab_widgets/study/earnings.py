@@ -1,0 +1,62 @@
+"""Earnings of a participant as a table that shows how the amount came about, and the link back to the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import ipywidgets as w
+
+from negolab.formatting import DASH
+from negolab.studies.payment import Earnings
+from negolab.studies.texts import format_units, texts
+from negolab_widgets import html
+from negolab_widgets.html import Markup
+
+
+def render_earnings(earned: Earnings) -> Markup:
+    """Render the total and its parts; "" where an ending pays nothing."""
+    if earned.ending != "complete" and not earned.total:
+        return Markup("")
+    words = texts.EARNED
+    parts = [html.element("h2", words["title"]), html.element("div", earned.text(earned.total), cls="nl-big")]
+    if rows := list(_rows(earned)):
+        total = (words["total"], "", html.element("span", earned.text(earned.total), cls="nl-strong"))
+        parts.append(html.table((words["part"], words["result"], words["amount"]), [*rows, total], words["title"]))
+    if earned.unit and any(match.amount for match in earned.matches):
+        points, money = earned.exchange()
+        parts.append(html.element("p", words["exchange"].format(points=points, money=money)))
+    if any(not match.counts for match in earned.matches):
+        parts.append(html.element("p", words["drawn"]))
+    return html.element("div", *parts, cls="nl-panel nl-earned")
+
+
+def _rows(earned: Earnings) -> Iterator[tuple[object, object, object]]:
+    """Yield name, result in the game and amount of each part; none where a fixed amount is all."""
+    words = texts.EARNED
+    if earned.ending != "complete":
+        return
+    if earned.fee:
+        yield words["fee"], "", earned.text(earned.fee)
+    for number, match in enumerate(earned.matches, 1):
+        name = words["match"].format(number=number) if len(earned.matches) > 1 else words["only match"]
+        brought = earned.text(match.amount) if match.counts else words["not drawn"]
+        paid = DASH if match.payoff is None else format_units(match.payoff, earned.unit)
+        yield name, match.text or paid, brought
+    limit = "floor" if earned.limit > 0 else "cap"
+    for name, amount in (("extra", earned.extra), ("rounding", earned.rounding), (limit, earned.limit)):
+        if amount:
+            yield words[name], "", earned.text(amount)
+
+
+def earnings_panel(earned: Earnings) -> w.HTML:
+    """Make the panel that shows a participant's own earnings."""
+    return w.HTML(render_earnings(earned))
+
+
+def completion_button(link: str) -> w.HTML:
+    """Make the link back to the panel, which says where it leads and tells that site nothing of this one."""
+    words = texts.GO_BACK.format(host=urlsplit(link).hostname)
+    return w.HTML(
+        html.element("a", words, cls="jupyter-button nl-primary", href=link, target="_blank", rel="noopener noreferrer")
+    )
