@@ -188,7 +188,8 @@ class Bot:
 
     def text(self) -> str:
         """All markup on the page."""
-        return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") == "HTMLModel")
+        kinds = ("HTMLModel", "AnyModel")
+        return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") in kinds)
 
     async def until(self, condition: Callable[[], Any], seconds: float = 30) -> Any:
         """Wait until `condition()` is true and return its value."""
@@ -260,8 +261,12 @@ class Bot:
         self.sent.append(text)
         await self.fill(box, value=text)
         await self.press(send)
-        await self.until(lambda: text in self.text() or self.code(), 10)
+        await self.until(lambda: self.shows(text) or self.code(), 10)
         self.seen.append(text)
+
+    def shows(self, text: str) -> bool:
+        """Return True if the page shows a reply, by its first word: a table says tokens such as [Deny] in words."""
+        return text.split()[0] in self.text()
 
     def code(self) -> str:
         """The completion code, once the page shows it."""
@@ -288,6 +293,30 @@ class Bot:
                 return await self.enter()
             except (OSError, httpx2.TransportError, websockets.WebSocketException):
                 await asyncio.sleep(0.5)  # the kernel is down again
+
+
+class Reader(Bot):
+    """A page that also answers questions: `answers` by how their labels begin."""
+
+    answers: dict[str, Any] = {}
+
+    async def _step(self, pace: Callable[[], float]) -> None:
+        await asyncio.sleep(0.6)  # sooner a press would be the second of a double click
+        send = self.find("Button", "Check my answers") or self.find("Button", "Send answers")
+        if send is None:
+            await super()._step(pace)
+            return
+        await self.fill_in(self.answers)
+        await self.press(send)
+        with suppress(TimeoutError):
+            await self.until(lambda: send not in [id for id, _ in self.shown()], 10)
+
+    async def fill_in(self, answers: dict[str, Any]) -> None:
+        """Enter answers into the fields whose labels begin so."""
+        for id, model in list(self.shown()):
+            for label, answer in answers.items():
+                if str(model.get("description", "")).startswith(label):
+                    await self.fill(id, value=answer)
 
 
 def _below(model: Model) -> list[str]:

@@ -28,6 +28,13 @@ opponent = "chat"
 params = { max_turns = 2 }
 [limits]
 reply = 200
+[payment]
+currency = "GBP"
+rate = 0.35
+show_up = 2.00
+rounding = 0.10
+[links]
+complete = "https://panel.example/submissions/complete?cc={code}"
 [[questions]]
 name = "experience"
 label = "Have you negotiated for money before?"
@@ -170,3 +177,110 @@ def finish(person: Person, show: Show) -> None:
     press(person, "Send answers")
     person.completion_code()
     show(person.page, "closed")
+
+
+STEPS = study_toml(
+    "trading",
+    """
+[[treatments]]
+name = "machine"
+preset = "tolerant"
+params = { max_turns = 2 }
+opponent = "fair-split"
+seat = "A"
+[payment]
+currency = "GBP"
+show_up = 2.50
+rate = 0.01
+[[steps]]
+kind = "consent"
+[[steps]]
+kind = "instructions"
+[[steps]]
+kind = "quiz"
+text = "Two questions, so that nobody plays by mistake."
+attempts = 3
+[[steps.questions]]
+name = "paid"
+label = "What are you paid for?"
+kind = "choice"
+choices = ["for what I hold in the end", "for the number of trades"]
+answer = "for what I hold in the end"
+explanation = "The last line of the instructions says it."
+[[steps.questions]]
+name = "turns"
+label = "How many turns does a match have?"
+kind = "number"
+answer = "2"
+[[steps]]
+kind = "match"
+matches = 2
+[[steps]]
+kind = "results"
+text = "This is how it went."
+[[steps]]
+kind = "questions"
+seconds = 600
+[[steps.questions]]
+name = "felt"
+label = "How far do you agree?"
+kind = "grid"
+required = true
+rows = { fair = "The other was fair.", again = "I would trade with the other again." }
+choices = ["not at all", "a little", "partly", "mostly", "fully"]
+[[steps.questions]]
+name = "how"
+label = "How did you decide?"
+kind = "several"
+choices = ["by feeling", "by numbers", "by chance"]
+""",
+    'consent = "Will you take part?"',
+)
+
+STEP_PAGES = ("quiz", "quiz-wrong", "first-match", "second-match", "results", "grid", "earnings")
+"""The pages that `visit_steps` shows, in this order."""
+
+
+def visit_steps(chromium: Any, server: StudyServer, show: Show, size: Size = WIDE, **options: Any) -> Person:
+    """Visit a study of many steps by the keyboard alone, calling `show(page, name)` at those of its own."""
+    person = Person(chromium, server, size, **options).join()
+    press(person, "I agree and take part")
+    press(person, "Continue")
+    person.button("Check my answers").wait_for()
+    show(person.page, "quiz")
+    hand = Keyboard(person.page)
+    choose(person.page.get_by_label("for the number of trades"))
+    hand.fill(person.page.get_by_label("How many turns"), "2")
+    press(person, "Check my answers")
+    person.wait_for_text("The last line of the instructions says it.")
+    show(person.page, "quiz-wrong")
+    assert person.page.get_by_label("How many turns").input_value() == "2", "what was right stays"
+    choose(person.page.get_by_label("for what I hold in the end"))
+    press(person, "Check my answers")
+    for round, name in enumerate(("first-match", "second-match"), 1):
+        person.wait_for_text(f"Match {round} of 2")
+        person.seated()
+        show(person.page, name)
+        while person.wait_for_turn():
+            person.move()
+        person.messages.clear()
+        press(person, "Continue")
+    person.wait_for_text("This is how it went.")
+    show(person.page, "results")
+    press(person, "Continue")
+    person.wait_for_text("How far do you agree?")
+    for statement, answer in (("The other was fair.", "mostly"), ("I would trade", "not at all")):
+        row = person.page.locator(".nl-likert-row").filter(has_text=statement)
+        choose(row.get_by_label(answer))
+    hand.press(person.page.get_by_label("by numbers"))
+    show(person.page, "grid")
+    press(person, "Send answers")
+    person.completion_code()
+    show(person.page, "earnings")
+    return person
+
+
+def choose(control: Any) -> None:
+    """Choose one of a group of radio buttons, which the arrow keys reach."""
+    control.focus()
+    control.press("Space")

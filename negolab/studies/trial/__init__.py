@@ -1,0 +1,1 @@
+"""Trials of a study by bots before links go out."""

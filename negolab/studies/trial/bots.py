@@ -1,0 +1,314 @@
+"""Bots that take part in a study by what its pages show: they read, answer, make legal moves, and follow plans."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from negolab import catalog
+from negolab.players.any_game import RandomLegal
+from negolab.studies import clock
+from negolab.studies.authentication import LeaseTaken
+from negolab.studies.database import Database
+from negolab.studies.page_state import (
+    Answer,
+    Closed,
+    Consent,
+    Instructions,
+    PageState,
+    Playing,
+    Questionnaire,
+    Quiz,
+    Results,
+    Waiting,
+)
+from negolab.studies.questions import Question, QuizQuestion
+from negolab.studies.service import StudyService
+from negolab.studies.steps import QuizStep, StepPage
+from negolab.studies.study_config import Study
+from negolab.studies.trial.plans import Plan
+
+POLL = 600.0
+"""Seconds of a long poll; a page asks more often, which changes nothing."""
+WORDS_PER_SECOND = 4.0
+"""Reading speed of adults."""
+PER_ANSWER = 4.0
+"""Median seconds for an answer to a question."""
+PER_REPLY = 8.0
+"""Median seconds for a reply in a match."""
+MOST_REPLIES = 500
+"""Replies of a bot after which a match counts as one that does not end."""
+TOO_LATE = 30.0
+"""Seconds by which a late bot exceeds a limit, more than the host takes to look."""
+UNLIMITED_LATE = 300.0
+"""Seconds that a late bot takes where no limit runs."""
+
+
+class Visit(NamedTuple):
+    """A bot's time on a page."""
+
+    treatment: str | None
+    page: StepPage | None
+    """None: the last page."""
+    seconds: float
+    is_passed: bool
+    """True if the bot went on to another page of the study."""
+
+
+class Stuck(Exception):
+    """Nothing happens any more; the text says where."""
+
+
+class Bot:
+    """A participant of a trial.
+
+    Args:
+        service: The host's service.
+        database: Its database.
+        study: The study.
+        number: Number of the bot, from 1.
+        plan: What it does.
+        patience: Seconds without any news after which it gives up.
+    """
+
+    def __init__(
+        self, service: StudyService, database: Database, study: Study, number: int, plan: Plan, patience: float
+    ) -> None:
+        self.number, self.plan = number, plan
+        self.id = self.token = ""
+        self.treatment: str | None = None
+        self.visits: list[Visit] = []
+        self.faults: list[str] = []
+        self.closed: Closed | None = None
+        """The last page, once it is shown."""
+        self.left_at: StepPage | None = None
+        """Page that it closed for good."""
+        self.was_late = False
+        self.waited_at: list[StepPage] = []
+        """Pages where it waited for a partner."""
+        self._service, self._database, self._study = service, database, study
+        self._patience = patience
+        self._rng = random.Random(f"{study.seed}:bot:{number}")
+        self._lease, self._version, self._changed = "", 0, asyncio.Event()
+        self._page: asyncio.Task[None] | None = None
+        self._state: PageState | None = None
+        self._position, self._since = -1, 0.0
+        self._at: StepPage | None = None
+        self._replies: dict[str, int] = {}
+        self._player = RandomLegal(seed=self._rng.randrange(2**31))
+        self._has_acted = False
+
+    # The page in the browser.
+
+    def join(self, token: str) -> None:
+        """Open a link, as the page that it leads to does."""
+        query = {} if self._study.external is None else {self._study.external: f"bot-{self.number}"}
+        self.token, self.id = self._service.authenticator.join(token, query)
+        self._open()
+
+    def _open(self) -> None:
+        """Open the page in a new tab."""
+        kernel = f"bot-{self.number}-{self._rng.randrange(2**31)}"
+        self._service.authenticator.bind(self.token, kernel)
+        self._lease = self._database.participant(self.id).lease or ""
+        self._version = 0
+        self._page = asyncio.ensure_future(self._poll())
+
+    async def _poll(self) -> None:
+        """Keep the shown state up to date, as a page does."""
+        with suppress(LeaseTaken):
+            while True:
+                self._take(await self._service.poll(self._lease, self._version, POLL))
+
+    def _take(self, answer: Answer) -> None:
+        if answer.version != self._version:
+            self._version, self._state = answer.version, answer.state
+            self._changed.set()
+
+    def close(self) -> None:
+        """Close the page."""
+        if self._page is not None:
+            self._page.cancel()
+            self._page = None
+
+    def _act(self, kind: str, **fields: Any) -> None:
+        answer = self._service.act(self._lease, {"kind": kind, **fields})
+        self._take(answer)
+        if answer.not_done and not isinstance(answer.state, Closed):
+            self.faults.append(f"{kind} was not taken: {answer.not_done}")
+        if answer.refused:
+            self.faults.append(f"a legal reply was refused: {answer.refused}")
+
+    def _still_shows(self, state: PageState) -> bool:
+        """Return True if the page has not moved on from a state that the bot thought about."""
+        now = self._state
+        if isinstance(state, Playing) and isinstance(now, Playing):
+            return (now.match, now.can_continue) == (state.match, state.can_continue)
+        return type(now) is type(state)
+
+    # The person before it.
+
+    async def take_part(self, token: str) -> None:
+        """Go through the study as planned.
+
+        Raises:
+            Stuck: Nothing happened for as long as its patience lasts.
+        """
+        self.join(token)
+        try:
+            while not isinstance(state := await self._news(), Closed):
+                if self._is_due():
+                    await self._do_planned(state)
+                else:
+                    await self._go_on(state)
+                if self.left_at is not None:
+                    return
+            self.closed = state
+        finally:
+            self._leave_page(False)
+            self.close()
+
+    async def _news(self) -> PageState:
+        """Return the state of the page once there is something to do."""
+        while True:
+            self._changed.clear()
+            if self._state is not None:
+                self._note_page()
+                if self._needs_me(self._state):
+                    return self._state
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._changed.wait()
+            except TimeoutError:
+                raise Stuck(f"nothing happened for {self._patience / 60:.0f} min") from None
+
+    def _needs_me(self, state: PageState) -> bool:
+        """Return True if a person has something to do here."""
+        if isinstance(state, Waiting):
+            if self._at is not None and self._at not in self.waited_at:
+                self.waited_at.append(self._at)
+            return self._is_due() and self.plan.kind in ("leaves", "closes")
+        return not isinstance(state, Playing) or state.can_continue or bool(state.table["asked"])
+
+    def _note_page(self) -> None:
+        """Note the time on a page when another one is shown."""
+        participant, progress = self._database.participant(self.id), self._service.progress
+        position = progress.position(participant)
+        self.treatment = participant.treatment
+        if position != self._position:
+            self._leave_page(True)
+            self._position, self._at, self._since = position, progress.page(participant), clock.monotonic()
+
+    def _leave_page(self, is_passed: bool) -> None:
+        if self._position >= 0:
+            self.visits.append(Visit(self.treatment, self._at, clock.monotonic() - self._since, is_passed))
+            self._position = -1
+
+    def _is_due(self) -> bool:
+        """Return True if the plan says something of this page that was not done yet."""
+        return not self._has_acted and self.plan.position == self._position
+
+    async def _do_planned(self, state: PageState) -> None:
+        """Do what the plan says of this page."""
+        self._has_acted = True
+        match self.plan.kind:
+            case "leaves":
+                await self._spend(3.0)
+                self._act("leave")
+            case "closes":
+                await self._spend(3.0)
+                self.left_at = self._at
+            case "reloads":
+                self.close()
+                await self._spend(5.0)
+                self._open()
+            case "late":
+                self.was_late = True
+                await asyncio.sleep(UNLIMITED_LATE if state.left is None else state.left + TOO_LATE)
+
+    async def _go_on(self, state: PageState) -> None:
+        """Do what the page asks for, if it still does once the bot has made up its mind."""
+        if isinstance(state, Playing) and not state.can_continue:
+            await self._reply(state)
+            return
+        await self._spend(_effort(state))
+        if not self._still_shows(state):
+            return
+        match state:
+            case Consent():
+                self._act("consent", agreed=self.plan.kind != "declines")
+            case Instructions():
+                self._act("start")
+            case Quiz():
+                self._act("answer", answers=self._quiz_answers(state))
+            case Questionnaire():
+                self._act("answer", answers={q.name: random_answer(q, self._rng) for q in state.questions})
+            case Playing() | Results():
+                self._act("next")
+
+    async def _reply(self, state: Playing) -> None:
+        """Reply with a legal action, chosen from what the page shows."""
+        done = self._replies[state.match] = self._replies.get(state.match, 0) + 1
+        if done > MOST_REPLIES:
+            raise Stuck(f"a match did not end within {MOST_REPLIES} replies")
+        await self._spend(PER_REPLY)
+        now = self._state
+        if isinstance(now, Playing) and self._still_shows(state) and now.table["asked"]:
+            game = catalog.stored_game(now.game, None, now.params)
+            seen = catalog.decode_observation(type(game), now.table["seen"])
+            text = game.say(self._player.act(game, seen))
+            self._act("reply", text=text, turn=now.table["turn"], match=now.match)
+
+    def _quiz_answers(self, state: Quiz) -> dict[str, str]:
+        step = self._at.step if self._at is not None else None
+        assert isinstance(step, QuizStep)
+        is_wrong = self.plan.kind == "fails" or (self.plan.kind == "errs" and state.attempt == 1)
+        return {q.name: wrong_answer(q) if is_wrong else q.answer for q in step.questions}
+
+    async def _spend(self, median: float) -> None:
+        """Take time: log-normal around `median` seconds, with a standard deviation of the logarithm of 0.4."""
+        await asyncio.sleep(median * self._rng.lognormvariate(0.0, 0.4))
+
+
+def _effort(state: PageState) -> float:
+    """Return the median seconds that a page takes, by its words and questions."""
+    text = getattr(state, "text", "")
+    questions = getattr(state, "questions", ())
+    answers = sum(max(1, len(question.rows)) for question in questions)
+    return max(2.0, len(text.split()) / WORDS_PER_SECOND + PER_ANSWER * answers)
+
+
+def random_answer(question: Question, rng: random.Random) -> Any:
+    """Return a valid answer to a question; one that may be left open is so now and then."""
+    if not question.required and rng.random() < 0.1:
+        return {} if question.kind == "grid" else ""
+    kinds: dict[str, Callable[[], Any]] = {
+        "text": lambda: "An answer by a bot.",
+        "number": lambda: f"{_number(question, rng):g}",
+        "choice": lambda: rng.choice(question.choices),
+        "several": lambda: rng.sample(question.choices, rng.randint(1, len(question.choices))),
+        "grid": lambda: {row: rng.choice(question.choices) for row in question.rows},
+    }
+    return kinds[question.kind]()
+
+
+def _number(question: Question, rng: random.Random) -> float:
+    """Return a number within a question's limits, a whole one if there is one."""
+    least = question.least if question.least is not None else min(0.0, question.most or 0.0)
+    most = question.most if question.most is not None else least + 100
+    number = round(rng.uniform(least, most))
+    return number if least <= number <= most else least
+
+
+def wrong_answer(question: QuizQuestion) -> str:
+    """Return a valid answer that is wrong."""
+    if question.kind == "choice":
+        return next(choice for choice in question.choices if choice != question.answer)
+    limits = [limit for limit in (question.least, question.most) if limit is not None]
+    candidates = [float(question.answer) + 1, float(question.answer) - 1, *limits, float(question.answer)]
+    least, most = question.least, question.most
+    within = [c for c in candidates if (least is None or c >= least) and (most is None or c <= most)]
+    return f"{next((c for c in within if not question.is_right(f'{c:g}')), within[-1]):g}"

@@ -1,0 +1,239 @@
+"""Findings of a trial: paths, pages with their times, payments, matches, and all that is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from statistics import median
+from typing import NamedTuple
+
+from negolab.studies.database import Database
+from negolab.studies.earnings import study_earnings
+from negolab.studies.endings import ENDINGS
+from negolab.studies.payment import Earnings
+from negolab.studies.status import Status, status
+from negolab.studies.steps import MatchStep, StepPage
+from negolab.studies.study_config import Study
+from negolab.studies.trial.bots import Bot
+from negolab.studies.trial.plans import DESCRIPTIONS, untried
+from negolab.studies.trial.run import TrialRun
+
+FEW = 3
+"""Fewest bots without a partner that count as a mistake of the study: odd ones are left over in any."""
+
+
+class PageTimes(NamedTuple):
+    """A page of the study: how many came and went on, and their seconds on it, waits included."""
+
+    name: str
+    came: int
+    passed: int
+    median: float
+    longest: float
+
+
+class Pay(NamedTuple):
+    """Earnings of those with one ending, in smallest units of the currency."""
+
+    ending: str
+    amounts: tuple[int, ...]
+
+
+class Findings(NamedTuple):
+    """Findings of a trial of a study."""
+
+    status: Status
+    paths: list[tuple[str, Counter[str]]]
+    """Descriptions of what bots did, each with the number of bots by ending."""
+    endings: list[tuple[str, int, str]]
+    """Ending, number of bots and completion code."""
+    pages: list[PageTimes]
+    pay: list[Pay]
+    practice: int
+    """Number of practice matches."""
+    pairs: int
+    """Number of matches between two bots."""
+    stayed: Counter[str]
+    """Number of bots for whom the study never ended, by the page that they closed."""
+    untried: int
+    """Number of bots that would try every page in every way; 0: these did."""
+    wrong: list[str]
+    """All that is wrong, a sentence each."""
+
+
+def examine(run: TrialRun, database: Database) -> Findings:
+    """Examine what came of a trial."""
+    study, now = run.study, status(database, run.study)
+    ended = {bot.number: database.participant(bot.id).status for bot in run.bots if bot.id}
+    earned = study_earnings(database, study)
+    matches = database.matches(study.name)
+    paths: dict[str, Counter[str]] = defaultdict(Counter)
+    for bot in run.bots:
+        paths[DESCRIPTIONS[bot.plan.kind]][_ending(ended.get(bot.number))] += 1
+    count = Counter(ended.values())
+    stayed = Counter(_name(b.left_at) for b in run.bots if b.left_at and ended[b.number] not in ENDINGS)
+    amounts: dict[str, list[int]] = defaultdict(list)
+    for one in earned.values():
+        amounts[one.ending].append(one.total)
+    return Findings(
+        status=now,
+        paths=[(words, paths[words]) for words in DESCRIPTIONS.values() if words in paths],
+        endings=[(name, count[name], study.codes.get(name, "")) for name in ENDINGS if count[name]],
+        pages=list(_pages(study, run.bots)),
+        pay=[Pay(name, tuple(amounts[name])) for name in ENDINGS if amounts[name]],
+        practice=sum(match.practice > 0 for match in matches),
+        pairs=sum(len(match.people) > 1 for match in matches),
+        stayed=stayed,
+        untried=untried(study, len(run.bots)),
+        wrong=list(dict.fromkeys(_wrong(run, now, ended, earned))),
+    )
+
+
+def _ending(status: str | None) -> str:
+    return status if status in ENDINGS else "not ended"
+
+
+def _name(page: StepPage | None) -> str:
+    return "end" if page is None else page.name
+
+
+def _all_pages(study: Study) -> list[StepPage]:
+    """Return the pages of all treatments, in order, each once."""
+    found: dict[str, StepPage] = {}
+    for treatment in study.treatments:
+        for page in study.pages(treatment):
+            found.setdefault(_name(page), page)
+    return sorted(found.values(), key=lambda page: (page.number, page.round))
+
+
+def _pages(study: Study, bots: Iterable[Bot]) -> Iterator[PageTimes]:
+    """Yield the pages of the study with the times of those who went on from them."""
+    seconds, came = defaultdict(list), Counter[str]()
+    for bot in bots:
+        came.update({_name(visit.page) for visit in bot.visits if visit.page is not None})
+        for visit in bot.visits:
+            if visit.is_passed:
+                seconds[_name(visit.page)].append(visit.seconds)
+    for page in _all_pages(study):
+        times = seconds[name := _name(page)] or [0.0]
+        yield PageTimes(name, came[name], len(seconds[name]), median(times), max(times))
+
+
+# What is wrong.
+
+
+def _wrong(run: TrialRun, now: Status, ended: dict[int, str], earned: dict[str, Earnings]) -> Iterator[str]:
+    yield from _wrong_host(run, now)
+    yield from _wrong_limits(run.study)
+    yield from _wrong_endings(run, ended)
+    yield from _wrong_pages(run, ended)
+    yield from _wrong_treatments(run.study, now)
+    yield from _wrong_codes(run.study, ended)
+    yield from _wrong_payments(run, earned)
+
+
+def _wrong_host(run: TrialRun, now: Status) -> Iterator[str]:
+    """Yield errors of the host, and of bots that could not go on."""
+    for text, n in Counter([*run.errors, *now.errors]).items():
+        yield f"the host noted an error{f' {n} times' if n > 1 else ''}: {text}"
+    for number, why in run.stuck.items():
+        bot = run.bots[number - 1]
+        at = _name(bot.visits[-1].page) if bot.visits else "its link"
+        yield f"bot {number} could not go on at {at}: {why}{_limit_advice(run.study, why)}"
+    for bot in run.bots:
+        for fault in bot.faults:
+            yield f"bot {bot.number}: {fault}"
+
+
+def _limit_advice(study: Study, why: str) -> str:
+    if why.startswith("nothing happened") and study.limits.reply is None:
+        return "; the other one may have closed the page: write reply = 120 into [limits]"
+    return ""
+
+
+def _wrong_limits(study: Study) -> Iterator[str]:
+    """Yield limits that the thinking time of a player exceeds."""
+    limit = study.limits.match
+    for settings, step in study.matches():
+        if limit is not None and settings.opponent is not None and settings.delay.median >= limit:
+            yield (
+                f"limits.match is {limit:g} s, no more than the delay of {settings.opponent} in treatment "
+                f"{settings.name}, step {step.kind} ({settings.delay.median:g} s for one answer): raise the limit"
+            )
+
+
+def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
+    """Yield endings that nobody planned: a bot of usual speed who is timed out, and faults."""
+    late: dict[str, list[Bot]] = defaultdict(list)
+    for bot in run.bots:
+        ending = ended.get(bot.number)
+        at = _name(bot.visits[-1].page) if bot.visits else "the link"
+        if ending == "timeout" and not bot.was_late and bot.left_at is None and bot.number not in run.stuck:
+            late[at].append(bot)
+        elif ending == "error":
+            yield f"the study ended with an error for bot {bot.number} at {at}"
+        elif ending == "quiz" and bot.plan.kind != "fails":
+            yield f"bot {bot.number} gave the right answers of the quiz and was sent away"
+    for at, bots in late.items():
+        took = median(bot.visits[-1].seconds for bot in bots)
+        yield (
+            f"{len(bots)} of usual speed were timed out at {at} after {took:.0f} s (median): raise its limit, in "
+            "[limits] or seconds of the step"
+        )
+
+
+def _wrong_pages(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
+    """Yield pages that nobody could pass, and those where nearly nobody found a partner."""
+    stayed, passed, waited, unpaired = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    pages = {_name(page): page for page in _all_pages(run.study)}
+    for bot in run.bots:
+        waited.update(map(_name, bot.waited_at))
+        for visit in bot.visits:
+            passed[_name(visit.page)] += visit.is_passed
+        if not bot.visits:
+            continue
+        last, name = bot.visits[-1], _name(bot.visits[-1].page)
+        gave_up = bot.left_at is not None or bot.was_late or ended.get(bot.number) in ("withdrawn", "declined")
+        if not last.is_passed and not gave_up and bot.plan.kind != "fails":
+            stayed[name] += 1
+            unpaired[name] += ended.get(bot.number) == "unpaired"
+    for name, n in stayed.items():
+        if name not in pages:
+            continue
+        if not passed[name]:
+            yield f"nobody could pass {name}: {n} tried"
+        if isinstance(pages[name].step, MatchStep) and unpaired[name] >= FEW and 2 * unpaired[name] >= waited[name]:
+            yield (
+                f"{unpaired[name]} of {waited[name]} who waited at {name} never found a partner: a longer wait in "
+                "[pairing], fewer rounds with strangers, or other roles may help"
+            )
+
+
+def _wrong_treatments(study: Study, now: Status) -> Iterator[str]:
+    """Yield treatments that nobody got."""
+    got = sum(cell.active + cell.complete + cell.dropped for cell in now.cells)
+    for cell in now.cells:
+        if got and not cell.active + cell.complete + cell.dropped:
+            yield f"nobody got treatment {cell.name}, of {got} who were assigned: see its weight, or try more bots"
+
+
+def _wrong_codes(study: Study, ended: dict[int, str]) -> Iterator[str]:
+    """Yield endings that happened without a code or link, in a study that has any or recruits by a panel."""
+    if not (study.codes or study.links or study.external):
+        return
+    for name in ENDINGS:
+        n = sum(ending == name for ending in ended.values())
+        if n and name not in study.codes and name not in study.links:
+            yield f'no code for the ending {name}, which {n} had: write {name} = "..." into [codes]'
+
+
+def _wrong_payments(run: TrialRun, earned: dict[str, Earnings]) -> Iterator[str]:
+    """Yield payments that do not add up, or are not what the last page showed."""
+    for bot in run.bots:
+        if (one := earned.get(bot.id)) is None:
+            continue
+        if one.fee + one.from_matches + one.extra + one.rounding + one.limit != one.total:
+            yield f"the payment of bot {bot.number} does not add up: {one.text(one.total)}"
+        shown = None if bot.closed is None else bot.closed.earnings
+        if shown is not None and shown.total != one.total:
+            yield f"bot {bot.number} was shown {one.text(shown.total)} and is paid {one.text(one.total)}"
