@@ -12,6 +12,7 @@ import reprlib
 import tomllib
 from collections.abc import Iterable
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -209,6 +210,16 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base class of the tables of a TOML file."""
 
 
+class LimitsTable(TomlTable, frozen=True):
+    """Base class of tables of limits, each a number above 0 or None: no limit."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and not (isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a number above 0, not {value:g}")
+
+
 def read_text(path: Path) -> str:
     """Read a file that people write; `ValueError` if it cannot be read."""
     try:
@@ -234,6 +245,13 @@ def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str,
     known = {name: field for name, field in _fields(expected).items() if name not in own}
     _check_keys(table, known, "", known)
     return table
+
+
+def check_table(table: dict[str, Any], kind: type[S]) -> None:
+    """Raise `ValueError`, naming the place, unless a parsed table can be converted to `kind`."""
+    known = _fields(types.type_info(kind))
+    _check_keys(table, known, "", known)
+    convert_table(table, kind)
 
 
 def convert_table(table: dict[str, Any], kind: type[S]) -> S:

@@ -12,7 +12,7 @@ from typer.exceptions import TyperException
 
 from negolab._internal.validation import error_sentence, suggest
 from negolab._internal.version import __version__
-from negolab.cli import batch, cache, corpora, guide, model, new, play, records, serve, study, sweep
+from negolab.cli import batch, bonus, cache, corpora, guide, model, new, play, records, serve, study, sweep, trial
 from negolab.user_code import describe_failure
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _module in (new, play, batch, sweep, records, corpora, serve, study, model, cache, guide):
+for _module in (new, play, batch, sweep, records, corpora, serve, study, trial, bonus, model, cache, guide):
     _module.add_to(app)
 
 

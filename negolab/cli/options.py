@@ -34,6 +34,8 @@ BaseUrls = Annotated[
         "--base-url", metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."
     ),
 ]
+PRICE_HELP = "US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT; repeatable."
+PriceOption = Annotated[list[str] | None, typer.Option("--price", metavar="MODEL=PRICES", help=PRICE_HELP)]
 Modules = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,9 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
@@ -15,7 +20,7 @@ import msgspec
 import typer
 
 from negolab.catalog import scenario_game
-from negolab.cli.options import BaseUrls, Db, Modules, import_modules
+from negolab.cli.options import BaseUrls, Db, Modules, PriceOption, import_modules
 from negolab.cli.play import RUNS
 from negolab.cli.study import check_servable
 
@@ -54,6 +59,7 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     trust: Annotated[bool, typer.Option("--trust", help="Serve a study although its own code has changed.")] = False
     base_urls: BaseUrls = None
     budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None
+    prices: PriceOption = None
     browser: Browser = True
 
 
@@ -116,6 +122,63 @@ def start(options: ServerOptions) -> NoReturn:
         # Replace this process by the server, so that signals reach it.
         os.execv(sys.executable, command)
     raise typer.Exit(subprocess.call(command))
+
+
+@contextmanager
+def running_trial(options: ServeOptions, *, with_models: bool) -> Iterator[deque[str]]:
+    """Serve a study that browsers try, by a process of its own, until the block ends.
+
+    Args:
+        options: What is served, and where.
+        with_models: Let language models play; see `negolab.studies.trial.stand_ins`.
+
+    Yields:
+        The latest lines that the server prints once it is there.
+
+    Raises:
+        RuntimeError: The server did not start; says its last line.
+    """
+    trial = {"trial": "models" if with_models else "stand-ins", "browser": False}
+    table = msgspec.to_builtins(options, enc_hook=str) | trial
+    server = subprocess.Popen(
+        [sys.executable, "-P", "-m", "negolab_widgets.server"],
+        env={**os.environ, OPTIONS: msgspec.json.encode(table).decode()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for this process, which then ends it
+    )
+    lines: deque[str] = deque(maxlen=50)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server is ended then, too
+    try:
+        assert server.stdout is not None
+        for line in server.stdout:
+            lines.append(line.rstrip())
+            if line.startswith("negolab is at"):
+                lines.clear()
+                break
+        else:
+            raise RuntimeError(f"the server did not start: {lines[-1] if lines else f'code {server.wait()}'}")
+        # Read on, so that a full pipe never blocks it.
+        threading.Thread(target=lines.extend, args=(map(str.rstrip, server.stdout),), daemon=True).start()
+        yield lines
+    finally:
+        server.send_signal(signal.SIGINT)
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+        signal.signal(signal.SIGTERM, before)
+
+
+def free_ports(n: int) -> list[int]:
+    """Return ports of this machine that nobody listens at."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def add_to(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`negolab study links | status | doctor | export`: studies with human participants."""
+"""`negolab study links | texts | status | doctor | export`, beside `try` and `bonus`: studies for people."""
 
 from __future__ import annotations
 
@@ -17,15 +17,20 @@ import sqlalchemy as sa
 import typer
 
 from negolab._internal.validation import suggest
-from negolab.cli.options import BaseUrls, Db
+from negolab.cli.options import BaseUrls, Db, PriceOption
 from negolab.cli.play import RUNS, printable
+from negolab.formatting import format_end
 from negolab.studies import links as tokens
 from negolab.studies.database import ACTIVE, Database, Participant, StoredStudy
 from negolab.studies.database.connection import database_url, describe_error
+from negolab.studies.endings import ENDINGS
+from negolab.studies.payment import Currency
 from negolab.studies.status import Cell, Person, Status
 from negolab.studies.status import status as study_status
-from negolab.studies.study_config import ENDINGS, Study
-from negolab.studies.study_file import read_study
+from negolab.studies.study_config import Study
+from negolab.studies.study_file import read_study, read_texts
+from negolab.studies.texts import needed_texts
+from negolab.texts import format_texts
 
 _CLEAR = "\x1b[H\x1b[2J"
 _LONGEST = 40
@@ -48,10 +53,11 @@ def status_lines(now: Status) -> list[str]:
         f"{printable(now.title)} ({now.study}), {at:%Y-%m-%d %H:%M:%S}",
         _count_statuses(now),
         "",
-        *_cells(now.cells),
+        *cell_lines(now.cells, now.currency),
         "",
         *_working(working, now.at),
         _matches(now),
+        *filter(None, [now.models, printable(now.replaced())]),
         *_errors(now),
     ]
 
@@ -66,10 +72,14 @@ def _count_statuses(now: Status) -> str:
     return f"{len(now.people)} participants: {', '.join(parts)}" if parts else "no participants yet"
 
 
-def _cells(cells: tuple[Cell, ...]) -> list[str]:
+def cell_lines(cells: tuple[Cell, ...], currency: Currency | None) -> list[str]:
+    """Lay out the participants of each treatment, and what they earned."""
     width = max(len("treatment"), *(len(cell.name) for cell in cells))
     head = f"{'treatment':{width}}  weight  active  complete  dropped"
     rows = [f"{c.name:{width}}  {c.weight:6g}  {c.active:6}  {c.complete:8}  {c.dropped:7}" for c in cells]
+    if currency is not None:
+        head += f"  {'earned ' + currency.code:>12}  by n"
+        rows = [f"{row}  {currency.plain(c.earned):>12}  {c.paid:4}" for row, c in zip(rows, cells, strict=True)]
     return [head, *rows]
 
 
@@ -97,7 +107,7 @@ def _match(person: Person) -> str:
 
 
 def _matches(now: Status) -> str:
-    ends = ", ".join(f"{n} {end}" for end, n in sorted(now.ended.items()))
+    ends = ", ".join(f"{n} {end}" for end, n in sorted((format_end(end), n) for end, n in now.ended.items()))
     over = f"{sum(now.ended.values())} ended ({ends})" if ends else "none ended"
     return f"matches: {now.running} running, {over}"
 
@@ -111,6 +121,17 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Studies for
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")]
 _EVERY = 2.0
 """Seconds between updates of `status --watch`."""
+
+
+@app.command()
+def texts(file: StudyFile) -> None:
+    """Print the texts that participants read, as they are now, for [texts] in the study's file."""
+    study, unknown = read_texts(file)
+    print(format_texts(needed_texts(study), study.texts))
+    for fault in unknown:
+        print(f"negolab: {file}: texts: {fault}", file=sys.stderr)
+    if unknown:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -128,6 +149,7 @@ def links(
         raise ValueError("--open prints one open link: leave out -n and --out")
     study = read_study(file)
     tokens.link_url(url, "")
+    _warn_of_missing_models(study)
     with _link_writer(out) as write, closing(Database(_database_address(file, db))) as database:
         if not new_study:
             check_study_name(database, study, file, db)
@@ -139,8 +161,28 @@ def links(
         people = database.invite(study.name, n) if n is not None else _unused(database, study)
         if not people:
             raise ValueError(f"{file}: no unused links that are still valid; -n 20 makes 20")
+        if study.external is not None:
+            print("these links carry no id of a panel, which `study bonus` needs: --open does", file=sys.stderr)
         write([(p.number, _link(kept, p, url)) for p in people])
         _expiry("the first of them", people[0].created, study)
+
+
+def _warn_of_missing_models(study: Study) -> None:
+    """Say what `negolab serve` will lack, judged by this environment, for the language models of a study."""
+    if not any(settings.has_model for settings, _ in study.matches()):
+        return
+    from negolab.studies.host_config import HostConfig, build_host_config
+    from negolab.studies.server import check_prices, reach
+
+    checks: list[Callable[[], None]] = [
+        lambda: reach(study, build_host_config("", (), None, os.environ).models()),
+        lambda: check_prices(study, HostConfig("")),
+    ]
+    for check in checks:
+        try:
+            check()
+        except ValueError as error:
+            print(f"before you send them: {error}", file=sys.stderr)
 
 
 def _unused(database: Database, study: Study) -> list[Participant]:
@@ -150,7 +192,7 @@ def _unused(database: Database, study: Study) -> list[Participant]:
 
 
 def _link(kept: StoredStudy, p: Participant, url: str) -> str:
-    return tokens.link_url(url, tokens.make_token(kept.secret, kept.id, p.id, created=p.created))
+    return tokens.link_url(url, tokens.personal_token(kept, p))
 
 
 def _expiry(what: str, created: float, study: Study) -> None:
@@ -196,7 +238,7 @@ def status(
 ) -> None:
     """Show the participants, treatments and matches of a study."""
     study = read_study(file)
-    with _open_known_database(file, db, study) as database:
+    with open_known_database(file, db, study) as database:
         print_status(database, study)
         while watch:
             time.sleep(_EVERY)
@@ -215,12 +257,13 @@ def doctor(
     behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="As it is served.")] = False,
     max_kernels: Annotated[int | None, typer.Option(min=1, help="As it is served.")] = None,
     base_urls: BaseUrls = None,
+    prices: PriceOption = None,
 ) -> None:
     """Check a set-up before a session, with the options that serve it: one line each, exit status 1 if any is wrong."""
     from negolab.studies.doctor import SetUp, examine
 
     database = _database_address(file, db)
-    setup = SetUp(file, database, out, public_url, behind_proxy, max_kernels, base_urls or ())
+    setup = SetUp(file, database, out, public_url, behind_proxy, max_kernels, base_urls or (), prices or ())
     findings = []
     for finding in examine(setup, os.environ):
         print(printable(finding.line()), flush=True)
@@ -245,7 +288,7 @@ def export(
         raise ValueError(f"--to {to!r}: {suggest(to, KINDS)}")
     study = read_study(file)
     folder = out or file.parent / f"{file.stem}-export"
-    with _open_known_database(file, db, study) as database:
+    with open_known_database(file, db, study) as database:
         rows = write(database, study, folder, to)
     print(describe_rows(rows))
     print(folder)
@@ -263,7 +306,7 @@ def _is_there(place: str) -> bool:
 
 
 @contextmanager
-def _open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
+def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
     none = ValueError(f"{file}: nobody was invited yet; `negolab study links {file} -n 20` makes 20 links")
     if not _is_there(_database_address(file, db)):

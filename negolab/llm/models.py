@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from copy import copy
 
+import msgspec
+
 from negolab.llm.endpoint import keys as api_keys
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.call import AnswerStore
@@ -63,6 +65,14 @@ class Models:
             value = api_keys.read_key(key, self._environment)
             endpoint = self._endpoints[url, name] = Endpoint(url, value, self._policy, self._cache)
         return endpoint
+
+    def with_patience(self, seconds: float) -> Models:
+        """Return models whose endpoints wait this long for an answer, with the same budget, prices and counters."""
+        models = copy(self)
+        models._policy = copy(self._policy)
+        models._policy.limits = msgspec.structs.replace(self._policy.limits, patience=seconds)
+        models._endpoints = {}
+        return models
 
     def check(self, model: str) -> None:
         """Raise ValueError before the first call if the budget cannot be kept with this model."""

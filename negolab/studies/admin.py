@@ -24,7 +24,8 @@ from negolab.studies.metrics import render
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
 from negolab.studies.service import PageService, StudyService, playing, reply_of
-from negolab.studies.session import LEFT, PERSON, STOPPED, MatchSession, SessionManager
+from negolab.studies.session import LEFT, PERSON, STOPPED, MatchSession
+from negolab.studies.sessions import SessionManager
 
 MOST = 1000
 """Replies after which a branch is stopped, as players may never end it."""
@@ -58,7 +59,7 @@ class AdminService(PageService):
         self._leases: dict[str, str] = {}
         self._looked = time.monotonic()
         self._guard = TaskGuard(database, None)
-        self._sessions.changed = lambda stored: self.presence[stored.id].touch()
+        self._sessions.changed = lambda stored, _: self.presence[stored.id].touch()
         for stored in database.matches(None, running=True):
             self._sessions.resume(stored)
         self._sessions.write_missing()
@@ -210,6 +211,14 @@ class AdminService(PageService):
     def monitor(self, _: Mapping[str, Any]) -> Any:
         """Return `StudyService.monitor()`; {} without a study."""
         return {} if self._service is None else self._service.monitor()
+
+    def watch(self, request: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the `record` of a `match` of the study so far, and the `module` of its game (None: one of negolab's);
+        `AccessDenied` if there is none of that id."""
+        if self._service is None:
+            raise AccessDenied("No study is running.")
+        record = self._service.watch(str(request.get("match")))
+        return {"record": record.to_line().decode(), "module": self._service.module}
 
     def metrics(self, _: Mapping[str, Any]) -> dict[str, str]:
         """Return `text`: what is counted, for Prometheus."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-import time
 from collections.abc import Callable, Mapping
 
-from negolab.studies import links, texts
+from negolab.studies import clock as time
+from negolab.studies import links
 from negolab.studies.database import Database, Participant
 from negolab.studies.database.connection import DatabaseClosed
 from negolab.studies.study_config import Study
+from negolab.studies.texts import texts
 
 
 class AccessDenied(Exception):
@@ -20,6 +21,11 @@ class AccessDenied(Exception):
 
 class LeaseTaken(Exception):
     """The lease is not valid: usually a newer page of the same participant holds it."""
+
+
+def hash_panel_id(panel_id: str, salt: str) -> str:
+    """Return the salted hash of an outside panel's id, which is all that the database keeps of it."""
+    return hashlib.scrypt(panel_id.encode(), salt=salt.encode(), n=2**12, r=8, p=1).hex()[:32]
 
 
 class Authenticator:
@@ -37,7 +43,8 @@ class Authenticator:
         self.study = study
         self._database = database
         self._stored = database.study(study.name, study.text)
-        database.keep_consent(study.name, study.consent)
+        for consent in study.consents:
+            database.keep_consent(study.name, consent)
         self._arrivals: dict[str, asyncio.Future[str]] = {}
         self.arrived: Callable[[str], None] = lambda id: None
 
@@ -98,7 +105,7 @@ class Authenticator:
         """Return the participant with the same panel's id, or a new one."""
         panel_id, hashed, participant = self._panel_id(query), None, None
         if panel_id is not None:
-            hashed = hashlib.scrypt(panel_id.encode(), salt=self._stored.salt.encode(), n=2**12, r=8, p=1).hex()[:32]
+            hashed = hash_panel_id(panel_id, self._stored.salt)
             participant = self._database.external(self.study.name, hashed)
         return participant or self._database.invite(self.study.name, link="open", external=hashed)[0]
 
@@ -108,7 +115,8 @@ class Authenticator:
         if name is None:
             return None
         panel_id = query.get(name, "").strip()
-        if not panel_id or len(panel_id) > 200:
+        # "{{%PROLIFIC_PID%}}" is what the panel should have filled in.
+        if not panel_id or len(panel_id) > 200 or panel_id.startswith("{{"):
             raise AccessDenied(texts.LINK_WITHOUT_ID.format(name=name))
         return panel_id
 

@@ -14,8 +14,8 @@ from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.match import replace_surrogates
-from negolab.studies import texts
 from negolab.studies.page_state import Answer, NotDelivered, PageState, Playing, SeatView, check_message
+from negolab.studies.texts import texts
 
 log = logging.getLogger("negolab.studies")
 
@@ -62,14 +62,15 @@ class HostClient:
         except httpx2.TransportError:
             raise HostUnreachable(texts.AWAY) from None
 
-    async def arrival(self, kernel: str) -> tuple[str, str | None]:
+    async def arrival(self, kernel: str) -> tuple[str, str | None, dict[str, str]]:
         """Wait, for as long as it takes, until a kernel is bound to a participant.
 
         Args:
             kernel: Id of the kernel.
 
         Returns:
-            The participant's lease, and the file of a researcher's own game (None: a game of negolab's).
+            The participant's lease, the file of a researcher's own game (None: a game of negolab's), and the study's
+            own texts.
         """
         async with self.open_async() as client:
             while True:
@@ -79,7 +80,7 @@ class HostClient:
                     await asyncio.sleep(_RETRY_AFTER)
                     continue
                 if arrival is not None:
-                    return arrival["lease"], arrival["module"]
+                    return arrival["lease"], arrival["module"], arrival["texts"]
 
     def open_async(self) -> httpx2.AsyncClient:
         """Open an asynchronous client for long polls."""
@@ -132,7 +133,8 @@ class PageClient:
             NotDelivered: Nothing was done, or with `HostUnreachable` it is not known whether it was.
         """
         try:
-            answer = self._host.ask("/act", lease=self._lease, act={"kind": kind, **details})
+            action = {"kind": kind, "place": self.state.place, **details}
+            answer = self._host.ask("/act", lease=self._lease, act=action)
         except HostUnreachable:
             raise HostUnreachable(texts.UNSURE) from None
         answer = self._update(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 import tempfile
@@ -15,10 +16,17 @@ import httpx2
 import sqlalchemy as sa
 
 from negolab._internal.validation import error_sentence
+from negolab.game import Seat
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.player import LLM
+from negolab.match import Match
+from negolab.runs.driver import make_player
+from negolab.runs.preflight import ask_once
 from negolab.studies.database import Database
 from negolab.studies.database.connection import describe_error
-from negolab.studies.host_config import build_host_config
+from negolab.studies.host_config import KnownEndpoints, build_host_config
 from negolab.studies.links import PROXY_CHECK
+from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 
 MEMORY_OF_A_KERNEL = 200 * 2**20
@@ -30,18 +38,20 @@ DESCRIPTORS, DESCRIPTORS_OF_A_KERNEL = 500, 20
 FREE_DISK = 2**30
 MAX_CLOCK_DIFFERENCE = 2.0
 """Seconds."""
+ANSWERED_WITHIN = 30.0
+"""Seconds for one call to each model."""
 FOREIGN_ADDRESS = "192.0.2.1"
 """Nobody's address (RFC 5737), with which the check of a proxy pretends to come."""
 _GB = 2**30
 
 
 class Finding(NamedTuple):
-    """What one check found."""
+    """The result of one check."""
 
     about: str
     text: str
     advice: str = ""
-    """What to do; "" if nothing is wrong."""
+    """The remedy; "" if nothing is wrong."""
 
     def line(self) -> str:
         """Format it as one line for the terminal."""
@@ -50,7 +60,7 @@ class Finding(NamedTuple):
 
 
 class SetUp(NamedTuple):
-    """What is to be served, and how; the fields are options of `negolab serve`."""
+    """The set-up to check; the fields are options of `negolab serve`."""
 
     study: Path
     db: str
@@ -59,6 +69,7 @@ class SetUp(NamedTuple):
     behind_proxy: bool = False
     max_kernels: int | None = None
     base_urls: Sequence[str] = ()
+    prices: Sequence[str] = ()
 
 
 def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -70,8 +81,7 @@ def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
     """
     kernels = setup.max_kernels or default_max_kernels()
     yield _check("study", lambda: check_study(setup.study), "mend the file")
-    advice = "set the key's variable, or name the service with --base-url, as for negolab serve"
-    yield _check("models", lambda: check_models(setup, environment), advice)
+    yield check_models(setup, environment)
     yield check_descriptors(kernels)
     yield check_memory(setup.max_kernels)
     yield from check_database(setup.db)
@@ -94,13 +104,48 @@ def check_study(path: Path) -> str:
     return f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}"
 
 
-def check_models(setup: SetUp, environment: Mapping[str, str]) -> str:
-    """Return which services of models are known; `ValueError` if a player needs another, or a key is missing."""
-    from negolab.studies.server import reach
+def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:
+    """Check that the models that a study needs are known, have the prices that its budget needs, and answer."""
+    from negolab.studies.server import check_prices, reach
 
-    config = build_host_config("", setup.base_urls, None, environment)
-    reach(read_study(setup.study), config.models())
-    return ", ".join(known.url for known in config.endpoints) or "none is needed"
+    advice = "set the key's variable, or name the service with --base-url, as for negolab serve"
+    try:
+        study = read_study(setup.study)
+        config = build_host_config("", setup.base_urls, None, environment, setup.prices)
+        models = config.models().for_study()
+        reach(study, models)
+        advice = "say so here and to negolab serve"
+        check_prices(study, config)
+    except (ValueError, OSError) as error:
+        return Finding("models", error_sentence(error), advice)
+    if faults := asyncio.run(_ask_models(study, models)):
+        return Finding("models", "; ".join(faults), "start the service, or mend what it says, and look again")
+    return Finding("models", ", ".join(known.url for known in config.endpoints) or "none is needed")
+
+
+async def _ask_models(study: Study, models: KnownEndpoints) -> list[str]:
+    """Return why models do not answer: one real call to each, or the lists of the endpoints if the study has none."""
+    from negolab.studies.server import opponents
+
+    calls = {}
+    for game, name, seats in opponents(study):
+        model = make_player(name, game, 0, seats[0], models=models, load=False)
+        if isinstance(model, LLM):
+            calls[name] = _ask_model(Match(game, seed=study.seed), seats[0], model)
+    whys = await asyncio.gather(*calls.values()) if calls else [each["why"] for each in await models.listed()]
+    return [why for why in whys if why]
+
+
+async def _ask_model(match: Match, seat: Seat, model: LLM) -> str:
+    """Return why a model does not answer; "" if it does."""
+    try:
+        async with asyncio.timeout(ANSWERED_WITHIN):
+            await ask_once(match, seat, model)
+    except TimeoutError:
+        return f"{model.name}: no answer at {model.endpoint.url} within {ANSWERED_WITHIN:g} s"
+    except RunFailed as error:
+        return f"{model.name}: no answer at {error}"
+    return ""
 
 
 # This machine.

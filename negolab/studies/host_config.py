@@ -15,12 +15,15 @@ from typing_extensions import override
 
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.keys import DEFAULT_KEY, URL_NAMES, base_url, read_key
+from negolab.llm.endpoint.prices import Prices
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.endpoint import Endpoint
     from negolab.llm.models import Models
 
 
+STUDY_PATIENCE = 3.0
+"""Seconds for which an endpoint waits by itself in a study, so that a short rate limit interrupts no match."""
 LISTED_WITHIN = 5.0
 """Timeout in seconds for listing the models of an endpoint."""
 
@@ -84,6 +87,14 @@ class KnownEndpoints:
             raise ValueError(f"the key {key} is not known here for the models at {url}: add --base-url {url},key={key}")
         return self._models.endpoint(address.url, address.key)
 
+    def for_study(self) -> KnownEndpoints:
+        """Return the same endpoints for matches of a study, which wait by `ModelSeats.patience` and tell their people.
+
+        An endpoint's own patience would pass in silence.
+        """
+        models = None if self._models is None else self._models.with_patience(STUDY_PATIENCE)
+        return KnownEndpoints(self._known, models)
+
     async def listed(self) -> list[dict[str, Any]]:
         """List the models of all endpoints.
 
@@ -120,6 +131,8 @@ class HostConfig(msgspec.Struct, frozen=True):
     """API keys by environment variable."""
     budget: float | None = None
     """Limit on model costs in US dollars; None: no limit."""
+    prices: tuple[str, ...] = ()
+    """Prices of models; see `Prices.parse`."""
 
     @override
     def __repr__(self) -> str:
@@ -137,7 +150,7 @@ class HostConfig(msgspec.Struct, frozen=True):
         from negolab.llm.models import Models
 
         cap = None if self.budget is None else Budget(usd=self.budget)
-        return KnownEndpoints(self.endpoints, Models(budget=cap, keys=self.keys))
+        return KnownEndpoints(self.endpoints, Models(budget=cap, keys=self.keys, prices=Prices.parse(self.prices)))
 
 
 def read_host_config(line: bytes) -> HostConfig:
@@ -149,7 +162,11 @@ def read_host_config(line: bytes) -> HostConfig:
 
 
 def build_host_config(
-    db: str, base_urls: Sequence[str], budget: float | None, environment: Mapping[str, str]
+    db: str,
+    base_urls: Sequence[str],
+    budget: float | None,
+    environment: Mapping[str, str],
+    prices: Sequence[str] = (),
 ) -> HostConfig:
     """Build the host's configuration, checking it at the start rather than in the first match against a model.
 
@@ -159,9 +176,10 @@ def build_host_config(
             endpoint if its key is set.
         budget: Limit on model costs in US dollars; None: no limit.
         environment: Environment variables; the keys of the endpoints are read from here.
+        prices: Values of `--price`.
 
     Raises:
-        ValueError: An address is invalid, a key is not set, or the budget is negative or not finite.
+        ValueError: An address or a price is invalid, a key is not set, or the budget is negative or not finite.
     """
     named: Sequence[str | None] = base_urls or [None] * any(environment.get(name) for name in (*URL_NAMES, DEFAULT_KEY))
     endpoints = tuple(parse_endpoint(text, environment) for text in named)
@@ -171,4 +189,5 @@ def build_host_config(
         raise ValueError(f"--budget is in US dollars, at least 0, not {budget:g}")
     names = {known.key or DEFAULT_KEY for known in endpoints}
     held = {name: environment[name] for name in sorted(names) if name in environment}
-    return HostConfig(db, endpoints, held, budget)
+    Prices.parse(prices)
+    return HostConfig(db, endpoints, held, budget, tuple(prices))

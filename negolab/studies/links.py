@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import time
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import itsdangerous
 from typing_extensions import override
 
-from negolab.studies import texts
+from negolab.studies import clock as time
+from negolab.studies.texts import texts
+
+if TYPE_CHECKING:
+    from negolab.studies.database import Participant, StoredStudy
 
 OPEN = "open"
 """Subject of the open link's token, which anybody may use; other tokens hold a participant's id."""
@@ -56,6 +60,11 @@ def make_token(secret: str, study: str, participant: str, *, created: float | No
     signer = _signer(secret, study)
     signer.moment = created
     return signer.sign(participant).decode()
+
+
+def personal_token(study: StoredStudy, participant: Participant) -> str:
+    """Sign the token of a participant's own link."""
+    return make_token(study.secret, study.id, participant.id, created=participant.created)
 
 
 def read_token(secret: str, study: str, token: str, max_age: float | None) -> str:

@@ -20,7 +20,7 @@ OPERATIONS = Histogram(
 
 
 class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """What the participants' server reports.
+    """Report of the participants' server.
 
     Attributes:
         kernels: Participants who have a kernel.
@@ -39,15 +39,16 @@ class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int]
 
 
-def render(seen: Status | None, gate: GateNumbers | None) -> str:
+def render(seen: Status | None, gate: GateNumbers | None, *, database_up: bool = True) -> str:
     """Render the numbers in Prometheus's text format.
 
     Args:
         seen: State of the study; None: no study is served.
-        gate: What the participants' server reported last; None: nothing yet.
+        gate: Last report of the participants' server; None: nothing yet.
+        database_up: The host has its database.
     """
     registry = CollectorRegistry()
-    _gauge(registry, "database_up", "1 while the host has its database.", 1)
+    _gauge(registry, "database_up", "1 while the host has its database.", database_up)
     if seen is not None:
         _labelled(registry, "participants", "status", "Participants.", Tally(person.status for person in seen.people))
         _gauge(registry, "matches_running", "Matches that are played now, practice included.", seen.running)

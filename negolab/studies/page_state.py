@@ -6,21 +6,23 @@ Beside it stands what the host knows of a page: the version that it shows, and w
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import msgspec
+from typing_extensions import override
 
 from negolab.catalog import AnyGame
-from negolab.game import Observation, Seat
+from negolab.game import End, Observation, Seat
 from negolab.record import SeatOutcome
-from negolab.studies import texts
-from negolab.studies.study_config import Question
+from negolab.studies import clock as time
+from negolab.studies.payment import Earnings
+from negolab.studies.questions import Question
+from negolab.studies.texts import texts
 
-LONGEST = 100_000
-"""Largest number of characters of a message."""
+LONGEST = 10_000
+"""Largest number of characters of a message: whoever sits across is sent every message again with each change."""
 
 
 class NotDelivered(Exception):
@@ -109,6 +111,17 @@ class BasePage(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
     """Base of the page states; `title` is the study's, or the page's in free play."""
 
     title: str
+    step: int = 0
+    """Number of the participant's step, from 1; 0: no step of a study."""
+    steps: int = 0
+    """Number of all steps; 0: not known yet."""
+    left: float | None = None
+    """Seconds until the time for this page is over; None: no limit runs."""
+
+    @property
+    def place(self) -> str:
+        """Name of the page among the participant's. Actions carry it: one of a page that was left is refused."""
+        return str(self.step)
 
 
 class Consent(BasePage, frozen=True, tag="consent"):
@@ -118,15 +131,60 @@ class Consent(BasePage, frozen=True, tag="consent"):
 
 
 class Questionnaire(BasePage, frozen=True, tag="questionnaire"):
-    """Open questions of the study, before or after the matches."""
+    """Open questions of the study."""
 
     questions: tuple[Question, ...]
+    may_leave: bool
+    """True until the last match: who has finished it cannot leave."""
+
+
+class Quiz(BasePage, frozen=True, tag="quiz"):
+    """Comprehension questions, without their answers but those that the participant gave."""
+
+    text: str
+    questions: tuple[Question, ...]
+    attempt: int
+    """Number of this attempt, from 1."""
+    attempts_left: int | None
+    """Attempts left, this one included; None: as many as it takes."""
+    right: dict[str, str]
+    """Right answers of the last attempt, by name of the question."""
+    wrong: dict[str, str]
+    """What is said about the wrong answers of the last attempt, by name of the question."""
+
+    @property
+    @override
+    def place(self) -> str:
+        return f"{self.step} {self.attempt}"
 
 
 class Instructions(BasePage, frozen=True, tag="instructions"):
-    """Instructions with the Start button, which takes a place in a treatment."""
+    """Instructions with the button that leads on, which may take a place in a treatment."""
 
     text: str
+    begins: bool
+    """True if a match, or the wait for a partner, comes next."""
+
+
+class MatchResult(msgspec.Struct, frozen=True):
+    """One finished match of a participant."""
+
+    practice: int
+    """Practice round, from 1; 0 for a match that counts."""
+    number: int
+    """Number among the matches that count, from 1; 0 for practice."""
+    end: End
+    payoff: str
+    """The participant's own payoff in words, with its unit."""
+
+
+class Results(BasePage, frozen=True, tag="results"):
+    """The participant's matches so far."""
+
+    text: str
+    matches: tuple[MatchResult, ...]
+    may_leave: bool
+    """As in `Questionnaire`."""
 
 
 class Waiting(BasePage, frozen=True, tag="waiting"):
@@ -151,25 +209,36 @@ class Playing(BasePage, frozen=True, tag="playing"):
     table: dict[str, Any]
     """The seat's `SeatView` as plain data."""
     label: str = ""
-    """Name of a practice round; "" for a real match."""
-    left: float | None = None
-    """Seconds until the nearest time limit; None: no limit runs."""
+    """Name of the round; "" for a match that is the only one."""
     limit: str = ""
-    """Kind of that limit: "reply", "match", or "continue" for continuing after a practice match."""
+    """Kind of the limit that ends soonest: "reply", "match", or "continue" for continuing after a match."""
     can_continue: bool = False
     """True if a button leads on from the finished match."""
+    may_leave: bool = True
+    """True unless the participant's last match is over."""
+    disclosure: str = ""
+    """Text on who sits across."""
+    paused: bool = False
+    """True while the player across cannot be reached."""
     fault: str = ""
     """Reason for which the match was stopped; sent to the researcher's pages only."""
 
+    @property
+    @override
+    def place(self) -> str:
+        return f"{self.step} {self.match}"
+
 
 class Closed(BasePage, frozen=True, tag="closed"):
-    """Last page: a text on how the study ended, and the completion code ("" for none)."""
+    """Last page: a text on how the study ended, the completion code and link ("" for none), and own earnings."""
 
     text: str
     code: str = ""
+    link: str = ""
+    earnings: Earnings | None = None
 
 
-PageState = Consent | Questionnaire | Instructions | Waiting | Playing | Closed
+PageState = Consent | Questionnaire | Quiz | Instructions | Waiting | Playing | Results | Closed
 
 
 class Answer(msgspec.Struct, frozen=True):

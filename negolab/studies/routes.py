@@ -16,12 +16,13 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
 from tornado.routing import Router
 from typing_extensions import override
 
-from negolab.studies import texts
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database.connection import is_unreachable
 from negolab.studies.metrics import OPERATIONS, GateNumbers
 from negolab.studies.service import PageService, StudyService
+from negolab.studies.texts import texts
+from negolab.texts import use
 
 log = logging.getLogger("negolab.studies")
 
@@ -39,6 +40,10 @@ class Handler(tornado.web.RequestHandler):
 
     Details of an unexpected error go to the log only.
     """
+
+    @override
+    def prepare(self) -> None:
+        use(self.settings.get("texts", {}))
 
     def body(self) -> dict[str, Any]:
         """Decode the JSON object of the request, {} for an empty one; `AccessDenied` for anything else."""
@@ -173,7 +178,8 @@ def _gate(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
 async def _arrive(service: StudyService, body: dict[str, Any]) -> dict[str, Any] | None:
     """Wait for the lease of a kernel's participant; None if there is none yet."""
     lease = await service.authenticator.arrive(text(body, "kernel"), POLL)
-    return None if lease is None else {"lease": lease, "module": service.module}
+    arrival = {"lease": lease, "module": service.module, "texts": service.study.texts}
+    return None if lease is None else arrival
 
 
 def _query(body: dict[str, Any]) -> dict[str, str] | None:
@@ -204,6 +210,7 @@ def seats_app(service: StudyService) -> tornado.web.Application:
         {"title": service.study.title, "study": service.study.name},
         {name: partial(operation, service) for name, operation in operations.items()},
         note_error=service.note_error,
+        texts=service.study.texts,
     )
 
 
@@ -217,6 +224,7 @@ def admin_app(admin: AdminService) -> tornado.web.Application:
         "branched": admin.branched,
         "stop": admin.stop,
         "monitor": admin.monitor,
+        "watch": admin.watch,
         "metrics": admin.metrics,
         "end": admin.end,
     }
@@ -229,7 +237,7 @@ def away_app(why: Callable[[], str] | None = None) -> tornado.web.Application:
 
 
 class Switch(Router):
-    """What a socket serves: an application that can be exchanged at any time, also for connections that are open."""
+    """The application at a socket, which can be exchanged at any time, also for connections that are open."""
 
     def __init__(self, app: tornado.web.Application) -> None:
         self.app = app

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -14,15 +13,22 @@ import sqlalchemy as sa
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.events import Ended
-from negolab.game import SEATS, Seat
+from negolab.game import SEATS, Seat, other
 from negolab.match import Match
 from negolab.runs.plan import derive_seed
+from negolab.studies import clock as time
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error, is_unreachable
+from negolab.studies.delay import Delay
+from negolab.studies.endings import ENDINGS, Ending
+from negolab.studies.matching import Matching
+from negolab.studies.model_seats import DISCLOSURE
 from negolab.studies.page_state import PresenceRegistry
-from negolab.studies.session import PERSON, MatchSession, SessionManager
-from negolab.studies.study_config import Ending, Practice, Study, Treatment
+from negolab.studies.progress import Progress
+from negolab.studies.session import PERSON, MatchSession
+from negolab.studies.sessions import SessionManager
+from negolab.studies.steps import MatchStep, PracticeStep, StepPage
+from negolab.studies.study_config import Study, Treatment
 
 log = logging.getLogger("negolab.studies")
 
@@ -58,14 +64,16 @@ class TaskGuard:
 
 
 class WaitingPlace(NamedTuple):
-    """A participant's place in the queue: when the wait began (`time.monotonic`) and the treatment."""
+    """A participant's place in the queue: when the wait began (`time.monotonic`), the treatment, and the number of the
+    match, from 0 with practice."""
 
     since: float
     treatment: str
+    number: int
 
 
 class Scheduler:
-    """Starts, pairs and ends the matches of one study.
+    """Leads participants from page to page, and starts, pairs and ends the matches of one study.
 
     `waiting` holds the participants without a partner, by id, in order of arrival. The constructor resumes all running
     matches and waits.
@@ -73,77 +81,154 @@ class Scheduler:
     Args:
         database: The database of the study.
         study: The study.
-        sessions: The match sessions of the study; the scheduler sets their `endings`.
+        sessions: The match sessions of the study; the scheduler sets their `endings` and `delay`.
         presence: Presence of the participants' pages.
+        progress: Progress of the participants.
 
     Raises:
-        ValueError: A participant is active in a treatment that the study file no longer has.
+        ValueError: A participant is active in a treatment, or at a step, that the study file no longer has.
     """
 
-    def __init__(self, database: Database, study: Study, sessions: SessionManager, presence: PresenceRegistry) -> None:
+    def __init__(
+        self,
+        database: Database,
+        study: Study,
+        sessions: SessionManager,
+        presence: PresenceRegistry,
+        progress: Progress,
+    ) -> None:
         self.study = study
-        self._database, self._sessions, self._presence = database, sessions, presence
+        self._database, self._sessions, self._presence, self._progress = database, sessions, presence, progress
+        self._matching = Matching(database, study.name)
         self.waiting: dict[str, WaitingPlace] = {}
+        self.disclosures = database.disclosures(study.name)
+        """Statements shown to participants about who sits across, by the match's id, as kept."""
         self._stopped: dict[str, Mapping[str, Ending]] = {}
         self._began = time.time()
         self._looked = time.monotonic()
         self._guard = TaskGuard(database, study.name)
         self._first = database.first(study.name)
-        sessions.endings = self._endings
+        sessions.endings, sessions.delay = self._endings, self._delay
+        sessions.model_failed = self._stop_without_model
         participants = database.participants(study.name)
         _check_treatments(study, participants)
+        for participant in participants:
+            if participant.status not in ENDINGS:
+                progress.check(participant)
         for stored in database.matches(study.name, running=True):
             sessions.resume(stored)
         for participant in participants:
             if participant.status == "waiting":
-                self.next_match(participant)  # the wait must end even if the page never polls again
+                self.enter(participant)  # the wait must end even if the page never polls again
 
-    def start(self, participant: Participant) -> None:
-        """Assign a participant to a treatment, first to one where somebody lacks a partner, and begin."""
-        self._database.start(participant.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched())
-        self.next_match(self._database.participant(participant.id))
+    # From page to page.
 
-    def next_match(self, participant: Participant) -> None:
-        """Begin a participant's next practice or real match, or put them into the queue for a partner.
+    def go_on(self, participant: Participant, note: str = "", *, detail: str = "", **values: object) -> None:
+        """Lead a participant to their next page, and begin what is there; see `Database.advance`.
+
+        Who comes to the first page that depends on the treatment is assigned to one, first to one where somebody lacks
+        a partner.
+        """
+        position = self._progress.position(participant) + 1
+        if self._progress.needs_treatment(participant):
+            self._database.start(participant.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched())
+            participant = self._database.participant(participant.id)
+        self._progress.move(participant, position, note, detail=detail, **values)
+        self.enter(self._database.participant(participant.id))
+
+    def enter(self, participant: Participant) -> None:
+        """Begin the match of a participant's page, if it has one, or put them into the queue for a partner.
 
         Raises:
             ValueError: The study has no treatment of the participant's.
         """
-        treatment, practice = self.study.treatment(str(participant.treatment)), self.study.practice
-        if participant.passed < practice.matches:
-            n = participant.passed + 1
-            self._begin_against(practice.opponent, participant, treatment, n)
-        elif treatment.opponent is not None:
-            self._begin_against(treatment.opponent, participant, treatment)
+        page = self._progress.page(participant)
+        if page is None or not page.has_match:
+            if participant.status == "waiting":
+                self._database.change(participant.id, status="playing")
+            return
+        number, treatment = participant.passed, self.study.treatment(str(participant.treatment))
+        settings = treatment.settings(page.step)  # type: ignore[arg-type]
+        if settings.opponent is not None:
+            self._begin_against(settings.opponent, participant, settings, page)
         else:
             self._database.change(participant.id, status="waiting")
-            self.waiting.setdefault(participant.id, WaitingPlace(time.monotonic(), treatment.name))
+            self.waiting.setdefault(participant.id, WaitingPlace(time.monotonic(), treatment.name, number))
+            if (mate := self._matching.partner(participant, page)) is not None:
+                self._presence[mate].touch()  # who is waited for sees how much time is left
             self.pair()
 
-    def _game(self, of: Treatment | Practice) -> AnyGame:
+    def settings(self, participant: Participant, number: int) -> Treatment | None:
+        """Return the settings of a participant's match, numbered from 0 with practice; None if the file has it no
+        more."""
+        page = self._progress.match_page(participant.treatment, number)
+        if page is None or participant.treatment is None:
+            return None
+        return self.study.treatment(participant.treatment).settings(page.step)  # type: ignore[arg-type]
+
+    def _delay(self, stored: StoredMatch) -> Delay:
+        """Return the thinking time of the player in a match; a finished match has no answers to delay."""
+        id = next((id for id in stored.people.values() if id is not None), None)
+        if id is None:
+            return Delay()
+        mine = [match.id for match in self._database.matches(self.study.name, participant=id)]
+        settings = self.settings(self._database.participant(id), mine.index(stored.id))
+        return Delay() if settings is None else settings.delay
+
+    def _game(self, settings: Treatment) -> AnyGame:
         """Load the game of a new match.
 
         A study that began with an older negolab keeps that version's defaults, unless its file names another game.
         """
-        game = self.study.loaded(of)
+        game = self.study.loaded(settings)
         if self._first is None or self._first.game != catalog.game_id(game):
             return game
-        return catalog.with_legacy_defaults(game, {*self._first.params, *of.params})
+        return catalog.with_legacy_defaults(game, {*self._first.params, *settings.params})
 
     def _seed(self, participant: Participant, *purpose: str | int) -> int:
         return derive_seed(self.study.seed, self.study.name, participant.number, *purpose)
 
-    def _begin_against(self, player: str, participant: Participant, treatment: Treatment, practice: int = 0) -> None:
-        """Begin a match of a participant against a player: the real one, or a practice round."""
-        game = self._game(self.study.practice if practice else treatment)
-        seed = self._seed(participant, "practice", practice) if practice else self._seed(participant, "deal")
-        seat: Seat = random.Random(self._seed(participant, "seat")).choice(treatment.seats())
-        names: dict[Seat, str] = {s: PERSON if s == seat else player for s in SEATS}
-        self._begin(Match(game, seed=seed, players=names), {seat: participant.id}, treatment, practice)
+    def _deal_seed(self, participant: Participant, page: StepPage) -> int:
+        """Return the seed of a match's deal."""
+        step, number = page.step, self._count_real(participant)
+        if isinstance(step, MatchStep) and step.seeds:
+            return step.seeds[page.round - 1]
+        if isinstance(step, MatchStep) and step.deals == "shared":
+            return derive_seed(self.study.seed, self.study.name, "deal", page.number, page.round)
+        return self._seed(participant, "deal", *([number] if number else []))
 
-    def _begin(self, match: Match, people: dict[Seat, str | None], treatment: Treatment, practice: int = 0) -> None:
-        endings = self._completed(people.values(), practice) if match.ended else {}
-        self._sessions.begin(match, people, treatment=treatment.name, practice=practice, endings=endings)
+    def _count_real(self, participant: Participant) -> int:
+        """Count a participant's matches that count."""
+        return sum(not match.practice for match in self._matches(participant))
+
+    def _matches(self, participant: Participant) -> list[StoredMatch]:
+        return self._database.matches(self.study.name, participant=participant.id)
+
+    def _begin_against(self, player: str, participant: Participant, settings: Treatment, page: StepPage) -> None:
+        """Begin a match of a participant against a player: one that counts, or a practice round."""
+        practice = self._count_practice(participant) + 1 if isinstance(page.step, PracticeStep) else 0
+        seed = self._seed(participant, "practice", practice) if practice else self._deal_seed(participant, page)
+        seat = self._seat_of(participant, settings, page)
+        names: dict[Seat, str] = {s: PERSON if s == seat else player for s in SEATS}
+        match = Match(self._game(settings), seed=seed, players=names)
+        self._begin(match, {seat: participant.id}, settings, practice)
+
+    def _count_practice(self, participant: Participant) -> int:
+        return sum(match.practice > 0 for match in self._matches(participant))
+
+    def _seat_of(self, participant: Participant, settings: Treatment, page: StepPage) -> Seat:
+        """Return a participant's seat against a player."""
+        roles = page.step.roles if isinstance(page.step, MatchStep) else "fixed"
+        purpose = ["seat", page.number, page.round] if roles == "drawn" else ["seat"]
+        seat = random.Random(self._seed(participant, *purpose)).choice(settings.seats())
+        return other(seat) if roles == "alternating" and page.round % 2 == 0 else seat
+
+    def _begin(self, match: Match, people: dict[Seat, str | None], settings: Treatment, practice: int = 0) -> None:
+        endings = self._completed(people.values()) if match.ended else {}
+        if settings.disclosure:
+            self.disclosures[match.id] = settings.disclosure
+            self._database.note(DISCLOSURE, "host", study=self.study.name, match=match.id, detail=settings.disclosure)
+        self._sessions.begin(match, people, treatment=settings.name, practice=practice, endings=endings)
 
     # Pairing.
 
@@ -155,7 +240,7 @@ class Scheduler:
         alone: dict[str, int] = {}
         matches = self._database.matches(self.study.name)
         playing = {id for match in matches if not match.practice for id in match.people.values()}
-        paired = {treatment.name for treatment in self.study.treatments if treatment.paired}
+        paired = {treatment.name for treatment in self.study.treatments if self.study.is_paired(treatment)}
         for participant in self._database.participants(self.study.name):
             here = participant.status in ACTIVE and self._presence.is_present(participant.id)
             if here and participant.id not in playing and participant.treatment in paired:
@@ -164,32 +249,69 @@ class Scheduler:
 
     def pair(self) -> None:
         """Pair present participants in order of arrival, and end the waits that exceeded the study's limit."""
-        for treatment in self.study.treatments:
-            here = [id for id, place in self.waiting.items() if place.treatment == treatment.name]
-            here = [id for id in here if self._presence.is_present(id)]
-            for first, second in zip(here[::2], here[1::2], strict=False):
-                self._begin_pair(self._database.participant(first), self._database.participant(second), treatment)
-        for id, place in list(self.waiting.items()):
-            if time.monotonic() - place.since > self.study.pairing.wait:
+        here = [self._database.participant(id) for id in self.waiting if self._presence.is_present(id)]
+        while here:
+            first = here.pop(0)
+            page, place = self._progress.page(first), self.waiting[first.id]
+            if page is None:
+                continue
+            same = [other for other in here if self.waiting[other.id][1:] == place[1:]]
+            second = next((other for other in same if self._matching.may_meet(first, other, page)), None)
+            if second is not None:
+                here.remove(second)
+                self._begin_pair(first, second, page)
+            elif self._matching.is_left_alone(first, page):
+                self._guard(f"the wait of {first.id}", partial(self._end_study, first.id, "partner"))
+        for id in list(self.waiting):
+            if id in self.waiting and self._wait_left(id) < 0:
                 self._guard(f"the wait of {id}", partial(self._end_wait, id))
 
-    def _begin_pair(self, first: Participant, second: Participant, treatment: Treatment) -> None:
-        rng = random.Random(self._seed(first, "pair", second.number))
-        people: list[str | None] = rng.sample([first.id, second.id], 2)
+    def _begin_pair(self, first: Participant, second: Participant, page: StepPage) -> None:
+        settings = self.study.treatment(str(first.treatment)).settings(page.step)  # type: ignore[arg-type]
+        number = [self._count_real(first)] if self._count_real(first) else []
+        people: list[str | None] = [first.id, second.id]
+        seat = self._matching.first_seat(first, second, page)
+        if seat is None:
+            people = random.Random(self._seed(first, "pair", second.number, *number)).sample(people, 2)
+        elif seat == "B":
+            people.reverse()
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
-        match = Match(self._game(treatment), seed=self._seed(first, "deal"), players=names)
-        self._begin(match, dict(zip(SEATS, people, strict=True)), treatment)
+        match = Match(self._game(settings), seed=self._deal_seed(first, page), players=names)
+        self._begin(match, dict(zip(SEATS, people, strict=True)), settings)
         for participant in (first, second):
             self.waiting.pop(participant.id, None)
 
     def _end_wait(self, id: str) -> None:
         """End a wait without a partner: end the study for the participant, or begin a match against a player."""
-        player = self.study.pairing.player
-        if player is None:
-            self._database.change(id, "unpaired", actor="host", status="unpaired", ended=time.time())
-        else:
-            participant = self._database.participant(id)
-            self._begin_against(player, participant, self.study.treatment(str(participant.treatment)))
+        player, participant = self.study.pairing.player, self._database.participant(id)
+        page = self._progress.page(participant)
+        if player is None or page is None:
+            self._end_unpaired(participant, page)
+            return
+        settings = self.study.treatment(str(participant.treatment)).settings(page.step)  # type: ignore[arg-type]
+        self._begin_against(player, participant, settings, page)
+        self.waiting.pop(id, None)
+        self._presence[id].touch()
+
+    def _end_unpaired(self, participant: Participant, page: StepPage | None) -> None:
+        """End the study for a participant to whom nobody comes, and for the partner who let them wait.
+
+        If both have gone on, the one whose page is closed let the other wait.
+        """
+        mate = None if page is None else self._matching.partner(participant, page)
+        if mate is None:
+            self._end_study(participant.id, "unpaired")
+            return
+        late, other = mate, participant.id
+        if mate in self.waiting and not self._presence.is_present(participant.id):
+            late, other = other, late
+        if self._database.participant(late).status in ACTIVE:
+            self._end_study(late, "timeout", "did not go on")
+        self._end_study(other, "partner")
+
+    def _end_study(self, id: str, ending: Ending, detail: str = "") -> None:
+        """End the study for a participant who plays no match."""
+        self._database.change(id, ending, actor="host", detail=detail, status=ending, ended=time.time())
         self.waiting.pop(id, None)
         self._presence[id].touch()
 
@@ -207,16 +329,18 @@ class Scheduler:
         self._guard("pairing", self.pair)
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
-            self._guard("those who do not go on", self._time_out_practice)
+            self._guard("those who do not go on", self._time_out)
             self._sessions.sweep(self._is_shown)
             self._presence.sweep()
 
     def _stop_late(self, stored: StoredMatch, session: MatchSession, seats: list[Seat]) -> None:
-        self._stopped[stored.id] = {
-            id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None
-        }
+        self._stopped[stored.id] = _blame(stored, seats)
         names = " and ".join(f"seat {seat}" for seat in seats)
         session.stop(f"{names} did not answer in time")
+
+    def _stop_without_model(self, stored: StoredMatch) -> None:
+        """Note that a match, which is stopped next, ends because its model failed."""
+        self._stopped[stored.id] = {id: "model" for id in stored.people.values() if id is not None}
 
     def _is_shown(self, stored: StoredMatch) -> bool:
         """Return True if the open page of a participant may still show a finished match."""
@@ -224,7 +348,8 @@ class Scheduler:
         return any(self._database.participant(id).status in ("playing", "complete") for id in here)
 
     def time_to_continue(self, participant: Participant, ended: float | None) -> tuple[float, str] | None:
-        """Return the seconds left to continue after a practice match, negative if the time is over, and their kind.
+        """Return the seconds left to continue after a match that is not the last, negative if the time is over, and
+        their kind.
 
         Args:
             participant: The participant.
@@ -233,24 +358,60 @@ class Scheduler:
         Returns:
             Seconds and "continue"; None: no limit runs.
         """
-        limit = self.study.limits.reply
-        if limit is None or ended is None or participant.status != "playing":
+        if ended is None or participant.status != "playing":
             return None
-        # Time before the host's start does not count: nobody could continue while it was down.
-        return limit - (time.time() - max(ended, self._began)), "continue"
+        left = self._partner_wait(participant)
+        if self.study.limits.reply is not None:
+            # Time before the host's start does not count: nobody could continue while it was down.
+            left.append(self.study.limits.reply - (time.time() - max(ended, self._began)))
+        return (min(left), "continue") if left else None
 
-    def _time_out_practice(self) -> None:
-        """Time out participants who do not continue from a practice match within the limit for a reply."""
-        if self.study.limits.reply is None or not self.study.practice.matches:
-            return
+    def _partner_wait(self, participant: Participant) -> list[float]:
+        """Return the seconds for which a partner still waits for a participant's next match; [] if nobody does."""
+        if self.study.pairing.player is not None:
+            return []
+        people = self._matches(participant)[participant.passed].people.values()
+        for id in self.waiting.keys() & people:
+            mate = self._database.participant(id)
+            page = self._progress.page(mate)
+            if page is not None and self._matching.partner(mate, page) == participant.id:
+                return [self._wait_left(id)]
+        return []
+
+    def _wait_left(self, id: str) -> float:
+        """Return the seconds until the wait of a participant in the queue is over, negative if it is."""
+        return self.study.pairing.wait - (time.monotonic() - self.waiting[id].since)
+
+    def time_for_page(self, participant: Participant, page: StepPage) -> float | None:
+        """Return the seconds left for a page without a match, negative if the time is over; None: no limit runs."""
+        since = self._progress.since(participant)
+        if page.step.seconds is None or since is None:
+            return None
+        return page.step.seconds - (time.time() - max(since, self._began))
+
+    def _time_out(self) -> None:
+        """Time out participants who do not go on from a page, or from a match that is over, in time."""
         for participant in self._database.participants(self.study.name):
-            if participant.status == "playing":
-                last = self._database.matches(self.study.name, participant=participant.id)[-1]
-                left = self.time_to_continue(participant, last.ended)
-                if left is not None and left[0] < 0:
-                    values = {"status": "timeout", "ended": time.time()}
-                    self._database.change(participant.id, "timeout", actor="host", detail="did not go on", **values)
-                    self._presence[participant.id].touch()
+            if participant.status not in ("invited", "playing", "complete") or participant.opened is None:
+                continue
+            page = self._progress.page(participant)
+            if page is None or (left := self._time_left(participant, page)) is None or left >= 0:
+                continue
+            if participant.status == "complete":
+                self.go_on(participant)
+                self._presence[participant.id].touch()
+            else:
+                self._end_study(participant.id, "timeout", "did not go on")
+
+    def _time_left(self, participant: Participant, page: StepPage) -> float | None:
+        """Return the seconds left on a page, or for continuing after its match; None: no limit runs."""
+        if not page.has_match:
+            return self.time_for_page(participant, page)
+        matches = self._matches(participant)
+        if len(matches) <= participant.passed:
+            return None
+        left = self.time_to_continue(participant, matches[participant.passed].ended)
+        return None if left is None else left[0]
 
     def stop(self, participant: Participant, ending: Ending, reason: str) -> None:
         """Remove a participant from the queue and stop their running match.
@@ -266,16 +427,29 @@ class Scheduler:
             self._stopped[stored.id] = {**others, participant.id: ending}
             self._sessions.resume(stored).stop(reason)
 
-    def _endings(self, stored: StoredMatch, ended: Ended) -> Mapping[str, Ending]:
-        """Return the ways of ending, by participant id, that the end of a match brings about."""
-        if ended.reason is None:
-            return self._completed(stored.people.values(), stored.practice)
-        failed: dict[str, Ending] = {id: "error" for id in stored.people.values() if id is not None}
-        return self._stopped.pop(stored.id, failed)
+    def _endings(self, stored: StoredMatch, match: Match) -> Mapping[str, Ending]:
+        """Return the ways of ending, by participant id, that a match which has ended brings about."""
+        if match.ended is None or match.ended.reason is None:
+            return self._completed(stored.people.values())
+        if stored.id in self._stopped:
+            return self._stopped.pop(stored.id)
+        if match.refused_seat in stored.people:
+            return _blame(stored, [match.refused_seat])
+        return {id: "error" for id in stored.people.values() if id is not None}
 
-    def _completed(self, people: Iterable[str | None], practice: int) -> dict[str, Ending]:
-        """Return the endings after a match that the rules ended; a practice round ends nothing."""
-        return {} if practice else {id: "complete" for id in people if id is not None}
+    def _completed(self, people: Iterable[str | None]) -> dict[str, Ending]:
+        """Return the endings after a match that the rules ended: only the last one completes the study."""
+        found: dict[str, Ending] = {}
+        for id in filter(None, people):
+            participant = self._database.participant(id)
+            if self._progress.match_page(participant.treatment, participant.passed + 1) is None:
+                found[id] = "complete"
+        return found
+
+
+def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
+    """Return the endings, by participant id, of a match that could not go on because of these seats."""
+    return {id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None}
 
 
 def _check_treatments(study: Study, participants: list[Participant]) -> None:

@@ -24,6 +24,10 @@ from tornado.netutil import bind_unix_socket
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import Seat
+from negolab.llm.endpoint.budget import Budget
+from negolab.llm.endpoint.prices import Prices
+from negolab.llm.models import Models
+from negolab.llm.player import LLM
 from negolab.players.lookup import resolve
 from negolab.protocols import player_notes
 from negolab.runs.driver import make_player
@@ -37,6 +41,7 @@ from negolab.studies.routes import Switch, admin_app, away_app, seats_app
 from negolab.studies.service import StudyService
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
+from negolab.studies.trial.stand_ins import browsers_study
 
 log = logging.getLogger("negolab.studies")
 
@@ -50,11 +55,13 @@ FIRST_PAUSE, MAX_PAUSE = 0.5, 10.0
 """Seconds between two attempts to open the database after an outage; doubled after each that fails."""
 FROZEN = 15.0
 """Seconds without a tick after which it counts as an outage that a database was waited for, or this machine slept."""
+LAST_ANSWERS = 0.2
+"""Seconds at the end for the refusals of requests that are under way."""
 STEADY = 15.0
 """Seconds after which a database that came back counts as back for good."""
 
 
-def listen(app: Switch, path: Path, owner: str | None = None, most: int = 2**20) -> None:
+def listen(app: Switch, path: Path, owner: str | None = None, most: int = 2**20) -> tornado.httpserver.HTTPServer:
     """Serve an application on a Unix socket that only one user can open.
 
     Args:
@@ -62,6 +69,9 @@ def listen(app: Switch, path: Path, owner: str | None = None, most: int = 2**20)
         path: Path of the socket.
         owner: Name of the user who may open it; None: the user of this process.
         most: Largest size of a request's body in bytes.
+
+    Returns:
+        The server.
 
     Raises:
         OSError: The socket cannot be made.
@@ -71,10 +81,11 @@ def listen(app: Switch, path: Path, owner: str | None = None, most: int = 2**20)
     server.add_socket(bind_unix_socket(str(path), mode=0o600))
     if owner is not None:
         shutil.chown(path, owner)
+    return server
 
 
 class Services(NamedTuple):
-    """What the host does with its database: a study or none, and the researcher's pages."""
+    """The services of a host with its database: a study or none, and the researcher's pages."""
 
     database: Database
     study: StudyService | None
@@ -132,10 +143,11 @@ class Host:
         if services.study is not None:
             self.seats.app = seats_app(services.study)
 
-    def close(self) -> None:
-        """End the services and release the database."""
-        self.outage.close()
+    async def close(self) -> None:
+        """End the services, release the database, and send those away who wait for news."""
         self._lose()
+        await asyncio.sleep(LAST_ANSWERS)  # until then `outage` keeps out of the log that their database is closed
+        self.outage.close()
 
     async def work(self, stop: asyncio.Event) -> None:
         """Do the periodic work until `stop` is set; during an outage, try to open the database again."""
@@ -217,24 +229,34 @@ async def run(args: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(sign, stop.set)
-    host = Host(config.db, _builder(args, config.models()))
+    host = Host(config.db, _builder(args, config))
     if not args.wait:
         host.open(Database(config.db))
     _end_with_parent(loop, stop)
+    servers = [listen(host.admin, args.admin, most=2**26)]  # the record of a long match is big
     if args.study is not None and args.seats:
-        listen(host.seats, args.seats, args.owner)
-    listen(host.admin, args.admin, most=2**26)  # the record of a long match is big
+        servers.append(listen(host.seats, args.seats, args.owner))
     print("ready", flush=True)
     await host.work(stop)
-    host.close()
+    for server in servers:
+        server.stop()
+    await host.close()
 
 
-def _builder(args: argparse.Namespace, models: KnownEndpoints) -> Callable[[Database], Services]:
-    """Return what builds the services of a database; `ValueError` if the study needs a model that is not known here."""
+def _builder(args: argparse.Namespace, config: HostConfig) -> Callable[[Database], Services]:
+    """Return what builds the services of a database.
+
+    Raises:
+        ValueError: The study needs a model that is not known here, or whose price is not.
+    """
+    models = config.models()
     store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
     study = None if args.study is None else read_study(args.study, at=args.study_at)
     if study is not None:
+        if args.trial is not None:
+            study = browsers_study(study, with_models=args.trial == "models")
         reach(study, models)
+        check_prices(study, config)
     is_noted = False
 
     def build(database: Database) -> Services:
@@ -242,7 +264,7 @@ def _builder(args: argparse.Namespace, models: KnownEndpoints) -> Callable[[Data
         if study is not None and not is_noted:
             _note_code(database, study, args.trust)
             is_noted = True  # after an outage the code is still the one that was imported
-        service = None if study is None else StudyService(database, study, models)
+        service = None if study is None else StudyService(database, study, models.for_study())
         return Services(database, service, AdminService(database, service, store=store, models=models))
 
     return build
@@ -252,7 +274,7 @@ def _note_code(database: Database, study: Study, trust: bool) -> None:
     """Note the hashes of the researcher's own game and players; ValueError if one changed, unless `trust` is set."""
     game = catalog.source(study.loaded(study.treatments[0]))
     sources = {} if game is None else {game.reference: game.sha256}
-    for loaded, name, _ in _opponents(study):
+    for loaded, name, _ in opponents(study):
         facts = resolve(name, loaded, load=False).facts
         if "sha256" in facts:
             sources[facts.get("path", facts["source"])] = facts["sha256"]
@@ -267,21 +289,30 @@ def _note_code(database: Database, study: Study, trust: bool) -> None:
             database.note(CODE, "researcher", study=study.name, detail=f"{sha256} {reference}")
 
 
-def _opponents(study: Study) -> Iterator[tuple[AnyGame, str, tuple[Seat, ...]]]:
+def opponents(study: Study) -> Iterator[tuple[AnyGame, str, tuple[Seat, ...]]]:
     """Yield the players of a study, each with its game and the seats that it may get."""
-    for part in study.treatments:
-        if (name := part.opponent or study.pairing.player) is not None:
-            yield study.loaded(part), name, part.across()
-    if study.practice.matches:
-        seats = tuple({seat for part in study.treatments for seat in part.across()})
-        yield study.loaded(study.practice), study.practice.opponent, seats
+    for settings, _ in study.matches():
+        if (name := settings.opponent or study.pairing.player) is not None:
+            yield study.loaded(settings), name, settings.across()
 
 
 def reach(study: Study, models: KnownEndpoints) -> None:
     """Raise `ValueError` at the start, not during a match, if a player needs a model that is not known here."""
-    for game, name, seats in _opponents(study):
+    for game, name, seats in opponents(study):
         for seat in seats:
             player_notes({seat: make_player(name, game, 0, seat, models=models, load=False)})
+
+
+def check_prices(study: Study, config: HostConfig) -> None:
+    """Raise `ValueError` if a budget in money cannot be kept, because the price of a model is not known."""
+    limits = (config.budget, study.models.budget.usd, study.models.budget_each.usd)
+    if all(limit is None for limit in limits):
+        return
+    limited = Models(budget=Budget(usd=0), prices=Prices.parse(config.prices))
+    for game, name, seats in opponents(study):
+        player = make_player(name, game, 0, seats[0], load=False)
+        if isinstance(player, LLM):
+            limited.check(player.settings.model)
 
 
 def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
@@ -303,6 +334,7 @@ def main() -> None:
     parser.add_argument("--seats", type=Path)
     parser.add_argument("--study", type=Path)
     parser.add_argument("--study-at", type=Path, help="the file that --study is a copy of")
+    parser.add_argument("--trial", choices=("models", "stand-ins"), help="browsers try the study: who plays for models")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
     parser.add_argument("--trust", action="store_true", help="go on although the study's own game has changed")

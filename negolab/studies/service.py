@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
 from typing_extensions import override
 
 from negolab import catalog
-from negolab.game import Seat
-from negolab.studies import texts
+from negolab.game import SEATS, Seat
+from negolab.protocols import MODEL_PREFIX
+from negolab.record import Record
+from negolab.studies import clock as time
 from negolab.studies.authentication import AccessDenied, Authenticator, LeaseTaken
-from negolab.studies.database import Database, Participant, StoredMatch
+from negolab.studies.database import Attempt, Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error
+from negolab.studies.earnings import shown_earnings
+from negolab.studies.endings import ENDINGS, Ending, completion_link
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.metrics import GateNumbers, render
 from negolab.studies.page_state import (
@@ -22,17 +25,33 @@ from negolab.studies.page_state import (
     Closed,
     Consent,
     Instructions,
+    MatchResult,
     NotDelivered,
     PageState,
     Playing,
     PresenceRegistry,
     Questionnaire,
+    Quiz,
+    Results,
     Waiting,
 )
+from negolab.studies.progress import Progress
+from negolab.studies.questions import check_answers, wrong_answers
 from negolab.studies.scheduler import Scheduler
-from negolab.studies.session import MatchSession, SessionManager
+from negolab.studies.session import MatchSession
+from negolab.studies.sessions import SessionManager
 from negolab.studies.status import status
-from negolab.studies.study_config import ENDINGS, Ending, Study, check_answers
+from negolab.studies.steps import (
+    MOST_ATTEMPTS,
+    ConsentStep,
+    InstructionsStep,
+    QuestionsStep,
+    QuizStep,
+    ResultsStep,
+    StepPage,
+)
+from negolab.studies.study_config import Study, version_hash
+from negolab.studies.texts import format_payoff, texts
 
 
 class PageService:
@@ -120,24 +139,32 @@ class StudyService(PageService):
         self._sessions.changed = self._wake
         self.authenticator = Authenticator(database, study)
         self.authenticator.arrived = self._on_arrival
+        self.progress = Progress(database, study)
+        self.scheduler = Scheduler(database, study, self._sessions, self.presence, self.progress)
         for participant in database.participants(study.name):
-            if participant.status == "withdrawn":
-                database.purge(participant.id)  # the host may have stopped between withdrawal and deletion
-        self.scheduler = Scheduler(database, study, self._sessions, self.presence)
+            if participant.status == "withdrawn":  # the host may have stopped in the midst of it
+                database.purge(participant.id)
+                self._lead_others_on(participant)
 
     @override
     def close(self) -> None:
         super().close()
         self.authenticator.close()
 
+    def asks_models(self) -> bool:
+        """Return True while the answer of a language model is under way."""
+        answering = (session for _, session in self._sessions.running() if session.thinking is not None)
+        return any(name.startswith(MODEL_PREFIX) for session in answering for name in session.match.players.values())
+
     def _on_arrival(self, id: str) -> None:
         self.presence[id].away = False
         self.presence[id].touch()
 
-    def _wake(self, stored: StoredMatch) -> None:
-        """Wake the pages of a match's participants."""
-        for id in filter(None, stored.people.values()):
-            self.presence[id].touch()
+    def _wake(self, stored: StoredMatch, seats: Collection[Seat] = SEATS) -> None:
+        """Wake the pages of a match's participants at these seats."""
+        for seat, id in stored.people.items():
+            if id is not None and seat in seats:
+                self.presence[id].touch()
 
     def _leased(self, lease: str) -> Participant:
         """Return the participant who holds a lease; raise `LeaseTaken` if nobody does."""
@@ -154,46 +181,112 @@ class StudyService(PageService):
 
     @override
     def _state(self, id: str) -> PageState:
-        participant, study = self._database.participant(id), self.study
+        participant = self._database.participant(id)
         if participant.status in ENDINGS and participant.status != "complete":
             return self._closed(participant)
-        if participant.status == "invited":
-            if study.consent and participant.consented is None:
-                return Consent(title=study.title, text=study.consent)
-            questions = self._questions(participant, "before")
-            return questions or Instructions(title=study.title, text=study.instructions)
-        matches = self._database.matches(study.name, participant=id)
-        if len(matches) > participant.passed:
-            return self._playing(participant, matches[participant.passed])
-        if participant.status == "complete":
-            return self._questions(participant, "after") or self._closed(participant)
-        if id not in self.scheduler.waiting:
-            self.scheduler.next_match(participant)  # the host stopped between saving a click and acting on it
-            if id not in self.scheduler.waiting:
-                return self._state(id)
-        waited = time.monotonic() - self.scheduler.waiting[id].since
-        return Waiting(title=study.title, waited=waited, left=max(0.0, study.pairing.wait - waited))
+        page = self.progress.page(participant)
+        if page is None:
+            return self._closed(participant)
+        if page.has_match:
+            return self._match_state(participant, page)
+        number, total = self.progress.steps(participant)
+        about = {"title": self.study.title, "step": number, "steps": total, "left": self._left(participant, page)}
+        return self._step_state(participant, page, about)
 
-    def _questions(self, participant: Participant, when: str) -> Questionnaire | None:
-        """Return the open questions to a participant; None if there are none."""
-        answered = self._database.answers(participant.id)
-        questions = tuple(q for q in self.study.questions if q.when == when and q.name not in answered)
-        return Questionnaire(title=self.study.title, questions=questions) if questions else None
+    def _step_state(self, participant: Participant, page: StepPage, about: dict[str, Any]) -> PageState:
+        """Return the state of a page without a match."""
+        study, may_leave = self.study, participant.status != "complete"
+        match page.step:
+            case ConsentStep(text=text):
+                return Consent(**about, text=text or study.consent)
+            case InstructionsStep(text=text):
+                begins = self.progress.has_match_next(participant)
+                return Instructions(**about, text=text or study.instructions, begins=begins)
+            case QuizStep() as quiz:
+                return self._quiz_state(participant, quiz, about)
+            case QuestionsStep(questions=questions):
+                return Questionnaire(**about, questions=questions, may_leave=may_leave)
+            case ResultsStep(text=text):
+                return self._results(participant, text, {**about, "may_leave": may_leave})
+            case _:
+                raise TypeError(f"no page for {page}")
+
+    def _quiz_state(self, participant: Participant, quiz: QuizStep, about: dict[str, Any]) -> PageState:
+        """Return the quiz, or the page that its last attempt leads to.
+
+        Here and not with the attempt, since the host may stop after saving that.
+        """
+        done, last = self._attempts(participant, quiz)
+        wrong = wrong_answers(quiz.questions, {name: answer.is_right for name, answer in last.items()})
+        if last.keys() == {question.name for question in quiz.questions} and not wrong:
+            self.scheduler.go_on(participant)
+            return self._state(participant.id)
+        if done >= (quiz.attempts or MOST_ATTEMPTS):
+            self._database.change(participant.id, "quiz", actor="host", status="quiz", ended=time.time())
+            return self._state(participant.id)
+        left = None if quiz.attempts is None else quiz.attempts - done
+        asked = tuple(question.asked() for question in quiz.questions)
+        right = {name: answer.value for name, answer in last.items() if answer.is_right}
+        about |= {"text": quiz.text, "attempt": done + 1, "attempts_left": left}
+        return Quiz(**about, questions=asked, right=right, wrong=wrong)
+
+    def _attempts(self, participant: Participant, quiz: QuizStep) -> tuple[int, dict[str, Attempt]]:
+        """Return the number of attempts at a quiz, and the answers of the last one by name of the question."""
+        names = {question.name for question in quiz.questions}
+        made = [attempt for attempt in self._database.attempts(participant.id) if attempt.name in names]
+        done = max((attempt.attempt for attempt in made), default=0)
+        return done, {attempt.name: attempt for attempt in made if attempt.attempt == done}
+
+    def _results(self, participant: Participant, text: str, about: dict[str, Any]) -> Results:
+        """Return the finished matches of a participant, with their own payoffs alone."""
+        ends, found, number = self._database.ends(self.study.name), [], 0
+        for k, stored in enumerate(self._database.matches(self.study.name, participant=participant.id)):
+            number += not stored.practice
+            if (ended := ends.get(stored.id)) is not None and (settings := self.scheduler.settings(participant, k)):
+                payoff = format_payoff(self.study.loaded(settings), ended.payoffs[_seat(participant, stored)])
+                found.append(MatchResult(stored.practice, 0 if stored.practice else number, ended.end, payoff))
+        return Results(**about, text=text, matches=tuple(found))
+
+    def _match_state(self, participant: Participant, page: StepPage) -> PageState:
+        """Return a participant's match, or their wait for a partner."""
+        number, total = self.progress.steps(participant)
+        matches = self._database.matches(self.study.name, participant=participant.id)
+        if len(matches) > participant.passed:
+            return self._playing(participant, page, matches[participant.passed], step=number, steps=total)
+        if participant.id not in self.scheduler.waiting:
+            self.scheduler.enter(participant)  # the host stopped between saving a click and acting on it
+            if participant.id not in self.scheduler.waiting:
+                return self._state(participant.id)
+        waited = time.monotonic() - self.scheduler.waiting[participant.id].since
+        left = max(0.0, self.study.pairing.wait - waited)
+        return Waiting(title=self.study.title, step=number, steps=total, waited=waited, left=left)
+
+    def _left(self, participant: Participant, page: StepPage) -> float | None:
+        """Return the seconds that are left for a page; None: no limit runs."""
+        left = self.scheduler.time_for_page(participant, page)
+        return None if left is None else max(0.0, left)
 
     def _closed(self, participant: Participant) -> Closed:
         ending: Ending = participant.status  # type: ignore[assignment]
-        text = self.study.endings.get(ending, texts.ENDINGS[ending])
+        text, number, total = self.study.endings.get(ending, texts.ENDINGS[ending]), 0, 0
         if ending == "complete":
             text = f"{text}\n\n{self.study.closing}"
-        return Closed(title=self.study.title, text=text, code=self.study.codes.get(ending, ""))
+            number, total = self.progress.steps(participant)
+        code, earned = self.study.codes.get(ending, ""), shown_earnings(self._database, self.study, participant)
+        link = completion_link(self.study.links.get(ending, ""), code)
+        about: dict[str, Any] = {"title": self.study.title, "step": number, "steps": total}
+        return Closed(**about, text=text, code=code, link=link, earnings=earned)
 
-    def _playing(self, participant: Participant, stored: StoredMatch) -> Playing:
+    def _playing(self, participant: Participant, page: StepPage, stored: StoredMatch, **about: int) -> Playing:
         session, seat = self._sessions.resume(stored), _seat(participant, stored)
-        rounds, left = self.study.practice.matches, session.time_left(seat)
+        left, rounds = session.time_left(seat), page.step.matches  # type: ignore[union-attr]
         if over := session.match.ended is not None:
             left = self.scheduler.time_to_continue(participant, stored.ended)
-        label = texts.PRACTICE.format(round=stored.practice, rounds=rounds) if stored.practice else ""
-        return playing(self.study.title, session, seat, left, label=label, can_continue=over)
+        words = texts.PRACTICE if stored.practice else texts.ROUND if rounds > 1 else ""
+        label, may_leave = words.format(round=page.round, rounds=rounds), participant.status != "complete"
+        more: dict[str, Any] = {"label": label, "can_continue": over, "may_leave": may_leave, **about}
+        more["disclosure"] = self.scheduler.disclosures.get(stored.id, "")
+        return playing(self.study.title, session, seat, left, **more)
 
     # Actions of participants: "consent", "answer", "start", "reply", "next" and "leave".
 
@@ -217,38 +310,48 @@ class StudyService(PageService):
         self.presence[participant.id].touch()
         return self._answer(participant.id, refused=refused or "")
 
-    def _check_page(self, participant: Participant, kind: type) -> Any:
-        """Return the current page state if it is of a kind; `NotDelivered` for a click on an outdated page."""
+    def _check_page(self, participant: Participant, action: Mapping[str, Any], *kinds: type) -> Any:
+        """Return the current page state if it is of a kind, and at the `place` that the action names, if it names one;
+        `NotDelivered` for a click on an outdated page."""
         state = self._state(participant.id)
-        if not isinstance(state, kind):
+        if not isinstance(state, kinds) or action.get("place", state.place) != state.place:
             raise NotDelivered(texts.MOVED_ON)
         return state
 
     def _shown_match(self, participant: Participant) -> StoredMatch:
-        """Return the match that the page shows; `NotDelivered` if it shows none."""
-        self._check_page(participant, Playing)
+        """Return the match that the page shows."""
         return self._database.matches(self.study.name, participant=participant.id)[participant.passed]
 
     def _consent(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        self._check_page(participant, Consent)
+        text = self._check_page(participant, action, Consent).text
         if action.get("agreed") is True:
-            version = self.study.consent_version
-            self._database.change(participant.id, "consented", detail=version, consented=time.time(), consent=version)
+            version = version_hash(text)
+            values = {"consented": time.time(), "consent": version}
+            self.scheduler.go_on(participant, "consented", detail=version, **values)
         else:
             self._database.change(participant.id, "declined", status="declined", ended=time.time())
 
     def _answer_questions(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        questions = self._check_page(participant, Questionnaire).questions
+        state = self._check_page(participant, action, Questionnaire, Quiz)
         try:
-            self._database.answer(participant.id, check_answers(questions, action.get("answers")))
+            answers = check_answers(state.questions, action.get("answers"))
         except ValueError as error:
             raise NotDelivered(str(error)) from None
+        if isinstance(state, Quiz):
+            page = self.progress.page(participant)
+            assert page is not None and isinstance(page.step, QuizStep)
+            right = {question.name: question.is_right(answers[question.name]) for question in page.step.questions}
+            self._database.attempt(participant.id, state.attempt, answers, right)
+        else:
+            self._database.answer(participant.id, answers)
+            self.scheduler.go_on(participant)
 
     def _start(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        self._check_page(participant, Instructions)
-        self.scheduler.start(participant)
+        self._check_page(participant, action, Instructions)
+        self.scheduler.go_on(participant)
 
     def _reply(self, participant: Participant, action: Mapping[str, Any]) -> str:
+        self._check_page(participant, action, Playing)
         stored = self._shown_match(participant)
         text, turn = reply_of(action)
         if action.get("match") != stored.id:
@@ -256,13 +359,14 @@ class StudyService(PageService):
         return self._sessions.resume(stored).submit(_seat(participant, stored), text, turn)
 
     def _next(self, participant: Participant, action: Mapping[str, Any]) -> None:
+        if isinstance(self._check_page(participant, action, Playing, Results), Results):
+            self.scheduler.go_on(participant)
+            return
         stored = self._shown_match(participant)
         if stored.ended is None:
             raise NotDelivered(texts.NOT_OVER)
-        self._database.change(participant.id, passed=participant.passed + 1)
         self._sessions.close(stored.id)  # reopened on demand if the partner's page still shows it
-        if participant.status != "complete":
-            self.scheduler.next_match(self._database.participant(participant.id))
+        self.scheduler.go_on(participant, passed=participant.passed + 1)
 
     def _leave(self, participant: Participant, action: Mapping[str, Any]) -> None:
         if isinstance(self._state(participant.id), Closed):
@@ -271,9 +375,25 @@ class StudyService(PageService):
             raise NotDelivered(texts.ALREADY_COMPLETE)
         self.scheduler.stop(participant, "withdrawn", "a participant left the study")
         self._database.withdraw(participant.id)
+        self._lead_others_on(participant)
+
+    def _lead_others_on(self, participant: Participant) -> None:
+        """Lead others on from the matches of a participant who has withdrawn."""
         for stored in self._database.matches(self.study.name, participant=participant.id):
             self._sessions.close(stored.id)
+            self._lead_on(stored)
             self._wake(stored)
+
+    def _lead_on(self, stored: StoredMatch) -> None:
+        """Lead those on whose page shows a finished match of which words are deleted: it can be shown no more."""
+        for id in stored.people.values():
+            person = self._database.participant(str(id))
+            page = None if person.status in ENDINGS and person.status != "complete" else self.progress.page(person)
+            if page is None or not page.has_match or stored.ended is None:
+                continue
+            matches = self._database.matches(self.study.name, participant=person.id)
+            if matches[person.passed : person.passed + 1] == [stored]:
+                self.scheduler.go_on(person, passed=person.passed + 1)
 
     def away(self, kernel: str, away: bool) -> None:
         """Record that the browser of the page served by `kernel` has gone silent (`away`) or is back."""
@@ -319,12 +439,22 @@ class StudyService(PageService):
         self._database.note("error", "host", study=self.study.name, participant=id, detail=describe_error(error))
 
     def monitor(self) -> dict[str, Any]:
-        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open, and
-        `gate`: what the participants' server reported last."""
+        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open,
+        `paused`: seconds for which a match has waited for a language model, by its id, and `gate`: what the
+        participants' server reported last."""
         participants = self._database.participants(self.study.name)
         present = [p.number for p in participants if self.presence.is_present(p.id)]
         seen = msgspec.to_builtins(status(self._database, self.study))
-        return {**seen, "present": present, "gate": msgspec.to_builtins(self.gate)}
+        running = self._sessions.running()
+        paused = {stored.id: session.pause for stored, session in running if session.paused}
+        return {**seen, "present": present, "paused": paused, "gate": msgspec.to_builtins(self.gate)}
+
+    def watch(self, match: str) -> Record:
+        """Return the record of a match of this study so far, for the researcher; AccessDenied for any other match."""
+        stored = self._database.match(match)
+        if stored is None or stored.study != self.study.name:
+            raise AccessDenied("There is no such match in this study.")
+        return self._database.record(match)
 
     def metrics(self) -> str:
         """Return the numbers of the study for Prometheus."""
@@ -365,5 +495,6 @@ def playing(
         table=msgspec.to_builtins(session.view(seat), order="deterministic"),
         left=None if left is None else max(0.0, left[0]),
         limit="" if left is None else left[1],
+        paused=session.paused,
         **more,
     )

@@ -1,4 +1,4 @@
-"""Sessions of matches with people: a match, its automated players and the seats of its people, and all open sessions.
+"""The session of a match with people: the match, its automated players and the seats of its people.
 
 Every event is saved before anyone sees it.
 """
@@ -8,31 +8,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import random
-import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from negolab.catalog import text_front
-from negolab.events import Ended, Event, Rejected, Replied
+from negolab.events import Event, Rejected, Replied
 from negolab.game import SEATS, Observation, Reply, Seat, other
-from negolab.llm.endpoint.call import EndpointProvider
-from negolab.llm.endpoint.errors import GameFailed, RunFailed
+from negolab.llm.endpoint.availability import format_duration
+from negolab.llm.endpoint.errors import BudgetReached, GameFailed, NoLegalMove, RunFailed
 from negolab.match import Match
 from negolab.protocols import Player, ResumablePlayer
 from negolab.record import Record, SeatOutcome
-from negolab.runs.driver import make_player, seat_players, submit_reply
-from negolab.runs.plan import derive_seed
+from negolab.runs.driver import submit_reply
 from negolab.runs.timer import call_within
-from negolab.store import Store
-from negolab.studies import texts
-from negolab.studies.host_config import NONE
+from negolab.studies import clock as time
 from negolab.studies.page_state import NotDelivered, SeatView, TalkEntry, check_message
-from negolab.studies.study_config import Ending, Limits, Study
-
-if TYPE_CHECKING:
-    from negolab.studies.database import Database, StoredMatch
+from negolab.studies.study_config import Limits
+from negolab.studies.texts import refusal_text, texts
+from negolab.texts import are_overridden
 
 log = logging.getLogger("negolab.studies")
 
@@ -41,6 +35,10 @@ PERSON = "person"
 LEFT, STOPPED = "left by the person", "stopped by the person"
 """Reasons that records give for matches and branches that a person stopped."""
 FAILED = "the other seat's player failed"
+RETRY_SECONDS = 3.0
+"""Seconds after which a player that cannot be reached is asked again."""
+LATE_SECONDS = 60.0
+"""Seconds without an answer after which a player counts as one that cannot be reached."""
 REPLY_SECONDS = 10.0
 """Seconds that a scripted player may take to answer: it holds up all matches of its host."""
 UNLIMITED = Limits()
@@ -52,11 +50,11 @@ class SeatSession:
     Feed it the events reply by reply: a live match and a replayed one then give the same conversation.
     """
 
-    def __init__(self, match: Match, seat: Seat) -> None:
+    def __init__(self, match: Match, seat: Seat, *, closing: str = "") -> None:
         self.seat = seat
         # Fixed texts call the opponent a machine, so they do not fit a match between two people.
         person = match.players.get(other(seat)) == PERSON
-        self._front = None if person else text_front(match.game, seat)
+        self._front = None if person else text_front(match.game, seat, closing=closing)
         self._talk: list[TalkEntry] = []
         self._rules = "" if self._front else match.told(seat).prompt(match.seen(seat), None)
         self._texts = 0
@@ -96,12 +94,15 @@ class SeatSession:
             self._since, self._unread = seen, False
 
     def refusal(self, match: Match, events: Sequence[Event]) -> str:
-        """Return the reason for which `events` reject the seat's reply, in the game's fixed text if it has any.
+        """Return the reason for which `events` reject the seat's reply, in the game's fixed text if it has any and the
+        study no texts of its own.
 
         "" if the reply was accepted.
         """
-        reasons = [e.invalid.reason for e in events if isinstance(e, Rejected) and e.seat == self.seat]
-        return self._front(match.events)[-1] if reasons and self._front else " ".join(reasons)
+        refused = [e.invalid for e in events if isinstance(e, Rejected) and e.seat == self.seat]
+        if refused and self._front and not are_overridden():
+            return self._front(match.events)[-1]
+        return " ".join(refusal_text(match.game, invalid) for invalid in refused)
 
     def view(self, match: Match) -> SeatView:
         """Return the seat's current view."""
@@ -121,6 +122,13 @@ SaveEvents = Callable[[Match, int, Sequence[Event]], None]
 """Function that saves events: called with the match, the number of events saved before, and the new events."""
 
 
+class _Outage(NamedTuple):
+    """A player that cannot be reached: since when, by the clock, and the error that told it (None: no answer came)."""
+
+    since: float
+    error: Exception | None
+
+
 class MatchSession:
     """A match, its automated players, and a `SeatSession` for each person's seat.
 
@@ -132,6 +140,12 @@ class MatchSession:
         save: Saves new events durably; if it raises, the match returns to its last saved state. None: saves nothing.
         delay: Seconds that a player's next answer is held back; None: no delay.
         limits: Time limits; see `time_left`.
+        closing: Words at the end in place of a game's own fixed closing; see `catalog.text_front`.
+        patience: Seconds for which a language model that cannot be reached, or does not answer in `LATE_SECONDS`, is
+            waited for, beside its endpoint's own; 0: only by its endpoint.
+        fall_back: Returns the player that takes over a seat whose player failed, given the reason; None: nobody, and
+            the match is stopped.
+        check: Called with a seat before its player is asked; raises `RunFailed` if it must not be.
     """
 
     def __init__(
@@ -142,16 +156,27 @@ class MatchSession:
         save: SaveEvents | None = None,
         delay: Callable[[Match], float] | None = None,
         limits: Limits = UNLIMITED,
+        closing: str = "",
+        patience: float = 0.0,
+        fall_back: Callable[[Seat, str], Player | None] | None = None,
+        check: Callable[[Seat], None] | None = None,
     ) -> None:
         self.match = match
         self.players = dict(players)
-        self.seat_sessions = {seat: SeatSession(match, seat) for seat in SEATS if seat not in players}
+        self.seat_sessions = {seat: SeatSession(match, seat, closing=closing) for seat in SEATS if seat not in players}
         self.thinking: asyncio.Future[Any] | None = None
+        self.changed_seats: frozenset[Seat] = frozenset()
+        """Seats of people whose view the last change has changed: nobody else may learn that there was one."""
+        self._views: dict[Seat, SeatView] = {}
         self._save, self._delay, self._limits = save, delay, limits
+        self._patience, self._fall_back, self._check = patience, fall_back, check
+        self._outage: _Outage | None = None
+        self._told_paused = False
         self._watchers: list[Callable[[], None]] = []
         self._saved = len(match.events)
         self._began = time.monotonic()
         self._asked: dict[Seat, tuple[Observation[object, object], float]] = {}
+        self._took: dict[Seat, float] = dict.fromkeys(self.seat_sessions, 0.0)
         resume_players(match, players)
 
     @classmethod
@@ -181,18 +206,43 @@ class MatchSession:
         """Return the current view of a person's seat."""
         return self.seat_sessions[seat].view(self.match)
 
+    @property
+    def paused(self) -> bool:
+        """True while a player that cannot be reached is waited for."""
+        return self._outage is not None
+
+    @property
+    def pause(self) -> float:
+        """Seconds since it began to wait for a player that cannot be reached; 0: it does not."""
+        return 0.0 if self._outage is None else time.monotonic() - self._outage.since
+
     def time_left(self, seat: Seat) -> tuple[float, str] | None:
         """Return the seconds until a seat's nearest limit and its kind, "reply" or "match"; None: no limit runs."""
+        return min(self._times_left(seat), default=None)
+
+    def _times_left(self, seat: Seat) -> list[tuple[float, str]]:
         ends = []
         if self._limits.reply is not None and seat in self._asked:
             ends.append((self._asked[seat][1] + self._limits.reply - time.monotonic(), "reply"))
         if self._limits.match is not None:
-            ends.append((self._began + self._limits.match - time.monotonic(), "match"))
-        return min(ends, default=None)
+            # A pause is not charged to anybody.
+            now = time.monotonic() if self._outage is None else self._outage.since
+            ends.append((self._began + self._limits.match - now, "match"))
+        return ends
 
     def late_seats(self) -> list[Seat]:
-        """Return the seats whose time is up."""
-        return [seat for seat in self.seat_sessions if (left := self.time_left(seat)) is not None and left[0] <= 0]
+        """Return the seats to blame for a limit that is reached: who did not reply in time, or else who was asked for
+        half of the match's time or more."""
+        reached = {seat: {kind for left, kind in self._times_left(seat) if left <= 0} for seat in self.seat_sessions}
+        late = [seat for seat, kinds in reached.items() if "reply" in kinds]
+        return late or [seat for seat, kinds in reached.items() if kinds and self._took_half(seat)]
+
+    def _took_half(self, seat: Seat) -> bool:
+        """Return True if a seat was asked for half of the match's time or more; at least one person's seat was."""
+        now = time.monotonic()
+        took = {s: past + (now - self._asked[s][1] if s in self._asked else 0) for s, past in self._took.items()}
+        # Both may be asked at once, and a player may have taken the rest of the time.
+        return 2 * took[seat] >= min(now - self._began, sum(took.values()))
 
     # Actions of people.
 
@@ -247,11 +297,12 @@ class MatchSession:
             try:
                 answer = self._ask_later(seat, player, seconds) if seconds > 0 else self._ask(seat, player)
                 if inspect.isawaitable(answer):
-                    self._think(seat, answer)
+                    self._think(seat, answer, LATE_SECONDS + seconds)
                     break
                 submit_reply(self.match, seat, answer)
+                self._recover()
             except Exception as error:
-                self._abort_failed(error)
+                self._fail(seat, error)
             self._save_events()
         self._notify()
 
@@ -264,6 +315,8 @@ class MatchSession:
         return next(((s, p) for s, p in self.players.items() if self.match.asks(s)), None)
 
     def _ask(self, seat: Seat, player: Player) -> Any:
+        if self._check is not None:
+            self._check(seat)
         return call_within(REPLY_SECONDS, player.reply, self.match.told(seat), self.match.pending()[seat])
 
     async def _ask_later(self, seat: Seat, player: Player, seconds: float) -> Any:
@@ -272,10 +325,35 @@ class MatchSession:
         answer = self._ask(seat, player)
         return await answer if inspect.isawaitable(answer) else answer
 
-    def _think(self, seat: Seat, answer: Awaitable[Any]) -> None:
-        """Track an asynchronous answer as `thinking`."""
-        self.thinking = asyncio.ensure_future(answer)
-        self.thinking.add_done_callback(partial(self._on_answer, self.match, seat))
+    def _think(self, seat: Seat, answer: Awaitable[Any], late: float = 0.0) -> None:
+        """Track an asynchronous answer as `thinking`; after `late` seconds the match pauses, until patience is over."""
+        thinking = self.thinking = asyncio.ensure_future(answer)
+        thinking.add_done_callback(partial(self._on_answer, self.match, seat))
+        if self._patience > 0:
+            loop, paused = asyncio.get_running_loop(), 0.0
+            if self._outage is None:
+                pause = loop.call_later(late, self._pause_late)
+                thinking.add_done_callback(lambda _: pause.cancel())
+            else:
+                paused = self.pause
+            end = loop.call_later(late + self._patience - paused, self._give_up, seat, thinking, late)
+            thinking.add_done_callback(lambda _: end.cancel())
+
+    def _pause(self, error: Exception | None = None) -> None:
+        """Begin a pause, or note why it goes on."""
+        self._outage = _Outage(time.monotonic() if self._outage is None else self._outage.since, error)
+
+    def _pause_late(self) -> None:
+        self._pause()
+        self._notify()
+
+    def _give_up(self, seat: Seat, thinking: asyncio.Future[Any], late: float) -> None:
+        """Wait no longer for an answer."""
+        thinking.cancel()
+        self.thinking = None
+        told = None if self._outage is None else self._outage.error
+        self._fail(seat, told or RunFailed(f"no answer for {format_duration(late + self._patience)}"))
+        self._go_on()
 
     def _on_answer(self, match: Match, seat: Seat, answer: asyncio.Future[Any]) -> None:
         """Submit a finished answer, unless the match was rolled back or ended since the question."""
@@ -287,12 +365,44 @@ class MatchSession:
             reply = answer.result()
             if match is self.match and match.asks(seat):
                 submit_reply(match, seat, reply)
+            self._recover()
         except Exception as error:
-            self._abort_failed(error)
+            self._fail(seat, error)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Advance from a callback."""
         try:
             self.advance()
         except Exception:  # nobody above could handle it; the answer was dropped, and `retry` asks again
             log.exception("a match could not go on")
+
+    def _fail(self, seat: Seat, error: Exception) -> None:
+        """Ask a player that cannot be reached again while patience lasts; then give its seat away or abort the
+        match."""
+        if not isinstance(error, GameFailed | RunFailed):
+            self._abort_failed(error)
+            return
+        if not isinstance(error, BudgetReached | NoLegalMove):
+            self._pause(error)
+            if self.pause < self._patience:
+                log.warning("%s: %s; asking again", FAILED, error)
+                self._think(seat, self._ask_later(seat, self.players[seat], RETRY_SECONDS))
+                return
+        self._recover()
+        player = None if self._fall_back is None else self._fall_back(seat, str(error))
+        if player is None:
+            self._abort_failed(error)
+            return
+        log.warning("%s: %s; another player takes over", FAILED, error)
+        self.players[seat] = player
+        resume_players(self.match, {seat: player})
+
+    def _recover(self) -> None:
+        """End a pause; it counts towards no limit."""
+        if self._outage is not None:
+            self._began += self.pause
+            self._outage = None
 
     def _abort_failed(self, error: Exception) -> None:
         """Abort the match after an error of an automated player; the events so far stay."""
@@ -326,11 +436,23 @@ class MatchSession:
 
     def _notify(self) -> None:
         """Time each seat from when it was asked, which a rejected reply does not change, and call the watchers."""
+        now = time.monotonic()
         for seat in self.seat_sessions:
-            if not self.match.asks(seat):
-                self._asked.pop(seat, None)
-            elif (seen := self.match.seen(seat)) != self._asked.get(seat, (None,))[0]:
-                self._asked[seat] = (seen, time.monotonic())
+            seen = self.match.seen(seat) if self.match.asks(seat) else None
+            before, since = self._asked.get(seat, (None, now))
+            if seen == before:
+                continue
+            self._took[seat] += now - since
+            if seen is None:
+                del self._asked[seat]
+            else:
+                self._asked[seat] = (seen, now)
+        views = {seat: self.view(seat) for seat in self.seat_sessions}
+        has_paused, self._told_paused = self.paused != self._told_paused, self.paused
+        self.changed_seats = frozenset(
+            seat for seat, view in views.items() if has_paused or view != self._views.get(seat)
+        )
+        self._views = views
         for changed in self._watchers:
             changed()
 
@@ -342,158 +464,3 @@ def resume_players(match: Match, players: Mapping[Seat, Player]) -> None:
     for seat, player in players.items():
         if isinstance(player, ResumablePlayer):
             player.recall(match.record().seen_by(seat))
-
-
-class OpenSession(NamedTuple):
-    """A match held in memory: its database entry and its session."""
-
-    stored: StoredMatch
-    session: MatchSession
-
-
-class SessionManager:
-    """Open sessions of a study, or of free play, by the match's id: running ones, and finished ones still shown.
-
-    Set `endings` to the function that returns the ways of ending, by participant id, that the end of a match brings
-    about, and `changed` to a callback for every change of a match.
-
-    Args:
-        database: The database that all events are saved to.
-        study: The study; None: free play.
-        store: Opens the folder to which finished records are also appended; None: no folder.
-        models: Endpoints of language models that may take a seat.
-    """
-
-    def __init__(
-        self,
-        database: Database,
-        study: Study | None = None,
-        *,
-        store: Callable[[], Store] | None = None,
-        models: EndpointProvider = NONE,
-    ) -> None:
-        self._database, self._study, self._store, self._models = database, study, store, models
-        self.endings: Callable[[StoredMatch, Ended], Mapping[str, Ending]] = lambda stored, ended: {}
-        self.changed: Callable[[StoredMatch], None] = lambda stored: None
-        self._open: dict[str, OpenSession] = {}
-
-    def begin(
-        self,
-        match: Match,
-        people: Mapping[Seat, str | None],
-        *,
-        treatment: str | None = None,
-        practice: int = 0,
-        endings: Mapping[str, Ending] | None = None,
-    ) -> MatchSession:
-        """Save a new match and open its session.
-
-        Args:
-            match: The match as it was dealt.
-            people: The participant's id for each person's seat; None for a person outside any study.
-            treatment: Name of the treatment.
-            practice: Practice round, from 1; 0 for a real match.
-            endings: Ways of ending by participant id, for a match that is over as it was dealt.
-
-        Raises:
-            ValueError: A player cannot play its seat.
-        """
-        players = seat_players(match, self._models, people, load=False)
-        study = None if self._study is None else self._study.name
-        record = match.record()
-        stored = self._database.add(
-            record, dict(people), study=study, treatment=treatment, practice=practice, endings=endings
-        )
-        if match.ended is not None:
-            self._write_to_folder(record)
-        return self._opened(stored, MatchSession(match, players, **self._options(stored)))
-
-    def resume(self, stored: StoredMatch) -> MatchSession:
-        """Return the session of a saved match, reopening it if it is not open.
-
-        Raises:
-            KeyError: The database has no such match.
-            ValueError: Its record cannot be replayed, or a player cannot play its seat.
-        """
-        if stored.id in self._open:
-            return self._open[stored.id].session
-        record = self._database.record(stored.id)
-        players = self._players(record, stored.people)
-        return self._opened(stored, MatchSession.resumed(record, players, **self._options(stored)))
-
-    def _players(self, record: Record, people: Collection[Seat]) -> dict[Seat, Player]:
-        """Make the automated players that a record names."""
-        header, game = record.header, record.game
-        return {
-            seat: make_player(name, game, header.seed or 0, seat, models=self._models, match=header.id, load=False)
-            for seat, name in header.players.items()
-            if seat not in people
-        }
-
-    def _options(self, stored: StoredMatch) -> dict[str, Any]:
-        """Return the options of a match's session. A delay is drawn from the seed, so that a restart draws the same."""
-        if self._study is None:
-            return {"save": self._save}
-        delay = self._study.delay(stored.treatment, stored.practice)
-
-        def seconds(match: Match) -> float:
-            return delay.seconds(random.Random(derive_seed(match.seed or 0, "delay", len(match.events))))
-
-        return {"save": self._save, "delay": seconds, "limits": self._study.limits}
-
-    def _opened(self, stored: StoredMatch, session: MatchSession) -> MatchSession:
-        self._open[stored.id] = OpenSession(stored, session)
-        session.watch(lambda: self.changed(stored))
-        session.advance()
-        return session
-
-    def close(self, match: str) -> None:
-        """Drop a finished match from memory; it stays in the database."""
-        self._open.pop(match, None)
-
-    def cancel(self) -> None:
-        """Cancel all answers that are under way."""
-        for _, session in self._open.values():
-            session.cancel()
-
-    def sweep(self, shown: Callable[[StoredMatch], bool]) -> None:
-        """Close finished matches for which `shown` is false; a page that needs one later reopens it."""
-        for stored, session in list(self._open.values()):
-            if session.match.ended is not None and not shown(stored):
-                self.close(stored.id)
-
-    def running(self) -> list[OpenSession]:
-        """Return the open matches that have not ended."""
-        return [each for each in self._open.values() if each.session.match.ended is None]
-
-    def _save(self, match: Match, seq: int, news: Sequence[Event]) -> None:
-        last = news[-1]
-        endings = self.endings(self._open[match.id].stored, last) if isinstance(last, Ended) else {}
-        self._database.append(match.id, seq, news, endings)
-        if isinstance(last, Ended):
-            self._write_to_folder(self._database.record(match.id))
-
-    def write_missing(self) -> None:
-        """Append finished records of free play that the folder lacks, as after a crash.
-
-        Raises:
-            OSError: The folder cannot be written.
-            ValueError: The folder cannot be used for single matches.
-        """
-        if self._store is not None:
-            finished = [stored.id for stored in self._database.matches() if stored.ended is not None]
-            with self._store() as store:
-                written = store.ids()
-                for id in finished:
-                    if id not in written:
-                        store.append(self._database.record(id))
-
-    def _write_to_folder(self, record: Record) -> None:
-        """Append a finished record to the folder; after a failure `write_missing` does it at the next start."""
-        if self._store is None:
-            return
-        try:
-            with self._store() as store:
-                store.append(record)
-        except (OSError, ValueError):
-            log.exception("a finished record could not be written to the folder; the database has it")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from negolab.studies.database import ACTIVE, Database, Note, Participant, StoredMatch
+from negolab.studies.earnings import computed_earnings, paid_earnings
+from negolab.studies.model_seats import Fallback, describe_use
+from negolab.studies.payment import Currency
 from negolab.studies.study_config import Study
 
 ERROR = "error"
@@ -40,16 +43,22 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     """Practice round of the running match; 0 for a real match, or none."""
     errors: int = 0
     """Number of error notes about them."""
+    returned: bool = False
+    """True if their panel took them out of the study."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of participants in one treatment: active, complete, and dropped out."""
+    """Number of participants in one treatment: active, complete, and dropped out or taken out by their panel."""
 
     name: str
     weight: float
     active: int
     complete: int
     dropped: int
+    paid: int = 0
+    """Number of participants who earned something, those taken out by their panel left out."""
+    earned: int = 0
+    """What they earned together, in smallest units of `Status.currency`."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +76,18 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Number of finished real matches by their end, such as "AGREED"."""
     errors: tuple[str, ...]
     """The latest errors in words, oldest first."""
+    currency: Currency | None = None
+    """Currency of the earnings; None: the study does not pay."""
+    fallbacks: dict[str, Fallback] = {}
+    """Replacements of language models, by the match's id."""
+    models: str = ""
+    """Use of language models so far, in words; "": the study has none."""
+
+    def replaced(self) -> str:
+        """Say in how many matches models were replaced, by whom and why; "" for none."""
+        counts = Counter((each.player or "nobody", each.reason) for each in self.fallbacks.values())
+        parts = [f"{n} by {player} ({reason})" for (player, reason), n in counts.most_common()]
+        return f"models replaced in {len(self.fallbacks)} matches: {'; '.join(parts)}" if parts else ""
 
 
 def status(database: Database, study: Study) -> Status:
@@ -75,17 +96,27 @@ def status(database: Database, study: Study) -> Status:
     matches = database.matches(study.name)
     moved, ends = database.moved(study.name), database.ends(study.name)
     errors = [note for note in database.notes(study.name) if note.kind == ERROR]
-    now = database.clock()
+    returned, now = database.returned(study.name), database.clock()
+    earned = paid_earnings(computed_earnings(study, people, matches, ends), database.shown_earnings(study.name))
     return Status(
         study=study.name,
         title=study.title,
         at=now,
-        people=_people(people, matches, moved, errors, now),
-        cells=_cells(study, people),
+        people=_people(people, matches, moved, errors, returned, now),
+        cells=_cells(study, people, returned, {id: one.total for id, one in earned.items()}),
         running=sum(match.ended is None for match in matches),
         ended=dict(Counter(ends[match.id].end for match in matches if match.id in ends and not match.practice)),
         errors=_describe_errors(errors[-_LATEST:], people),
+        currency=None if study.payment is None else study.payment.money,
+        fallbacks=database.fallbacks(study.name),
+        models=_describe_models(database, study),
     )
+
+
+def _describe_models(database: Database, study: Study) -> str:
+    if not any(settings.has_model for settings, _ in study.matches()):
+        return ""
+    return describe_use(database.model_replies(study.name), study.models.budget)
 
 
 def _describe_errors(errors: list[Note], people: list[Participant]) -> tuple[str, ...]:
@@ -100,14 +131,21 @@ def _describe_errors(errors: list[Note], people: list[Participant]) -> tuple[str
 
 
 def _people(
-    people: Iterable[Participant], matches: list[StoredMatch], moved: dict[str, float], errors: list[Note], now: float
+    people: Iterable[Participant],
+    matches: list[StoredMatch],
+    moved: dict[str, float],
+    errors: list[Note],
+    returned: Collection[str],
+    now: float,
 ) -> tuple[Person, ...]:
     latest = {who: match for match in matches for who in match.people.values() if who is not None}
     failed = Counter(note.participant for note in errors)
-    return tuple(_person(p, latest.get(p.id), moved, failed[p.id], now) for p in people)
+    return tuple(_person(p, latest.get(p.id), moved, failed[p.id], p.id in returned, now) for p in people)
 
 
-def _person(p: Participant, match: StoredMatch | None, moved: dict[str, float], errors: int, now: float) -> Person:
+def _person(
+    p: Participant, match: StoredMatch | None, moved: dict[str, float], errors: int, returned: bool, now: float
+) -> Person:
     playing = match if p.status == "playing" and match is not None and match.ended is None else None
     return Person(
         number=p.number,
@@ -120,6 +158,7 @@ def _person(p: Participant, match: StoredMatch | None, moved: dict[str, float], 
         match=None if playing is None else playing.id,
         practice=0 if playing is None else playing.practice,
         errors=errors,
+        returned=returned,
     )
 
 
@@ -132,14 +171,28 @@ def _since(p: Participant, match: StoredMatch | None) -> float:
     return p.started or p.consented or p.opened or p.created
 
 
-def _cells(study: Study, people: list[Participant]) -> tuple[Cell, ...]:
+def _cells(
+    study: Study, people: list[Participant], returned: Collection[str], earned: Mapping[str, int]
+) -> tuple[Cell, ...]:
     """Count participants by treatment: those of the file in its order, then those it no longer has."""
     weights = dict(study.cells)
     assigned = dict.fromkeys(p.treatment for p in people if p.treatment is not None)
-    return tuple(_cell(name, weights.get(name, 0), people) for name in {**weights, **assigned})
+    return tuple(_cell(name, weights.get(name, 0), people, returned, earned) for name in {**weights, **assigned})
 
 
-def _cell(name: str, weight: float, people: list[Participant]) -> Cell:
-    states = [p.status for p in people if p.treatment == name]
-    active, complete = sum(s in ACTIVE for s in states), states.count("complete")
-    return Cell(name=name, weight=weight, active=active, complete=complete, dropped=len(states) - active - complete)
+def _cell(
+    name: str, weight: float, people: list[Participant], returned: Collection[str], earned: Mapping[str, int]
+) -> Cell:
+    mine = [p for p in people if p.treatment == name]
+    here = [p for p in mine if p.id not in returned]
+    active, complete = sum(p.status in ACTIVE for p in here), sum(p.status == "complete" for p in here)
+    amounts = [earned[p.id] for p in here if earned.get(p.id)]
+    return Cell(
+        name=name,
+        weight=weight,
+        active=active,
+        complete=complete,
+        dropped=len(mine) - active - complete,
+        paid=len(amounts),
+        earned=sum(amounts),
+    )

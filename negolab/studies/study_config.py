@@ -1,95 +1,36 @@
-"""The options of a study file: its tables, their checks, and the ways in which a study ends for a participant."""
+"""The options of a study file: its tables and their checks."""
 
 from __future__ import annotations
 
 import hashlib
-import random
-import re
-from collections.abc import Mapping, Sequence
-from math import exp, isfinite, log
-from typing import Any, Literal, get_args
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
 
 from negolab import catalog
 from negolab._internal.validation import TomlTable, suggest
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
-from negolab.studies import texts
-
-Ending = Literal["complete", "timeout", "partner", "unpaired", "withdrawn", "declined", "ended", "error"]
-"""Way in which the study ended for a participant.
-
-- complete: played to the end
-- timeout: did not answer in time
-- partner: the other person left or timed out
-- unpaired: no partner came within the wait limit
-- withdrawn: pressed "Leave the study"
-- declined: gave no consent
-- ended: ended by the experimenter
-- error: a fault of the host or of a player
-"""
-ENDINGS: tuple[Ending, ...] = get_args(Ending)
-
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-
-
-def check_name(value: str, what: str = "name") -> None:
-    """Raise `ValueError` unless `value`, used in file names and tables, is letters, digits and inner hyphens."""
-    if not _NAME.fullmatch(value) or len(value) > 60:
-        raise ValueError(f"{what} must be letters, digits and hyphens, at most 60, not {value!r}")
-
-
-def check_identifier(value: str, what: str) -> None:
-    """Raise `ValueError` unless `value` can be the name of a column or a query parameter."""
-    if not _WORD.fullmatch(value) or len(value) > 60:
-        raise ValueError(f"{what} must be a letter, then letters, digits, _ or -, at most 60, not {value!r}")
-
-
-def check_text(value: str, what: str) -> None:
-    """Raise `ValueError` for a blank text."""
-    if not value.strip():
-        raise ValueError(f"{what} is empty: write the text that people read")
-
-
-def check_positive(value: float, what: str) -> None:
-    """Raise `ValueError` unless `value` is finite and above 0."""
-    if not (isfinite(value) and value > 0):
-        raise ValueError(f"{what} must be a number above 0, not {value:g}")
-
-
-def check_distinct(values: Sequence[str], what: str) -> None:
-    """Raise `ValueError` if `values` holds a duplicate."""
-    for i, value in enumerate(values):
-        if value in values[:i]:
-            raise ValueError(f"{what} {value!r} stands there twice: each must be of its own")
-
-
-class Delay(TomlTable, frozen=True):
-    """Simulated thinking time of an automated player: log-normal, clipped to `least` ... `most` seconds."""
-
-    median: float = 0.0
-    """Seconds; 0: no delay."""
-    spread: float = 0.0
-    """Standard deviation of the logarithm."""
-    least: float = 0.0
-    most: float = 60.0
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if not (isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a number of 0 or more, not {value:g}")
-        if self.median and not self.least <= self.median <= self.most:
-            raise ValueError(f"median must lie between least and most, {self.least:g} to {self.most:g} s")
-
-    def seconds(self, rng: random.Random) -> float:
-        """Draw a delay in seconds; takes one draw from `rng` in any case, so that later draws stay the same."""
-        drawn = rng.gauss(0.0, 1.0)
-        if self.median == 0:
-            return 0.0
-        # `exp` overflows beyond about 709; so far out the bounds decide anyway.
-        power = min(max(log(self.median) + self.spread * drawn, -700.0), 700.0)
-        return min(max(exp(power), self.least), self.most)
+from negolab.protocols import MODEL_PREFIX
+from negolab.studies import steps
+from negolab.studies.checks import check_distinct, check_identifier, check_name, check_positive, check_text
+from negolab.studies.delay import Delay
+from negolab.studies.endings import Ending, check_links
+from negolab.studies.model_seats import ModelSeats
+from negolab.studies.payment import Payment
+from negolab.studies.questions import Question
+from negolab.studies.steps import (
+    MOST_ROUNDS,
+    ConsentStep,
+    InstructionsStep,
+    MatchStep,
+    PracticeStep,
+    QuestionsStep,
+    RoundsStep,
+    Step,
+    StepPage,
+)
 
 
 class Treatment(TomlTable, frozen=True):
@@ -108,6 +49,10 @@ class Treatment(TomlTable, frozen=True):
     seat: Literal["A", "B", "random"] = "random"
     """Seat of the participant against a player; pairs always draw their seats."""
     delay: Delay = Delay()
+    disclosure: str = ""
+    """Text on who sits across, shown above the table."""
+    steps: tuple[Step, ...] = ()
+    """Steps of its own, in place of the study's; (): the study's."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -120,6 +65,23 @@ class Treatment(TomlTable, frozen=True):
         """True if two participants play each other."""
         return self.opponent is None
 
+    @property
+    def has_model(self) -> bool:
+        """True if a language model sits across."""
+        return (self.opponent or "").startswith(MODEL_PREFIX)
+
+    def settings(self, step: RoundsStep) -> Treatment:
+        """Return the treatment with what a step says of its matches."""
+        own = isinstance(step, PracticeStep) and bool(step.preset or step.params)
+        return msgspec.structs.replace(
+            self,
+            opponent=step.opponent or self.opponent,
+            preset=step.preset if own else step.preset or self.preset,
+            params=step.params if own else {**self.params, **step.params},
+            delay=self.delay if step.delay is None else step.delay,
+            disclosure=self.disclosure if step.disclosure is None else step.disclosure,
+        )
+
     def seats(self) -> tuple[Seat, ...]:
         """Return the seats that a participant may get."""
         return SEATS if self.seat == "random" else (self.seat,)
@@ -127,10 +89,6 @@ class Treatment(TomlTable, frozen=True):
     def across(self) -> tuple[Seat, ...]:
         """Return the seats that the player opposite a participant may get."""
         return tuple(other(seat) for seat in self.seats())
-
-
-MOST_PRACTICE = 100
-"""Largest number of practice matches per participant."""
 
 
 class Limits(TomlTable, frozen=True):
@@ -170,6 +128,7 @@ class Practice(TomlTable, frozen=True):
     opponent: str = ""
     """Name of the player."""
     preset: str | None = None
+    """None: the game's default preset."""
     params: dict[str, Any] = {}
     """Parameters of the game that differ from the preset's."""
     delay: Delay | None = None
@@ -178,32 +137,10 @@ class Practice(TomlTable, frozen=True):
     def __post_init__(self) -> None:
         if self.matches < 0:
             raise ValueError(f"matches must be 0 or more, not {self.matches}")
-        if self.matches > MOST_PRACTICE:
-            raise ValueError(f"matches must be at most {MOST_PRACTICE}, not {self.matches}")
+        if self.matches > MOST_ROUNDS:
+            raise ValueError(f"matches must be at most {MOST_ROUNDS}, not {self.matches}")
         if self.matches and not self.opponent:
             raise ValueError('opponent is missing: practice is against a player, such as opponent = "random-legal"')
-
-
-class Question(TomlTable, frozen=True):
-    """A question to participants, asked `when` "before" or "after" the matches."""
-
-    name: str
-    label: str
-    kind: Literal["text", "number", "choice"] = "text"
-    choices: tuple[str, ...] = ()
-    required: bool = False
-    when: Literal["before", "after"] = "before"
-
-    def __post_init__(self) -> None:
-        check_identifier(self.name, "name")
-        check_text(self.label, "label")
-        if (self.kind == "choice") != bool(self.choices):
-            raise ValueError('choices and kind = "choice" go together: give both, or neither')
-        if len(self.choices) == 1:
-            raise ValueError("choices must be two or more")
-        for choice in self.choices:
-            check_text(choice, "a choice")
-        check_distinct(self.choices, "the choice")
 
 
 class Study(TomlTable, frozen=True):
@@ -216,21 +153,30 @@ class Study(TomlTable, frozen=True):
     game: str
     """Name of the game, or the resolved path of a .py file."""
     treatments: tuple[Treatment, ...]
-    instructions: str
     closing: str
     """Text below the last page's sentence, for those who finish."""
+    instructions: str = ""
     consent: str = ""
     """Text to agree to; "": no consent is asked for."""
+    steps: tuple[Step, ...] = ()
+    """What a participant passes through; (): consent, questions, instructions, practice, a match, questions."""
     endings: dict[Ending, str] = {}
     """Sentences of the last page that replace the default ones."""
     codes: dict[Ending, str] = {}
     """Completion codes."""
+    links: dict[Ending, str] = {}
+    """Links on the last page back to the panel, by https; `{code}` stands for the completion code."""
+    payment: Payment | None = None
+    """None: the study says nothing of payment."""
     limits: Limits = Limits()
     pairing: Pairing = Pairing()
+    models: ModelSeats = ModelSeats()
     practice: Practice = Practice()
     seed: int = 0
     """Seed of deals, seats, delays and the order of treatments."""
     questions: tuple[Question, ...] = ()
+    texts: dict[str, str] = {}
+    """Texts in place of the default ones, by key; see `negolab.studies.texts`."""
     external: str | None = None
     """Query parameter in which the open link must carry an outside panel's id; None: none is required."""
     expires: float = 30
@@ -240,28 +186,49 @@ class Study(TomlTable, frozen=True):
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        for field in ("title", "game", "instructions", "closing"):
+        for field in ("title", "game", "closing"):
             check_text(getattr(self, field), field)
         if self.consent:
             check_text(self.consent, "consent")
         if not self.treatments:
             raise ValueError("treatments are missing: write at least one [[treatments]]")
         check_distinct([treatment.name for treatment in self.treatments], "the treatment")
-        check_distinct([question.name for question in self.questions], "the question")
+        self._check_steps()
         for field, sentences in (("endings", self.endings), ("codes", self.codes)):
             for ending, text in sentences.items():
                 check_text(text, f"{field}.{ending}")
         check_distinct(list(self.codes.values()), "the code")
+        check_links(self.links, self.codes)
         if self.external is not None:
             check_identifier(self.external, "external")
         check_positive(self.expires, "expires")
         if self.expires > 3650:
             raise ValueError(f"expires must be at most 3650 days, not {self.expires:g}")
 
+    def _check_steps(self) -> None:
+        if not self.steps and any(not treatment.steps for treatment in self.treatments):
+            check_text(self.instructions, "instructions")
+        elif self.practice != Practice():
+            raise ValueError('practice is a step here: write one of kind = "practice", and leave [practice] out')
+        elif self.questions:
+            raise ValueError('questions are a step here: write one of kind = "questions", and leave [[questions]] out')
+        if not steps.count_common([self.pages(treatment) for treatment in self.treatments]):
+            raise ValueError(
+                "steps: the first one must be the same in all treatments, and no match; the steps of a treatment are "
+                "all of its steps, so repeat there those that it shares with the others"
+            )
+        for treatment in self.treatments:
+            where = f"treatment {treatment.name!r}: " if treatment.steps else ""
+            try:
+                steps.check_steps(self.steps_of(treatment), self.consent, self.instructions)
+            except ValueError as error:
+                raise ValueError(f"{where}steps: {error}" if self.steps or where else str(error)) from None
+
     @property
-    def consent_version(self) -> str:
-        """Hash that identifies the version of the consent text; "" without one."""
-        return version_hash(self.consent)
+    def consents(self) -> list[str]:
+        """Texts of consent, of all treatments."""
+        every = [step for t in self.treatments for step in self.steps_of(t) if isinstance(step, ConsentStep)]
+        return list(dict.fromkeys(step.text or self.consent for step in every))
 
     @property
     def cells(self) -> list[tuple[str, float]]:
@@ -271,7 +238,53 @@ class Study(TomlTable, frozen=True):
     @property
     def paired(self) -> bool:
         """True if participants play each other in at least one treatment."""
-        return any(treatment.paired for treatment in self.treatments)
+        return any(self.is_paired(treatment) for treatment in self.treatments)
+
+    def is_paired(self, treatment: Treatment) -> bool:
+        """Return True if participants of a treatment play each other in at least one match."""
+        return any(
+            settings.paired
+            for settings, step in self.matches()
+            if settings.name == treatment.name and step.kind == "match"
+        )
+
+    def steps_of(self, treatment: Treatment) -> tuple[Step, ...]:
+        """Return the steps of a treatment's participants."""
+        return treatment.steps or self.steps or tuple(self._usual_steps())
+
+    def _usual_steps(self) -> Iterator[Step]:
+        """Yield the steps of a study whose file lists none."""
+        asked = {when: tuple(q for q in self.questions if q.when == when) for when in ("before", "after")}
+        if self.consent:
+            yield ConsentStep()
+        if asked["before"]:
+            yield QuestionsStep(questions=asked["before"])
+        yield InstructionsStep()
+        if self.practice.matches:
+            fields = {name: getattr(self.practice, name) for name in self.practice.__struct_fields__}
+            default = next(iter(catalog.presets(catalog.game_module(self.game))))
+            yield PracticeStep(**{**fields, "preset": self.practice.preset or default})
+        yield MatchStep()
+        if asked["after"]:
+            yield QuestionsStep(questions=asked["after"])
+
+    def pages(self, treatment: Treatment) -> tuple[StepPage, ...]:
+        """Return the pages that a treatment's participants pass through."""
+        return steps.pages(self.steps_of(treatment))
+
+    def kinds(self) -> set[str]:
+        """Return the kinds of all steps."""
+        return {step.kind for treatment in self.treatments for step in self.steps_of(treatment)}
+
+    def matches(self) -> list[tuple[Treatment, RoundsStep]]:
+        """Return the settings of all matches, practice included, each with its step."""
+        steps = ((t, step) for t in self.treatments for step in self.steps_of(t))
+        return [(t.settings(step), step) for t, step in steps if isinstance(step, RoundsStep)]
+
+    def asked(self) -> list[Question]:
+        """Return the questions of all treatments, without those of quizzes."""
+        found = {q.name: q for t in self.treatments for q in steps.questions_of(self.steps_of(t))}
+        return list(found.values())
 
     def treatment(self, name: str) -> Treatment:
         """Return the treatment called `name`; `ValueError` if there is none."""
@@ -281,63 +294,11 @@ class Study(TomlTable, frozen=True):
         names = [treatment.name for treatment in self.treatments]
         raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, names)}")
 
-    def delay(self, treatment: str | None, practice: int) -> Delay:
-        """Return the thinking time of players in a match of a treatment, or in practice, which may have its own."""
-        if practice and self.practice.delay is not None:
-            return self.practice.delay
-        # The file may have lost the treatment of a finished match; a finished match has no answers to delay.
-        return next((t.delay for t in self.treatments if t.name == treatment), Delay())
-
-    def loaded(self, of: Treatment | Practice) -> AnyGame:
-        """Load the game with the parameters of a treatment or of practice; `ValueError` if they are invalid."""
-        return catalog.load(self.game, of.preset, **of.params)
+    def loaded(self, settings: Treatment) -> AnyGame:
+        """Load the game with the parameters of a match; `ValueError` if they are invalid."""
+        return catalog.load(self.game, settings.preset, **settings.params)
 
 
 def version_hash(consent: str) -> str:
     """Return the first 12 hexadecimal digits of a consent text's SHA-256; "" for an empty text."""
     return hashlib.sha256(consent.encode()).hexdigest()[:12] if consent else ""
-
-
-LONGEST = 5_000
-"""Largest number of characters of an answer."""
-
-
-def check_answers(questions: Sequence[Question], answers: object) -> dict[str, str]:
-    """Validate a page's answers to questions.
-
-    Args:
-        questions: The questions that were asked.
-        answers: Answers by name of the question, as they came from the page.
-
-    Returns:
-        The stripped answer to each question, by name; "" for one that was left open.
-
-    Raises:
-        ValueError: An answer is missing, too long or of the wrong kind; the text is for the participant.
-    """
-    if not isinstance(answers, Mapping):
-        raise ValueError(texts.WRONG_ANSWERS["form"])
-    return {question.name: _check_answer(question, answers.get(question.name, "")) for question in questions}
-
-
-def _check_answer(question: Question, answer: object) -> str:
-    if not isinstance(answer, str) or len(answer) > LONGEST:
-        wrong = "length"
-    elif not (text := answer.strip()):
-        wrong = "missing" if question.required else ""
-    elif question.kind == "choice" and text not in question.choices:
-        wrong = "choice"
-    elif question.kind == "number" and not _is_number(text):
-        wrong = "number"
-    else:
-        wrong = ""
-    if wrong:
-        raise ValueError(f"{question.label}: {texts.WRONG_ANSWERS[wrong].format(most=LONGEST)}")
-    return text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return isfinite(float(text))
-    except ValueError:
-        return False

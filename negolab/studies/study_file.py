@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from negolab import user_code
+import msgspec
+
+from negolab import texts, user_code
 from negolab._internal import validation
-from negolab.catalog import AnyGame
-from negolab.game import Seat
 from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
 from negolab.scenarios import SUFFIX
-from negolab.studies.study_config import Delay, Practice, Study, Treatment
+from negolab.studies.delay import Delay
+from negolab.studies.steps import KINDS
+from negolab.studies.study_config import Practice, Study, Treatment
+from negolab.studies.texts import catalogue
 
 
-def read_study(path: str | Path, at: Path | None = None) -> Study:
+def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = True) -> Study:
     """Read a study file and check that it can be run.
 
     Args:
         path: The file to read.
         at: The original file if `path` is a copy; the study's default name and a game's path refer to it.
+        check_texts: Refuse what is wrong in `[texts]`.
 
     Raises:
         ValueError: The file cannot be read, or the study cannot be run; names the file and the place in it.
@@ -29,17 +34,33 @@ def read_study(path: str | Path, at: Path | None = None) -> Study:
     file, path = Path(path), at or Path(path)
     words = validation.read_text(file)
     try:
-        return parse_study(words, path)
+        return parse_study(words, path, check_texts=check_texts)
     except ValueError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 
 
-def parse_study(text: str, path: Path) -> Study:
+def read_texts(path: Path) -> tuple[Study, list[str]]:
+    """Read a study file whose `[texts]` may hold unknown keys.
+
+    Returns:
+        The study with the texts whose keys are known, and a sentence for each that is not.
+
+    Raises:
+        ValueError: The study cannot be run for any other reason.
+    """
+    study = read_study(path, check_texts=False)
+    known = catalogue(study)
+    unknown = sorted(texts.unknown_keys(study.texts, known))
+    return msgspec.structs.replace(study, texts={k: v for k, v in study.texts.items() if k in known}), unknown
+
+
+def parse_study(text: str, path: Path, *, check_texts: bool = True) -> Study:
     """Parse the text of a study file and check that the study can be run.
 
     Args:
         text: Text of the file.
         path: Path of the file, for the study's default name and the path of a game; it is not read.
+        check_texts: Refuse what is wrong in `[texts]`.
 
     Raises:
         ValueError: The text is no valid study; names the place of the mistake.
@@ -48,20 +69,33 @@ def parse_study(text: str, path: Path) -> Study:
     game = table.get("game")
     if isinstance(game, str):
         table["game"] = user_code.beside(game, path.parent)
+    _check_steps(_tables(table.get("steps")), "")
+    for treatment in _tables(table.get("treatments")):
+        _check_steps(_tables(treatment.get("steps")), f"treatment {treatment.get('name')!r}: ")
     _locate_scenarios(table, path.parent)
     _load_players(table, path.parent)
+    if isinstance(own := table.get("texts"), dict):
+        table["texts"] = texts.flatten(own)
     study = validation.convert_table({"name": path.stem, **table, "text": text}, Study)
-    for where, check in _checks(study, table):
+    checks = _checks(study, table) if check_texts else filter(lambda each: each[0] != "texts", _checks(study, table))
+    for where, check in checks:
         try:
             check()
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
-    return study
+    return _without_defaults(study) if study.texts and check_texts else study
+
+
+def _without_defaults(study: Study) -> Study:
+    """Drop the texts that are the default ones, so that a pasted list of all texts changes nothing."""
+    defaults = catalogue(study)
+    own = {key: text for key, text in study.texts.items() if text != defaults[key]}
+    return msgspec.structs.replace(study, texts=own)
 
 
 def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
     """Make the paths of scenario files absolute: they begin at the study file's folder."""
-    for part in (*_tables(table.get("treatments")), *_tables([table.get("practice")])):
+    for part in (*_tables(table.get("treatments")), *_tables([table.get("practice")]), *_all_steps(table)):
         for place, key in ((part, "preset"), *((params, "scenario") for params in _tables([part.get("params")]))):
             name = place.get(key)
             if isinstance(name, str) and name.endswith(SUFFIX):
@@ -73,7 +107,8 @@ def _load_players(table: dict[str, Any], folder: Path) -> None:
     treatments = table.get("treatments")
     parts = [(f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(treatments)]
     parts += [("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])]
-    parts += [("pairing: then", t, "then") for t in _tables([table.get("pairing")])]
+    parts += [(f"{name}: then", t, "then") for name in ("pairing", "models") for t in _tables([table.get(name)])]
+    parts += [(f"step of kind {t.get('kind')!r}: opponent", t, "opponent") for t in _all_steps(table)]
     for place, part, key in parts:
         if isinstance(text := part.get(key), str):
             try:
@@ -82,48 +117,66 @@ def _load_players(table: dict[str, Any], folder: Path) -> None:
                 raise ValueError(f"{place}: {error}") from None
 
 
+def _all_steps(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of the study and of its treatments."""
+    own = [step for treatment in _tables(table.get("treatments")) for step in _tables(treatment.get("steps"))]
+    return _tables(table.get("steps")) + own
+
+
+def _check_steps(steps: list[dict[str, Any]], where: str) -> None:
+    """Raise `ValueError` for a step that is none; names its place."""
+    for number, step in enumerate(steps, 1):
+        place = f"{where}step {number} of {len(steps)}"
+        kind = KINDS.get(str(step.get("kind")))
+        if kind is None:
+            name = str(step.get("kind", ""))
+            raise ValueError(f"{place}: kind {name!r} is unknown: {validation.suggest(name, KINDS)}")
+        try:
+            validation.check_table({key: value for key, value in step.items() if key != "kind"}, kind)
+        except ValueError as error:
+            raise ValueError(f"{place} ({step['kind']}): {error}") from None
+
+
 def _tables(values: Any) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _checks(study: Study, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the checks across tables, each with the place that its error message names."""
-    for treatment in study.treatments:
-        yield f"treatment {treatment.name!r}", lambda t=treatment: _playable(study, t)
-    yield "practice", lambda: _practised(study)
+    if not study.practice.matches:
+        yield "practice", lambda: _unused_practice(study.practice)
+    for settings, step in study.matches():
+        where = f"treatment {settings.name!r}"
+        if study.steps or study.treatment(settings.name).steps:
+            where += f": step of kind {step.kind!r}"
+        elif step.kind == "practice":
+            where = "practice"
+        yield where, lambda s=settings, p=step.kind == "practice": _playable(study, s, p)
+    yield "texts", lambda: texts.check(study.texts, catalogue(study))
     yield "pairing", lambda: _pairs(study, "pairing" in table)
 
 
-def _playable(study: Study, treatment: Treatment) -> None:
-    game = study.loaded(treatment)
-    player = study.pairing.player if treatment.opponent is None else treatment.opponent
-    if player is None:
-        if treatment.delay != Delay():
-            raise ValueError("delay is for a scripted player: name an opponent, or leave it out")
-        return
-    _sits(player, game, treatment.across(), treatment)
-
-
-def _sits(player: str, game: AnyGame, seats: tuple[Seat, ...], treatment: Treatment) -> None:
-    """Raise `ValueError` if the player cannot play one of the seats that it may get."""
-    for seat in seats:
+def _playable(study: Study, settings: Treatment, in_practice: bool) -> None:
+    """Raise `ValueError` if the matches of a step, with these settings, cannot be played."""
+    game = study.loaded(settings)
+    players = {"opponent": settings.opponent or study.pairing.player}
+    if players["opponent"] is None and settings.delay != Delay():
+        raise ValueError("delay is for a scripted player: name an opponent, or leave it out")
+    if settings.has_model:
+        players["models: then"] = study.models.player
+    for (place, player), seat in product(players.items(), settings.across()):
         try:
-            make_player(player, game, 0, seat, load=False)
+            if player is not None:
+                make_player(player, game, 0, seat, load=False)
         except ValueError as error:
-            fixed = treatment.opponent is not None and treatment.seat == "random" and "sits at" in str(error)
-            hint = '; choose the participant\'s seat, seat = "A" or "B"' if fixed else ""
-            raise ValueError(f"opponent: {error}{hint}") from None
+            fixed = not in_practice and settings.opponent is not None and settings.seat == "random"
+            hint = '; choose the participant\'s seat, seat = "A" or "B"' if fixed and "sits at" in str(error) else ""
+            raise ValueError(f"{place}: {error}{hint}") from None
 
 
-def _practised(study: Study) -> None:
-    practice = study.practice
-    if not practice.matches:
-        if practice != Practice():
-            raise ValueError("matches is 0: say how many, or leave [practice] out")
-        return
-    game = study.loaded(practice)
-    for treatment in study.treatments:
-        _sits(practice.opponent, game, treatment.across(), treatment)
+def _unused_practice(practice: Practice) -> None:
+    if practice != Practice():
+        raise ValueError("matches is 0: say how many, or leave [practice] out")
 
 
 def _pairs(study: Study, written: bool) -> None:

@@ -10,7 +10,7 @@ from string import Template
 from negolab import catalog, user_code
 from negolab.game import other
 from negolab.players.lookup import compatible_players
-from negolab.studies.study_config import ENDINGS
+from negolab.studies.endings import ENDINGS
 
 _COMMENTS = 53
 """Column at which comments begin."""
@@ -35,6 +35,7 @@ def study_text(path: Path, game: str) -> str:
         name=path.stem,
         game=game,
         preset=loaded.preset,
+        unit=loaded.unit,
         first=first,
         second=second,
         seat=seat or "random",

@@ -18,10 +18,11 @@ from negolab.llm.endpoint.call import Answer, Usage
 from negolab.llm.endpoint.errors import GameFailed
 from negolab.llm.output_modes import ExtractedText, extract_reasoning
 from negolab.llm.player import LLM
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.players.lookup import list_players, player
 from negolab.record import parse_record
 from negolab.runs.driver import make_player, play
+from negolab.verification import replay_differences
 from tests.support.scripted_model import ScriptedModel, answer
 
 GAME = nl.load("bargaining")

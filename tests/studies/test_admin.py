@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from negolab.catalog import game_names
-from negolab.match import replay_differences
 from negolab.store import Store, read
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database
+from negolab.verification import replay_differences
 
 
 class Own:

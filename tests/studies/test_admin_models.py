@@ -18,11 +18,11 @@ from negolab_widgets.replay.branching import PERSON_CHOICE
 import negolab as nl
 from negolab.events import Ended, Rejected, Replied
 from negolab.llm.models import Models
-from negolab.match import replay_differences
 from negolab.store import read as records
 from negolab.studies.client import HostClient
 from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoints, build_host_config, read_host_config
 from negolab.studies.page_state import NotDelivered
+from negolab.verification import replay_differences
 from tests.support.endpoints import Server, running_endpoint
 from tests.support.host_process import (
     HostProcess,
@@ -188,6 +188,7 @@ def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: Hos
     press_button(lobby, "Start the match")
     assert "fake is thinking." in page_text(lobby)
     press_button(lobby, "Leave this match")
+    press_button(lobby, "Leave")
     wait_until(lambda: desk.matches()[0].ended is not None)
     (match,) = desk.matches()
     with desk.database() as database:
@@ -251,7 +252,7 @@ def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Pat
 
 
 def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: Server) -> None:
-    text_of = study_toml("bargaining", solo_treatment("llm:fake", seat="B"))
+    text_of = study_toml("bargaining", solo_treatment("llm:fake", seat="B") + "[models]\npatience = 0.1\n")
     with running_host(tmp_path, text_of, host_config(server, "sk-wrong-1234567890")) as desk:
         _, token = desk.invite()
         page = desk.page(token)
@@ -301,7 +302,7 @@ def test_a_briefing_is_what_was_sent_and_a_bad_one_is_not_quoted() -> None:
 
 def branching(record: nl.Record, folder: Path, at: int, **chosen: str) -> Replay:
     replay = Replay(record, out=folder)
-    replay._scrubber.slider.value = at
+    replay.show(record, step=at)
     for seat, name in chosen.items():
         replay._branching._seats[seat].value = name  # type: ignore[index]
     return replay

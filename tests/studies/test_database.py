@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import sqlite3
 import stat
@@ -24,10 +23,11 @@ from negolab.events import Ended, Rejected, Replied
 from negolab.match import Match
 from negolab.record import Record
 from negolab.runs.driver import make_player, play
-from negolab.studies.database import CONSENT, PURGED, Database
+from negolab.studies.database import CONSENT, PURGED, BonusFile, Database
 from negolab.studies.database.base import DatabaseInUse
 from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
 from negolab.studies.database.connection import database_url as location
+from negolab.studies.payment import Currency
 
 pytest_plugins = ("tests.support.databases",)
 pytestmark = pytest.mark.database
@@ -321,6 +321,18 @@ def test_a_withdrawn_participants_words_are_gone_everywhere(database: Database, 
             assert b"secret w" not in file.read_bytes() and b"secret a" not in file.read_bytes()
 
 
+def test_a_withdrawal_keeps_why_a_match_stopped_but_not_the_error_of_its_player(database: Database) -> None:
+    match = Match(catalog.load("trading", preset="tolerant"), seed=1, players={"A": "person", "B": "mine.py:Mine"})
+    match.submit("A", "my secret words")
+    match.submit("B", "I heard: my secret words")
+    match.abort("the other seat's player failed: no move: my secret words")
+    (a,) = database.invite("s", 1)
+    database.add(match.record(), {"A": a.id}, study="s")
+    database.withdraw(a.id)
+    assert "secret" not in everything(database)
+    assert getattr(database.record(match.id).events[-1], "reason", "") == "the other seat's player failed"
+
+
 def everything(database: Database) -> str:
     """Every value in every table."""
     tables = sa.inspect(database._engine).get_table_names()
@@ -459,8 +471,8 @@ def test_a_password_is_never_shown() -> None:
     assert "hunter2" in location("postgresql://me:hunter2@h/x").render_as_string(hide_password=False)
 
 
-def test_a_path_needs_no_scheme(tmp_path: Path) -> None:
-    os.chdir(tmp_path)
+def test_a_path_needs_no_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert location("people.db").database == str(tmp_path / "people.db")
 
 
@@ -583,3 +595,27 @@ def test_each_text_of_consent_is_kept_once(database: Database) -> None:
     for text in ("old", "new", "old", ""):
         database.keep_consent("s", text)
     assert [note.detail for note in database.notes("s") if note.kind == CONSENT] == ["old", "new"]
+
+
+def test_a_returned_participant_no_longer_counts_in_the_balance_and_can_come_back(database: Database) -> None:
+    first, second, third = (p.id for p in database.invite("s", 3))
+    cells = [("one", 1.0), ("two", 1.0)]
+    assert start(database, first, cells, seed=None) == "one"
+    assert database.mark_returned("s", [first], []) == [first]
+    assert database.mark_returned("s", [first], []) == []
+    assert start(database, second, cells, seed=None) == "one"
+    database.mark_returned("s", [], [first, second])
+    assert database.returned("s") == set()
+    assert start(database, third, cells, seed=None) == "two"
+
+
+def test_of_two_runs_at_once_only_one_writes_a_bonus(database: Database) -> None:
+    (one,) = database.invite("s", 1)
+    files = [BonusFile(f"hash{i}", f"/bonus-{i}.csv", ",", Currency("GBP", 2, "£")) for i in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        planned = list(pool.map(lambda file: database.plan_bonuses("s", file, {one.id: 100}), files))
+    assert sum(planned) == 1
+    (file,) = database.unwritten_bonus_files("s")
+    assert database.bonuses("s")[one.id].file == file.sha256
+    database.confirm_bonuses("s", file)
+    assert database.unwritten_bonus_files("s") == []

@@ -17,6 +17,8 @@ from negolab.studies.database import Database
 from negolab.studies.doctor import FOREIGN_ADDRESS, Finding, SetUp, check_clock, check_public_url, examine
 from negolab.studies.study_file import parse_study
 from tests.cli.test_cli import BASE, negolab
+from tests.conftest import free_port
+from tests.support.endpoints import running_endpoint
 from tests.support.gate_server import running_gate
 
 pytest_plugins = ("tests.support.databases",)
@@ -94,6 +96,38 @@ def test_what_is_wrong_is_said_with_what_to_do(
     spoil(monkeypatch)
     found = wrong(list(examine(SetUp(file, str(tmp_path / "people.db"), tmp_path), {})))
     assert list(found) == [about] and words in found[about]
+
+
+MODEL_STUDY = BASE.replace('"fair-split"', '"llm:fake-1"')
+
+
+def models_line(file: Path, url: str, *prices: str) -> str:
+    found = examine(SetUp(file, ":memory:", file.parent, base_urls=(url,), prices=prices), {})
+    return next(finding.line() for finding in found if finding.about == "models")
+
+
+def test_a_model_that_does_not_answer_is_wrong(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}/v1"
+    assert models_line(file, nobody).startswith("wrong  models: ") and "refused" in models_line(file, nobody)
+    file.write_text(MODEL_STUDY)
+    assert models_line(file, nobody).startswith(f"wrong  models: llm:fake-1: no answer at {nobody}: connection refused")
+    monkeypatch.setattr(doctor, "ANSWERED_WITHIN", 1.0)
+    with running_endpoint() as server:
+        assert models_line(file, server.url) == f"ok     models: {server.url}"
+        assert server.counts()["answered"] == 1
+        server.set(faults={"hang": 1.0})
+        assert "no answer at" in models_line(file, server.url) and "within 1 s" in models_line(file, server.url)
+        server.set(faults={"missing": 1.0})
+        assert "The model does not exist" in models_line(file, server.url)
+
+
+@pytest.mark.parametrize("budget", ["budget", "budget_each"])
+def test_a_budget_in_money_needs_a_price(file: Path, budget: str) -> None:
+    file.write_text(f"{MODEL_STUDY}\n[models]\n{budget} = {{ usd = 5 }}")
+    with running_endpoint() as server:
+        assert "needs the price of fake-1" in models_line(file, server.url)
+        assert "--price fake-1=" in models_line(file, server.url)
+        assert models_line(file, server.url, "fake-1=0.15,0.60").startswith("ok")
 
 
 def test_a_database_whose_clock_is_off_is_told() -> None:

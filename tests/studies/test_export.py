@@ -15,14 +15,15 @@ import pytest
 
 from negolab.events import Ended, Event, Replied
 from negolab.game import SEATS, Reply, Seat, other
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.record import encode_event
 from negolab.runs.driver import make_player, submit_reply
 from negolab.store import read as records
 from negolab.studies.database import PURGED, Database, Participant
 from negolab.studies.export import KINDS, export, replace_folder
-from negolab.studies.study_config import Practice, Study, Treatment
+from negolab.studies.study_config import Practice, Study, Treatment, version_hash
 from negolab.studies.study_file import read_study
+from negolab.verification import replay_differences
 from tests.cli.test_cli import negolab
 from tests.studies.test_service import ALONE, Site, run
 from tests.studies.test_service import study as house_study
@@ -47,9 +48,9 @@ def begin(
     return match
 
 
-def moves(database: Database, match: Match, n: int | None = None) -> None:
+def moves(database: Database, match: Match, n: int | None = None, *, seed: int = 3) -> None:
     """Play `n` moves (None: to the end), storing the events of each."""
-    players = {seat: make_player("random-legal", match.game, 3, seat) for seat in SEATS}
+    players = {seat: make_player("random-legal", match.game, seed, seat) for seat in SEATS}
     while match.pending() and n != 0:
         kept = len(match.events)
         seat, ask = next(iter(match.pending().items()))
@@ -529,7 +530,7 @@ def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
     assert list(table["status"]) == ["playing", "withdrawn", "complete", "complete"]
     assert list(table["practice"]) == [0, 1, 1, 1]
     assert list(table["code"].fillna("")) == ["", "GONE", "DONE", "DONE"]
-    assert list(table["consent"]) == [of.consent_version] * 4
+    assert list(table["consent"]) == [version_hash(of.consent)] * 4
     assert list(parquet(tmp_path / "out", "answers")["participant"]) == [1, 3, 4]
     assert "my own words" not in everything(tmp_path / "out")
     assert len(records(tmp_path / "out")) == 4
@@ -550,7 +551,7 @@ def test_a_practice_match_that_was_stopped_is_not_counted(tmp_path: Path) -> Non
         export(site.database, site.study, tmp_path / "out", "csv")
         assert list(csv(tmp_path / "out", "participants")["practice"]) == ["1", "0"]
         (text,) = csv(tmp_path / "out", "consents").to_dict("records")
-        assert (text["text"], text["consent"]) == ("Do you agree?", site.study.consent_version)
+        assert (text["text"], text["consent"]) == ("Do you agree?", version_hash(site.study.consent))
 
     run(scene())
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negolab.studies import links, texts
+from negolab.studies import links
 from negolab.studies.links import OPEN, InvalidLink, link_url, make_token, read_token
+from negolab.studies.texts import texts
 
 SECRET = "a secret of the study"
 DAY = 86400.0

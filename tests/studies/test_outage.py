@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,16 +14,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from negolab.studies import texts
 from negolab.studies.admin import AdminService
 from negolab.studies.client import HostClient
 from negolab.studies.database import Database
 from negolab.studies.page_state import NotDelivered, Playing
 from negolab.studies.server import Host, Services
 from negolab.studies.service import StudyService
+from negolab.studies.texts import texts
 from tests.studies.test_service import ALONE, PAIRS, Site, run, study
 from tests.studies.test_tables_at_host import say_an_option
 from tests.support.host_process import (
+    PAIR_TREATMENT,
     HostProcess,
     follow_until,
     page_text,
@@ -93,6 +95,27 @@ def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> 
         say_an_option(page)
 
 
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_host_that_is_ended_sends_open_pages_away_and_logs_nothing(tmp_path: Path, sign: signal.Signals) -> None:
+    async def scene(hosted: HostProcess) -> None:
+        arriving = asyncio.ensure_future(HostClient(hosted.seats).arrival("a kernel without a page"))
+        following = [asyncio.ensure_future(page.follow()) for page in pages]
+        await asyncio.sleep(0.5)  # all wait for news
+        hosted.process.send_signal(sign)
+        assert await asyncio.to_thread(hosted.process.wait, 20) == 0
+        for task in (arriving, *following):
+            task.cancel()
+
+    with running_host(tmp_path, study_toml("trading", PAIR_TREATMENT)) as hosted:
+        pages = [hosted.page(hosted.invite()[1]) for _ in range(4)]
+        for page in pages:
+            page.act("start")
+        asyncio.run(scene(hosted))
+        hosted._reader.join(10)
+        assert {page.error for page in pages} == {texts.AWAY}
+        assert list(hosted.stderr) == []
+
+
 GONE = sa.exc.OperationalError("SELECT", {}, Exception("server closed the connection"))
 
 
@@ -128,7 +151,7 @@ def test_what_was_under_way_before_an_outage_does_nothing_after_it(tmp_path: Pat
         assert {type(each.exception()).__name__ for each in done} == {"DatabaseClosed"} and len(done) == 2
         await opened.back()
         assert opened.site.service is not old and opened.id in opened.site.service.scheduler.waiting
-        opened.host.close()
+        await opened.host.close()
 
     run(scene())
 
@@ -154,7 +177,7 @@ def test_time_limits_start_again_after_an_outage(stop: Callable[[OpenHost], None
         opened.host.tick()
         state = opened.site.state(opened.id)
         assert isinstance(state, Playing) and 59 < (state.left or 0) <= 60
-        opened.host.close()
+        await opened.host.close()
 
     run(scene())
 
@@ -175,7 +198,7 @@ def test_an_outage_is_told_once_and_once_that_it_is_over(
         lock.close()
         await opened.back()
         opened.host.tick()
-        opened.host.close()
+        await opened.host.close()
 
     run(scene())
     said = [record.getMessage() for record in caplog.records]
@@ -199,6 +222,6 @@ def test_a_database_that_another_host_took_is_waited_for(tmp_path: Path, caplog:
         other.close()
         await opened.back()
         assert opened.host.outage.since is None
-        opened.host.close()
+        await opened.host.close()
 
     run(scene())

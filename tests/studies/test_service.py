@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 from negolab.events import Ended
-from negolab.match import replay_differences
 from negolab.studies import links
 from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.clock import manual_clock
+from negolab.studies.clock import time as study_time
 from negolab.studies.database import Database
+from negolab.studies.earnings import study_earnings
 from negolab.studies.page_state import Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
 from negolab.studies.service import StudyService
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import parse_study
+from negolab.verification import replay_differences
 
 STUDY = """
 title = "Trade"
@@ -41,8 +44,9 @@ ALONE = '[[treatments]]\nname = "one"\nopponent = "greedy-honest"\nseat = "A"'
 PAIRS = '[[treatments]]\nname = "pairs"'
 
 
-def study(tables: str = ALONE, more: str = "") -> Study:
-    return parse_study(STUDY.format(tables=tables, more=more), Path("trade.toml"))
+def study(tables: str = ALONE, more: str = "", game: str = "trading") -> Study:
+    text = STUDY.replace('"trading"', f'"{game}"')
+    return parse_study(text.format(tables=tables, more=more), Path("trade.toml"))
 
 
 class Site:
@@ -54,7 +58,7 @@ class Site:
         self.open()
 
     def open(self) -> None:
-        self.database = Database(self.folder / "people.db")
+        self.database = Database(self.folder / "people.db", clock=study_time)
         self.service = StudyService(self.database, self.study)
 
     def restart(self) -> None:
@@ -293,6 +297,53 @@ def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path) -> None:
     run(scene())
 
 
+@pytest.mark.parametrize("asked", ["slow", "quick"])
+def test_who_took_the_time_of_a_match_is_late_whoever_is_asked_at_its_limit(tmp_path: Path, asked: str) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        slow, quick = (one, two) if site.state(one).table["asked"] else (two, one)
+
+        def wait(seconds: float) -> None:
+            clock.advance(seconds)
+            site.service.scheduler.tick()
+
+        for _ in range(3):
+            wait(14)
+            site.say(slow, "pass")
+            wait(1)
+            site.say(quick, "pass")
+        wait(14)
+        if asked == "quick":
+            site.say(slow, "pass")
+        assert site.state(quick).table["asked"] == (asked == "quick")
+        wait(1)
+        assert (site.status(slow), site.status(quick)) == ("timeout", "partner")
+        assert site.state(quick).earnings.total == 150
+
+    with manual_clock() as clock:
+        run(scene())
+
+
+def test_two_who_both_took_the_time_of_a_match_are_both_late(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nmatch = 60", game="split"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        for id in sorted((one, two), key=lambda id: site.state(id).seat):
+            site.say(id, "<message></message>")
+        assert site.state(one).table["asked"] and site.state(two).table["asked"], "they propose at once"
+        clock.advance(60)
+        site.service.scheduler.tick()
+        assert (site.status(one), site.status(two)) == ("timeout", "timeout")
+
+    with manual_clock() as clock:
+        run(scene())
+
+
 def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
@@ -302,6 +353,24 @@ def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path) -> None:
         await asyncio.sleep(0.02)
         assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
         assert site.state(id).left < before
+
+    run(scene())
+
+
+def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_other_is_paid(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + PAID, game="bargaining"))
+        one, two = site.come(2)
+        site.act(one, "start")
+        site.act(two, "start")
+        buyer, seller = (one, two) if site.state(one).seat == "B" else (two, one)
+        site.say(seller, "52.50")
+        for _ in range(100):
+            assert site.status(buyer) == site.status(seller) == "playing"
+            site.say(buyer, "perhaps")
+        assert (site.status(buyer), site.status(seller)) == ("timeout", "partner")
+        assert (site.state(buyer).earnings.total, site.state(seller).earnings.total) == (0, 150)
+        assert not site.service.monitor()["errors"]
 
     run(scene())
 
@@ -653,8 +722,9 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
     site = Site(tmp_path, study(more='external = "PID"'))
     kept = site.database.study("trade", site.study.text)
     token = links.make_token(kept.secret, "trade", links.OPEN)
-    with pytest.raises(AccessDenied, match="must carry your id"):
-        site.service.authenticator.admit(token, {})
+    for query in ({}, {"PID": "{{%PROLIFIC_PID%}}"}):
+        with pytest.raises(AccessDenied, match="must carry your id"):
+            site.service.authenticator.admit(token, query)
     assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
 
 
@@ -673,5 +743,129 @@ def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_
         site.database.forget()
         assert not site.database.owed
         assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+
+    run(scene())
+
+
+# Payment.
+
+PAID = """
+[payment]
+currency = "GBP"
+rate = 0.05
+show_up = 2.00
+[payment.endings]
+partner = 1.50
+[links]
+complete = "https://panel.example/complete?cc={code}"
+"""
+
+
+def test_the_last_page_tells_ones_own_earnings_and_nothing_of_the_other(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + PAID))
+        first, second = site.come(2)
+        for id in (first, second):
+            site.act(id, "start")
+        for _ in range(40):
+            for id in (first, second):
+                state = site.state(id)
+                if isinstance(state, Playing) and state.table["asked"]:
+                    site.say(id, "pass")
+        payoffs = {}
+        for id in (first, second):
+            site.act(id, "next")
+            closed = site.state(id)
+            assert isinstance(closed, Closed)
+            assert closed.link == "https://panel.example/complete?cc=DONE"
+            assert closed.earnings is not None
+            (match,) = closed.earnings.matches
+            payoffs[id] = match.payoff
+            assert closed.earnings.total == 200 + 5 * (match.payoff or 0)
+        (played,) = site.database.matches("trade")
+        ended = site.database.record(played.id).events[-1]
+        assert isinstance(ended, Ended)
+        assert {id: ended.payoffs[seat] for seat, id in played.people.items()} == payoffs
+
+    run(scene())
+
+
+def test_who_is_left_alone_is_paid_what_the_file_says_for_it_and_sees_no_match(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS + PAID))
+        first, second = site.come(2)
+        for id in (first, second):
+            site.act(id, "start")
+        site.act(first, "leave")
+        left, leaver = site.state(second).earnings, site.state(first).earnings
+        assert (left.total, left.fee, left.matches) == (150, 0, ())
+        assert leaver.total == 0
+        assert site.state(second).link == ""
+
+    run(scene())
+
+
+def test_practice_is_never_paid(tmp_path: Path) -> None:
+    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n'
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(ALONE + PAID + practice))
+        (id,) = site.come()
+        site.act(id, "start")
+        for _ in range(2):
+            site.finish(id)
+            site.act(id, "next")
+        assert len(site.state(id).earnings.matches) == 1
+
+    run(scene())
+
+
+def test_what_was_shown_is_kept_when_the_file_changes(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(ALONE + PAID))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        site.act(id, "next")
+        shown = site.state(id).earnings
+        site.study = study(ALONE + PAID.replace("2.00", "5.00"))
+        site.restart()
+        assert site.state(id).earnings == shown
+        assert list(study_earnings(site.database, site.study).values()) == [shown]
+
+    run(scene())
+
+
+def test_a_place_that_the_panel_takes_back_goes_to_the_next_one(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{ALONE}\n{ALONE}".replace('"one"', '"two"', 1)))
+        people = site.come(4)
+        for id in people[:2]:
+            site.act(id, "start")
+        first = site.database.participant(people[0]).treatment
+        assert site.database.mark_returned("trade", [people[0]], []) == [people[0]]
+        assert site.database.mark_returned("trade", [people[0]], []) == []
+        site.act(people[2], "start")
+        assert site.database.participant(people[2]).treatment == first
+        assert site.status(people[0]) == "playing"
+        site.database.mark_returned("trade", [], [people[0]])
+        assert site.database.returned("trade") == set()
+        site.act(people[3], "start")
+        assert site.database.participant(people[3]).treatment != first
+
+    run(scene())
+
+
+def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(ALONE + PAID))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        site.act(id, "next")
+        earned = site.state(id).earnings
+        (match,) = earned.matches
+        assert match.text in ("a win (+1)", "a draw (0)", "a loss (\N{MINUS SIGN}1)")
+        assert earned.unit == ""
 
     run(scene())

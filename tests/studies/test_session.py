@@ -12,12 +12,14 @@ import pytest
 from negolab.catalog import list_games, load
 from negolab.events import Event
 from negolab.game import SEATS, Seat, other
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.players.lookup import list_players
 from negolab.record import parse_record
 from negolab.runs.driver import make_player
 from negolab.studies.page_state import LONGEST, NotDelivered
-from negolab.studies.session import MatchSession
+from negolab.studies.session import PERSON, MatchSession
+from negolab.studies.texts import texts
+from negolab.verification import replay_differences
 
 PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
 
@@ -71,6 +73,33 @@ def test_two_people_in_one_session_take_turns_and_each_sees_its_own_side(game: s
         assert table.seen == live.match.seen(seat)
 
 
+def test_in_a_study_no_text_of_the_game_says_that_all_is_over() -> None:
+    game = load("bargaining")
+    for closing, last in (("", "Thank you for participating!"), (texts.MATCH_OVER, texts.MATCH_OVER)):
+        match = Match(game, seed=1, players={"B": PERSON, "A": "fair"})
+        live = MatchSession(match, {"A": make_player("fair", game, 1, "A")}, closing=closing)
+        live.advance()
+        live.submit("B", "accept", live.view("B").turn)
+        talk = live.view("B").talk[-1].text
+        assert last in talk and "Deal reached at" in talk
+        assert ("YOU ARE FINISHED" in talk) is (not closing)
+
+
+@pytest.mark.parametrize(("game", "preset"), PRESETS)
+def test_what_the_other_cannot_see_wakes_only_its_authors_page(game: str, preset: str) -> None:
+    live = MatchSession(Match(load(game, preset=preset), seed=5, players={"A": "person", "B": "person"}), {})
+    live.advance()
+    rng, unseen = random.Random(1), 0
+    for seat in SEATS * 10:
+        if live.match.asks(seat):
+            before = live.view(other(seat))
+            speak(live, seat, rng)
+            changed = live.view(other(seat)) != before
+            unseen += not changed
+            assert (other(seat) in live.changed_seats) == changed
+    assert unseen or live.match.ended is not None
+
+
 def test_a_reply_that_cannot_be_kept_did_not_happen() -> None:
     full = False
 
@@ -112,7 +141,7 @@ def test_an_answer_that_could_not_be_kept_is_asked_for_again() -> None:
     [
         ("[Deny]", 1, "changed since"),
         ("   ", 0, "nothing to send"),
-        ("x" * (LONGEST + 1), 0, "100001 characters"),
+        ("x" * (LONGEST + 1), 0, f"{LONGEST + 1} characters"),
     ],
 )
 def test_words_that_do_not_reach_the_match_say_why(text: str, turn: int, why: str) -> None:

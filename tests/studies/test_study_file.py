@@ -16,8 +16,9 @@ from negolab.catalog import game_names
 from negolab.cli import study as standing
 from negolab.studies import links
 from negolab.studies.database import Database
+from negolab.studies.endings import ENDINGS
 from negolab.studies.status import status
-from negolab.studies.study_config import ENDINGS, Delay, Study
+from negolab.studies.study_config import Delay, Study
 from negolab.studies.study_file import read_study
 from negolab.studies.template import study_text
 from tests.cli.test_cli import negolab
@@ -59,7 +60,7 @@ def test_a_short_study_has_sensible_defaults(tmp_path: Path) -> None:
     assert found.name == "prices"
     assert found.text == BASE
     assert found.cells == [("one", 1.0)]
-    assert found.consent_version == ""
+    assert found.consents == []
     assert found.limits.reply is None
     assert not found.paired
     assert found.treatment("one").delay.seconds(random.Random(1)) == 0
@@ -101,7 +102,7 @@ def test_brackets_without_end_are_told_with_the_file(tmp_path: Path) -> None:
 
 def test_a_changed_consent_text_has_another_version(tmp_path: Path) -> None:
     first, second = (study(tmp_path, f'consent = "I agree{end}"\n' + BASE) for end in (".", "!"))
-    assert first.consent_version and first.consent_version != second.consent_version
+    assert first.consents and first.consents != second.consents
 
 
 def test_a_game_of_ones_own_stands_beside_the_study(tmp_path: Path) -> None:
@@ -115,13 +116,13 @@ def test_a_game_of_ones_own_stands_beside_the_study(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
 def test_every_example_can_be_run(file: Path) -> None:
     found = read_study(file)
-    assert found.game == file.stem
+    assert found.game == ("bargaining" if file.stem == "paid" else file.stem)
     assert len(found.treatments) > 1
 
 
 def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
-    assert [file.stem for file in STUDIES] == list(game_names())
-    assert {file.stem for file in STUDIES if read_study(file).paired} == {"agenda", "trading"}
+    assert {file.stem for file in STUDIES} == {*game_names(), "paid"}
+    assert {file.stem for file in STUDIES if read_study(file).paired} == {"agenda", "paid", "trading"}
 
 
 # Mistakes.
@@ -250,7 +251,7 @@ def test_a_new_study_works_as_it_is(tmp_path: Path, game: str) -> None:
     assert "negolab serve mine.toml" in ran.stdout
     found = read_study(tmp_path / "mine.toml")
     assert found.game == game
-    assert set(found.codes) == set(ENDINGS)
+    assert set(found.codes) == set(ENDINGS) - {"quiz", "model"}, "it has no quiz and no model"
     assert found.consent and found.limits.reply
 
 
@@ -263,7 +264,8 @@ def test_what_the_template_comments_out_works_too(tmp_path: Path) -> None:
     text = "\n".join(live).replace("[pairing]", f"{pair}\n[pairing]")
     found = study(tmp_path, text)
     assert found.paired and found.practice.matches and found.external
-    assert found.questions and found.endings
+    assert found.questions and found.endings and found.links
+    assert found.payment is not None and found.payment.endings
 
 
 def _is_toml(line: str) -> bool:
@@ -398,7 +400,7 @@ def test_the_status_says_who_is_where(tmp_path: Path, database_url: str) -> None
     assert sum(cell.dropped for cell in now.cells) == 2
     text = "\n".join(standing.status_lines(now))
     assert "8 participants: 2 invited (1 reading), 1 waiting, 1 playing, 2 complete, 1 timeout, 1 withdrawn" in text
-    assert "matches: 1 running, 4 ended (2 ABORTED, 2 AGREED)" in text
+    assert "matches: 1 running, 4 ended (2 agreed, 2 stopped)" in text
     assert "\x1b" not in text and "error: participant 5: it\\x1b[2J broke" in text
     database.close()
 

@@ -17,11 +17,11 @@ from negolab_widgets.study import StudyPage
 from negolab_widgets.study.completion_code import CompletionCode
 
 from negolab.catalog import game_names
-from negolab.match import replay_differences
 from negolab.store import read
-from negolab.studies import texts
 from negolab.studies.client import PageClient
 from negolab.studies.page_state import LONGEST, NotDelivered, Playing
+from negolab.studies.texts import texts
+from negolab.verification import replay_differences
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -430,7 +430,7 @@ def test_the_lobby_plays_a_game_at_the_host(game: str, desk: HostProcess) -> Non
             say_an_option(lobby, number)
     (match,) = desk.matches()
     assert f"Kept as record {match.id[:12]}." in page_text(lobby)
-    assert "Choose another match" in button_labels(lobby)
+    assert "Another game" in button_labels(lobby)
     (record,) = read(desk.out)
     assert (record.id, record.header.seed) == (match.id, 7)
     assert replay_differences(record) == []
@@ -460,6 +460,7 @@ def test_a_lobby_that_nobody_has_opened_takes_no_match_over(desk: HostProcess) -
 def test_a_match_at_the_host_that_is_left_is_kept_as_stopped(desk: HostProcess) -> None:
     lobby = sit_down("trading")
     press_button(lobby, "Leave this match")
+    press_button(lobby, "Leave")
     assert "Start the match" in button_labels(lobby)
     (record,) = read(desk.out)
     assert record.end == "ABORTED"
@@ -478,5 +479,6 @@ def test_a_folder_named_to_the_lobby_is_a_match_in_this_process(desk: HostProces
     lobby = Lobby("trading", out=tmp_path / "mine")
     press_button(lobby, "Start the match")
     press_button(lobby, "Leave this match")
+    press_button(lobby, "Leave")
     assert len(read(tmp_path / "mine")) == 1
     assert desk.matches() == []

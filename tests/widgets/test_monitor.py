@@ -14,15 +14,24 @@ import pytest
 from negolab_widgets import Monitor
 from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import StudyPage
-from negolab_widgets.study.monitor_view import NO_STUDY, MonitorState, format_duration, render_monitor, sort_people
+from negolab_widgets.study.monitor_view import (
+    NO_STUDY,
+    MonitorState,
+    format_duration,
+    render_rest,
+    render_top,
+    sort_people,
+)
 from prometheus_client.parser import text_string_to_metric_families
 
+from negolab.studies.client import HostClient
 from negolab.studies.metrics import GateNumbers, render
+from negolab.studies.page_state import NotDelivered
+from negolab.studies.payment import Currency
 from negolab.studies.status import ERROR, Cell, Person
 from tests.studies.test_tables_at_host import code
 from tests.support.host_process import (
     HostProcess,
-    button_labels,
     descendants,
     follow_until,
     page_text,
@@ -54,9 +63,12 @@ def field(monitor: Monitor, label: str) -> Any:
 
 
 def end(monitor: Monitor, number: int, why: str) -> None:
-    field(monitor, "Participant").value = number
+    monitor._picks._hear({"picked": f"end {number}"})
     field(monitor, "Reason").value = why
-    press_button(monitor, "End for this participant")
+
+
+def render_monitor(seen: MonitorState) -> str:
+    return render_top(seen) + render_rest(seen)
 
 
 # What it shows.
@@ -70,7 +82,7 @@ def test_without_a_study_it_says_what_starts_one(has_host: bool, tmp_path: Path,
         monitor = Monitor(socket)
     assert "No study is served: start `negolab serve STUDY.toml`." in NO_STUDY
     assert NO_STUDY in page_text(monitor)
-    assert button_labels(monitor) == []
+    assert "data-pick" not in monitor._top.value
 
 
 def test_it_counts_people_treatments_and_matches(hosted: HostProcess) -> None:
@@ -87,7 +99,7 @@ def test_it_counts_people_treatments_and_matches(hosted: HostProcess) -> None:
     row = '<th scope="row">alone</th>' + "".join(f"<td>{cell}</td>" for cell in (1, 1, 0, 1, "1.00"))
     assert row in shown
     assert "1 running now, practice included. n = 1 ended, practice left out." in shown
-    assert "<td>1</td><td>100%</td>" in shown
+    assert "<td>1</td><td>100 %</td>" in shown
 
 
 def test_errors_are_told_in_full_and_as_text(hosted: HostProcess) -> None:
@@ -148,6 +160,15 @@ def test_who_has_opened_the_link_is_called_reading_and_one_is_no_plural() -> Non
     shown = render_monitor(watched(person(1, "invited"), present=(1,)))
     assert "n = 1 invited, 1 has opened the link, 1 page open." in shown
     assert "<td>reading</td>" in shown
+
+
+def test_a_match_that_waits_for_a_language_model_is_told() -> None:
+    one = person(1, "playing", idle=45.0, match="m1")
+    seen = watched(one, person(2, "playing", idle=45.0, match="m2"), present=(1, 2))
+    shown = render_monitor(msgspec.structs.replace(seen, paused={"m1": 40.0}))
+    assert shown.count("waits for the model, 40 s") == 1 and shown.count("45 s ago") == 1
+    assert "1 running now (1 waiting for a language model), practice included." in shown
+    assert "waiting for a language model" not in render_monitor(seen)
 
 
 GATE = GateNumbers(
@@ -218,12 +239,15 @@ def test_the_study_is_ended_for_somebody_in_two_steps(hosted: HostProcess) -> No
 def test_it_ends_nothing_without_a_participant_a_reason_and_a_second_press(hosted: HostProcess) -> None:
     started(hosted)
     monitor = Monitor(hosted.desk)
-    end(monitor, 0, "why")
-    assert "Choose a participant." in page_text(monitor)
-    end(monitor, 1, "  ")
-    assert "Give a reason" in page_text(monitor)
     (yes,) = [p for p in descendants(monitor) if isinstance(p, w.Button) and p.description == "Yes, end it"]
+    field(monitor, "Reason").value = "why"
     yes.click()
+    end(monitor, 1, "  ")
+    yes.click()
+    assert "Give a reason" in page_text(monitor)
+    end(monitor, 7, "why")
+    yes.click()
+    assert "There is no participant 7." in page_text(monitor)
     end(monitor, 1, "why")
     press_button(monitor, "No, go on")
     yes.click()
@@ -238,10 +262,51 @@ def test_a_look_loses_nothing_of_what_is_being_typed(hosted: HostProcess) -> Non
     seated(page)._submit("Pass.")
     hosted.join()
     monitor.refresh()
-    assert (field(monitor, "Participant").value, field(monitor, "Reason").value) == (2, "half a reas")
+    assert field(monitor, "Reason").value == "half a reas"
     assert "End the study for participant 2?" in page_text(monitor)
     press_button(monitor, "Yes, end it")
-    assert 2 not in [number for _, number in field(monitor, "Participant").options]
+    assert 'data-pick="end 2"' not in monitor._top.value and 'data-pick="end 1"' in monitor._top.value
+
+
+def test_a_running_match_is_watched_as_it_goes_and_nothing_can_be_done_in_it(hosted: HostProcess) -> None:
+    page = started(hosted)
+    monitor = Monitor(hosted.desk)
+    assert monitor._watching.layout.display == "none"
+    (match,) = hosted.matches()
+    assert f'data-pick="watch {match.id}"' in monitor._top.value
+    monitor._picks._hear({"picked": f"watch {match.id}"})
+    assert f"Match {match.id[:8]}, as it goes" in monitor._match.value and "not over" in monitor._match.value
+    assert "Seat A sees" in monitor._match.value and "Seat B sees" in monitor._match.value
+    seated(page)._submit(f"Let us see. {EVIL}")
+    monitor.refresh()
+    assert "Let us see. &lt;img" in monitor._match.value and "<button" not in monitor._match.value
+    press_button(monitor, "Close the match")
+    assert monitor._watching.layout.display == "none"
+
+
+def test_no_participants_socket_and_no_other_match_is_watched(hosted: HostProcess) -> None:
+    started(hosted)
+    (match,) = hosted.matches()
+    with pytest.raises(NotDelivered, match="no such"):
+        HostClient(hosted.desk).ask("/watch", match="another")
+    with pytest.raises(NotDelivered):
+        HostClient(hosted.seats).ask("/watch", match=match.id)
+
+
+def test_who_has_not_opened_a_link_can_be_ended_too(hosted: HostProcess) -> None:
+    hosted.invite()
+    monitor = Monitor(hosted.desk)
+    assert "Not opened yet" in monitor._top.value
+    end(monitor, 1, "a mistake")
+    press_button(monitor, "Yes, end it")
+    assert "Ended for participant 1." in page_text(monitor)
+
+
+@pytest.mark.parametrize("token", ["end", "end x", "end -1", "watch nothing", "watch", "look 1", "end 999999999999"])
+def test_what_a_page_makes_up_does_nothing(hosted: HostProcess, token: str) -> None:
+    monitor = Monitor(hosted.desk)
+    monitor._picks._hear({"picked": token})
+    assert monitor._watching.layout.display == "none" and monitor._ending._form.layout.display == "none"
 
 
 def test_who_has_ended_meanwhile_is_said(hosted: HostProcess) -> None:
@@ -258,6 +323,15 @@ def test_nothing_is_drawn_again_if_nothing_is_new(hosted: HostProcess, monkeypat
     monitor = Monitor(hosted.desk)
     monitor.refresh()
     sent: list[Any] = []
-    monitor._shown.observe(sent.append)
+    for part in (monitor._top, monitor._rest, monitor._match):
+        part.observe(sent.append)
     monitor.refresh()
     assert sent == []
+
+
+def test_earnings_stand_beside_the_treatment_and_returned_ones_are_marked() -> None:
+    seen = watched(person(1, "complete", returned=True))
+    assert "Earned" not in render_monitor(seen) and "<td>complete, returned</td>" in render_monitor(seen)
+    cell = msgspec.structs.replace(seen.cells[0], paid=3, earned=123450)
+    shown = render_monitor(msgspec.structs.replace(seen, cells=(cell,), currency=Currency("GBP", 2, "£")))
+    assert "Earned (n)" in shown and "£1,234.50 (3)" in shown

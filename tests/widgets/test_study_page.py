@@ -20,11 +20,13 @@ from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study import StudyPage
 from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.study.page import run_page
+from negolab_widgets.study.questions import QuestionField
 from negolab_widgets.tables.inputs import RadioGroup
 
 from negolab.studies import links
 from negolab.studies.client import HostClient
 from negolab.studies.page_state import NotDelivered
+from negolab.studies.questions import Question
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -127,6 +129,17 @@ def test_a_participant_comes_from_consent_to_the_completion_code(host: Hosts) ->
     assert match.ended is not None
 
 
+def test_each_of_two_pages_of_instructions_is_shown_and_ten_presses_leave_only_one(host: Hosts) -> None:
+    more = '[[steps]]\nkind = "instructions"\n' + '[[steps]]\nkind = "instructions"\ntext = "Read this too."\n'
+    page, _, _ = host(f'{more}[[steps]]\nkind = "match"\n{AGAINST}').join()
+    (button,) = [part for part in shown_widgets(page) if isinstance(part, w.Button) and part.description == "Continue"]
+    for _ in range(10):
+        button.click()
+    assert "Read this too." in page_text(page) and "Then press Start." not in page_text(page)
+    press_button(page, "Start")
+    play_on(page)
+
+
 def test_who_does_not_agree_is_told_so_and_never_plays(host: Hosts) -> None:
     hosted = host(more='consent = "Will you?"')
     page, who, _ = hosted.join()
@@ -154,6 +167,16 @@ def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Ho
     assert "Start" in button_labels(page)
     with hosted.database() as database:
         assert database.answers(who.id) == {"before": "often", "age": "33", "hope": EVIL, "many": ""}
+
+
+@pytest.mark.parametrize("kind", ["few", "many", "number"])
+def test_an_answer_that_a_changed_question_no_longer_takes_is_not_filled_in(kind: str) -> None:
+    choices = {"few": ("no", "yes"), "many": tuple("abcdefgh"), "number": ()}[kind]
+    asked = QuestionField(Question("q", "Q?", "choice" if choices else "number", choices))
+    asked.fill("no longer there")
+    assert asked.answer == ""
+    asked.fill(choices[1] if choices else "2")
+    assert asked.answer == (choices[1] if choices else "2")
 
 
 def test_few_choices_are_all_in_view_and_many_are_a_list(host: Hosts) -> None:

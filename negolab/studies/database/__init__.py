@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from negolab.events import Event, Rejected, Replied
-from negolab.game import Seat
+from negolab.events import Ended, Event, Rejected, Replied
+from negolab.game import Reply, Seat
 from negolab.studies.database.base import Note
 from negolab.studies.database.matches import Matches, StoredMatch, decode, encode
 from negolab.studies.database.participants import ACTIVE, COUNTED, Participant, ParticipantTables, StoredStudy
-from negolab.studies.database.schema import answers, events, notes, seats
+from negolab.studies.database.payments import Bonus, BonusFile, Payments
+from negolab.studies.database.progress import Attempt, ProgressTables, Reached
+from negolab.studies.database.schema import answers, attempts, events, notes, seats
+from negolab.studies.model_seats import DISCLOSURE, FALLBACK, Fallback
 
-__all__ = ["ACTIVE", "CONSENT", "COUNTED", "Database", "Note", "Participant", "StoredMatch", "StoredStudy"]
+__all__ = [
+    "ACTIVE",
+    "CONSENT",
+    "COUNTED",
+    "Attempt",
+    "Bonus",
+    "BonusFile",
+    "Database",
+    "Note",
+    "Participant",
+    "Reached",
+    "StoredMatch",
+    "StoredStudy",
+]
 
 CONSENT = "consent"
 """Kind of the notes that store consent texts; a study file may change its text later."""
 
 PURGED = "[withdrawn]"
-"""Replacement for deleted text of a participant who withdrew."""
+"""Replacement for deleted text of a participant who withdrew, and of a player who may quote them."""
 
 
-class Database(ParticipantTables, Matches):
+class Database(ParticipantTables, ProgressTables, Matches, Payments):
     """The database of studies and of free play. Every method runs in transactions of its own; see `BaseDatabase`."""
 
     def withdraw(self, id: str) -> None:
@@ -36,6 +54,21 @@ class Database(ParticipantTables, Matches):
             self._change(c, id, "withdrawn", "participant", values=values)
         self.purge(id)
 
+    def keep_fallback(self, stored: StoredMatch, fallback: Fallback) -> None:
+        """Keep why a model's seat was given to somebody else, or the match was stopped."""
+        detail = msgspec.json.encode(fallback).decode()
+        self.note(FALLBACK, "host", study=stored.study, match=stored.id, detail=detail)
+
+    def fallbacks(self, study: str) -> dict[str, Fallback]:
+        """Return what is kept by `keep_fallback`, by the match's id."""
+        notes = (note for note in self.notes(study) if note.kind == FALLBACK and note.match is not None)
+        return {str(note.match): msgspec.json.decode(note.detail, type=Fallback) for note in notes}
+
+    def disclosures(self, study: str) -> dict[str, str]:
+        """Return what participants were told about who sits across, by the match's id."""
+        notes = (note for note in self.notes(study) if note.kind == DISCLOSURE and note.match is not None)
+        return {str(note.match): note.detail for note in notes}
+
     def keep_consent(self, study: str, text: str) -> None:
         """Store a version of a study's consent text, unless it is empty or stored already.
 
@@ -47,39 +80,53 @@ class Database(ParticipantTables, Matches):
             self.note(CONSENT, "researcher", study=study, detail=text)
 
     def purge(self, id: str) -> None:
-        """Delete a participant's answers and all text they wrote; the events stay, with `PURGED` in its place.
+        """Delete a participant's answers, all text they wrote and all that may quote it.
 
-        Details of error notes about them are replaced too. The text also disappears from SQLite's log as soon as no
+        The events stay, with `PURGED` in place of text. In a match against a player, that is also the player's text,
+        and what a language model was sent and thought; text of another person stays. Details of error notes about the
+        participant, and why a model was replaced, go too. The text also disappears from SQLite's log as soon as no
         reader needs it; until then `owed` is true.
 
         Args:
             id: Id of the participant.
         """
         with self._write() as c:
-            c.execute(answers.delete().where(answers.c.participant == id))
-            mine = sa.select(seats.c.match, seats.c.seat).where(seats.c.participant == id)
-            for match, seat in c.execute(mine).all():
-                _purge(c, match, seat)
+            for words in (answers, attempts):
+                c.execute(words.delete().where(words.c.participant == id))
+            for match in c.scalars(sa.select(seats.c.match).where(seats.c.participant == id)).all():
+                _purge(c, match, id)
             faulty = sa.and_(notes.c.participant == id, notes.c.kind == "error")
             c.execute(notes.update().where(faulty).values(detail=PURGED))
         self.owed = True
         self.forget()
 
 
-def _purge(c: Connection, match: str, seat: Seat) -> None:
-    """Delete the text of a seat from the events of a match."""
+def _purge(c: Connection, match: str, id: str) -> None:
+    """Delete the text of a participant from a match, and all that may quote it."""
+    taken = c.execute(sa.select(seats.c.seat, seats.c.participant).where(seats.c.match == match)).all()
+    others = {row.seat for row in taken if row.participant != id}
     for seq, body in c.execute(sa.select(events.c.seq, events.c.body).where(events.c.match == match)).all():
-        bare = _bare(decode(body), seat)
-        if bare is not None:
+        if (bare := _bare(decode(body), others)) is not None:
             one = sa.and_(events.c.match == match, events.c.seq == seq)
             c.execute(events.update().where(one).values(body=encode(bare)))
+    replaced = sa.and_(notes.c.match == match, notes.c.kind == FALLBACK)
+    for note, detail in c.execute(sa.select(notes.c.id, notes.c.detail).where(replaced)).all():
+        fallback = msgspec.structs.replace(msgspec.json.decode(detail, type=Fallback), reason=PURGED)
+        c.execute(notes.update().where(notes.c.id == note).values(detail=msgspec.json.encode(fallback).decode()))
 
 
-def _bare(event: Event, seat: Seat) -> Event | None:
-    """Return an event of `seat` without its text and without a reason that may quote it; None if it has neither."""
+def _bare(event: Event, others: Collection[Seat]) -> Event | None:
+    """Return an event without its text and reasons, None if it has none; what seats of other people said stays."""
     match event:
-        case Replied(who, reply) if who == seat:
-            return Replied(seat, msgspec.structs.replace(reply, text=PURGED, reasoning=None))
-        case Rejected(who, invalid) if who == seat:
-            return msgspec.structs.replace(event, invalid=msgspec.structs.replace(invalid, reason=PURGED))
+        case Replied(seat, reply) if seat not in others:
+            return Replied(seat, _wordless(reply))
+        case Rejected(seat, invalid, said=said) if seat not in others:
+            bare = msgspec.structs.replace(invalid, reason=PURGED)
+            return msgspec.structs.replace(event, invalid=bare, said=None if said is None else _wordless(said))
+        case Ended(reason=str(reason)):  # after the colon comes the error of a player
+            return msgspec.structs.replace(event, reason=reason.partition(": ")[0])
     return None
+
+
+def _wordless(reply: Reply) -> Reply:
+    return msgspec.structs.replace(reply, text=PURGED, reasoning=None, asked=None, raw=None)

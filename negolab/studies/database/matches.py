@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from negolab import record
-from negolab.events import Ended, Event
+from negolab.events import Ended, Event, Replied
 from negolab.game import Seat
 from negolab.record import Header, Record
 from negolab.studies.database.base import BaseDatabase, of_study
@@ -133,6 +133,15 @@ class Matches(BaseDatabase):
         if header is None:
             raise KeyError(match)
         return record.parse_record(f'{{"header":{header},"events":[{",".join(bodies)}]}}')
+
+    def model_replies(self, study: str) -> list[Replied]:
+        """Return the replies of language models in the matches of a study, as far as they were kept."""
+        chosen = sa.select(events.c.body).join(matches, matches.c.id == events.c.match)
+        # The name of a model stands in each of its replies; quotes within a text are escaped.
+        chosen = chosen.where(of_study(matches, study), events.c.body.contains('"model":"'))
+        with self._read() as c:
+            found = [decode(body) for body in c.scalars(chosen)]
+        return [event for event in found if isinstance(event, Replied) and event.reply.model is not None]
 
     def first(self, study: str) -> Header | None:
         """Return the header of a study's first match; None if there is none yet."""

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from negolab.studies.database.base import BaseDatabase, alone, storable
+from negolab.studies.database.payments import returned_ids
 from negolab.studies.database.schema import answers, participants, studies
 
 
@@ -55,7 +56,7 @@ ACTIVE = ("waiting", "playing")
 """Status of participants who hold a place in a treatment and have not finished."""
 
 COUNTED = (*ACTIVE, "complete")
-"""Status of participants who count in the balance of treatments; those who drop out do not."""
+"""Status of participants who count in the balance of treatments, unless their panel has taken them out of the study."""
 
 
 class StoredStudy(msgspec.Struct, frozen=True):
@@ -265,7 +266,8 @@ def _hold(c: Connection, study: str) -> None:
 
 def _smallest_cell(c: Connection, study: str, cells: Sequence[tuple[str, float]], seed: int | None) -> str:
     """Return the treatment with the fewest active and completed participants relative to its weight."""
-    counted = sa.and_(participants.c.study == study, participants.c.status.in_(COUNTED))
+    here = participants.c.id.not_in(returned_ids(study))
+    counted = sa.and_(participants.c.study == study, participants.c.status.in_(COUNTED), here)
     tally = sa.select(participants.c.treatment, sa.func.count()).where(counted).group_by(participants.c.treatment)
     count = {row[0]: row[1] for row in c.execute(tally)}
     names = [name for name, _ in cells]

@@ -80,6 +80,26 @@ answers = sa.Table(
     Column("at", Double, nullable=False),
 )
 
+progress = sa.Table(
+    "progress",
+    metadata,
+    Column("participant", ForeignKey("participants.id"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("step", Text, nullable=False),
+    Column("at", Double, nullable=False),
+)
+
+attempts = sa.Table(
+    "attempts",
+    metadata,
+    Column("participant", ForeignKey("participants.id"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("value", Text, nullable=False),
+    Column("is_right", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+)
+
 notes = sa.Table(
     "notes",
     metadata,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anywidget
 import traitlets as t
 
-from negolab.studies import texts
+from negolab.studies.texts import texts
 
 _ESM = """
 export default {
@@ -52,4 +52,8 @@ class CompletionCode(anywidget.AnyWidget):
 
     _esm = _ESM
     code = t.Unicode("").tag(sync=True)
-    words = t.Dict(texts.COPY_CODE).tag(sync=True)
+    words = t.Dict().tag(sync=True)
+
+    @t.default("words")  # type: ignore[untyped-decorator]
+    def _words(self) -> dict[str, str]:
+        return texts.COPY_CODE

@@ -1,101 +1,81 @@
-"""The monitor: who is where in a study, kept up to date, with a form to end the study for somebody."""
+"""The monitor: who is where in a study, kept up to date; from a row, a match is watched or the study ended for one."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import ipywidgets as w
 
+from negolab import catalog
+from negolab.record import Record, parse_record
 from negolab.studies.client import HostClient, HostUnreachable
+from negolab.studies.model_seats import Fallback
 from negolab.studies.page_state import NotDelivered
-from negolab.studies.status import Person
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML
 from negolab_widgets.page import ADMIN
+from negolab_widgets.picks import Picks
 from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import monitor_view
-from negolab_widgets.study.monitor_view import MonitorState, decode_state, is_over, status_word
+from negolab_widgets.study.monitor_view import MonitorState, decode_state
 from negolab_widgets.tables.controls import framed, row, set_visible, warning
-
-NO_PARTICIPANT = ("(choose)", 0)
 
 
 class EndStudyForm(w.VBox):  # type: ignore[misc]
-    """A form to end the study for a participant: with a reason, in two steps.
+    """A form to end the study for a participant, with a reason; hidden until `ask` is called.
 
     Args:
-        end: Called with the participant's number and the reason once both steps were taken; its `NotDelivered` says why
-            nothing was done.
+        end: Called with the participant's number and the reason; its `NotDelivered` says why nothing was done.
     """
 
     def __init__(self, end: Callable[[int, str], None]) -> None:
         self._end = end
-        self._confirmed: tuple[int, str] | None = None
-        self._participant = w.Dropdown(description="Participant", options=[NO_PARTICIPANT], value=0)
+        self._number: int | None = None
         self._reason = w.Text(
             description="Reason (it is kept)", placeholder="why the study ends for them", continuous_update=False
         )
-        ask = w.Button(description="End for this participant")
         yes, no = w.Button(description="Yes, end it"), w.Button(description="No, go on")
-        self._question, self._notice = w.HTML(), w.HTML(warning(""))
-        self._confirmation = framed(self._question, row(yes, no))
-        title = w.HTML(html.element("h2", "End the study for somebody", cls="nl-heading"))
-        fields = w.Box([self._participant, self._reason])
-        fields.add_class("nl-form")
-        super().__init__([framed(title, fields, ask, self._confirmation, self._notice)])
-        ask.on_click(lambda _: self._ask())
-        no.on_click(lambda _: self._close(""))
+        self._title, self._notice = w.HTML(), w.HTML(warning(""))
+        self._form = framed(self._title, self._reason, row(yes, no))
+        super().__init__([self._form, self._notice])
+        no.on_click(lambda _: self._close(warning("")))
         yes.on_click(lambda _: self._end_study())
-        self._close("")
+        self._close(warning(""))
 
-    def offer(self, people: Sequence[Person]) -> None:
-        """Set whom the study can be ended for; who is chosen stays chosen."""
-        numbers = [person.number for person in people]
-        options = [NO_PARTICIPANT, *((f"{person.number}, {status_word(person)}", person.number) for person in people)]
-        if list(self._participant.options) != options:
-            chosen = self._participant.value
-            with self._participant.hold_sync():
-                self._participant.options = options
-                self._participant.value = chosen if chosen in numbers else 0
-
-    def _ask(self) -> None:
-        number, why = int(self._participant.value or 0), self._reason.value.strip()
-        if not number:
-            self._close("Choose a participant.")
-        elif not why:
-            self._close("Give a reason: it is kept.")
-        else:
-            self._close("")
-            self._confirmed = number, why
-            question = f"End the study for participant {number}? The match they play ends too. The reason:"
-            self._question.value = html.element(
-                "div", html.element("p", question), html.preformatted(why), role="status"
-            )
-            set_visible(self._confirmation, True)
+    def ask(self, number: int) -> None:
+        """Ask whether the study is to end for a participant, and why."""
+        self._close(warning(""))
+        self._number = number
+        title = html.element("h2", f"End the study for participant {number}?", cls="nl-heading nl-ending")
+        self._title.value = html.join([title, html.element("p", "The match they play ends too.")])
+        set_visible(self._form, True)
 
     def _end_study(self) -> None:
-        """End the study for the confirmed participant; a forged press of a hidden button finds none."""
-        if self._confirmed is None:
+        """End the study for the participant; a forged press of a hidden button finds none."""
+        if self._number is None:
             return
-        number, why = self._confirmed
+        number, why = self._number, self._reason.value.strip()
+        if not why:
+            self._notice.value = warning("Give a reason: it is kept.")
+            return
         try:
             self._end(number, why)
         except NotDelivered as refused:
-            self._close(str(refused))
+            self._close(warning(str(refused)))
         else:
             self._reason.value = ""
-            self._close("")
-            self._notice.value = html.element("div", f"Ended for participant {number}.", role="status")
+            self._close(html.element("div", f"Ended for participant {number}.", role="status"))
 
-    def _close(self, why: str) -> None:
-        self._confirmed = None
-        self._notice.value = warning(why)
-        set_visible(self._confirmation, False)
+    def _close(self, notice: str) -> None:
+        self._number = None
+        self._notice.value = notice
+        set_visible(self._form, False)
 
 
 POLL_INTERVAL = 2.0
@@ -114,10 +94,16 @@ class Monitor(w.VBox):  # type: ignore[misc]
         self._host = HostClient(socket) if socket else None
         self._lost = ""
         self._guard = FaultGuard("the monitor", expected=(NotDelivered,), show=self._show_error)
-        self._banner, self._shown, self._ending = w.HTML(), StableHTML(), EndStudyForm(self._end)
-        style, shield = page.page_head()
-        super().__init__([style, shield, self._banner, self._shown, self._ending])
+        self._banner, self._top, self._rest = w.HTML(), StableHTML(), StableHTML()
+        self._ending, self._match = EndStudyForm(self._end), StableHTML()
+        self._fallbacks: dict[str, Fallback] = {}
+        self._watched: str | None = None
+        self._picks = Picks(lambda token: self._guard(partial(self._pick, token)))
+        self._watching = framed(self._match, self._guard.button("Close the match", self._stop_watching))
+        opened = self._ending, self._watching
+        super().__init__([*page.page_head(), self._picks, self._banner, self._top, *opened, self._rest])
         self.add_class("nl-page")
+        set_visible(self._watching, False)
         self._draw(None)
         self.refresh()
         if self._host is not None:
@@ -127,6 +113,7 @@ class Monitor(w.VBox):  # type: ignore[misc]
         """Ask the host for the study's state and show it."""
         with self._guard:
             self._draw(self._ask_host())
+            self._draw_match(self._ask_match())
 
     async def _watch(self) -> None:
         while True:
@@ -134,6 +121,7 @@ class Monitor(w.VBox):  # type: ignore[misc]
             with self._guard:
                 # Not in the event loop: while the host is away, what is typed here must go on.
                 self._draw(await asyncio.to_thread(self._ask_host))
+                self._draw_match(await asyncio.to_thread(self._ask_match))
 
     def _ask_host(self) -> MonitorState | None:
         if self._host is None:
@@ -158,16 +146,49 @@ class Monitor(w.VBox):  # type: ignore[misc]
 
     def _draw(self, seen: MonitorState | None) -> None:
         self._show_error("")
-        if self._shown.value != (drawn := monitor_view.render_monitor(seen)):
-            self._shown.value = drawn
-        self._ending.offer([] if seen is None else [person for person in seen.people if not is_over(person)])
-        set_visible(self._ending, seen is not None)
+        self._fallbacks = {} if seen is None else seen.fallbacks
+        for shown, drawn in ((self._top, monitor_view.render_top(seen)), (self._rest, monitor_view.render_rest(seen))):
+            if shown.value != drawn:
+                shown.value = drawn
 
     def _show_error(self, why: str) -> None:
         why = why or self._away()
         banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
         if self._banner.value != banner:
             self._banner.value = banner
+
+    # What is opened from a row.
+
+    def _pick(self, token: str) -> None:
+        kind, _, of = token.partition(" ")
+        if kind == "end" and of.isascii() and of.isdigit() and len(of) < 9:
+            self._ending.ask(int(of))
+            self._picks.focus(".nl-ending")
+        elif kind == "watch":
+            self._watched = of
+            self._draw_match(self._ask_match())
+            self._picks.focus(".nl-watching")
+
+    def _ask_match(self) -> Record | None:
+        """Ask the host for the match that is watched; None if none is."""
+        if self._host is None or self._watched is None:
+            return None
+        found = self._host.ask("/watch", match=self._watched)
+        if found["module"] is not None:
+            catalog.game_module(found["module"])
+        return parse_record(found["record"])
+
+    def _draw_match(self, record: Record | None) -> None:
+        if record is not None:
+            fallback = self._fallbacks.get(record.id)
+            if self._match.value != (drawn := monitor_view.render_watched(record, fallback)):
+                self._match.value = drawn
+        set_visible(self._watching, record is not None)
+
+    def _stop_watching(self) -> None:
+        self._watched = None
+        self._draw_match(None)
+        self._picks.focus("h1")
 
     def _end(self, number: int, reason: str) -> None:
         assert self._host is not None

@@ -1,4 +1,4 @@
-"""The state of a running study as HTML: participants, treatments, matches and errors."""
+"""The state of a running study as HTML: participants, treatments, matches and errors, and a match as it goes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from typing import get_args
 
 import msgspec
 
-from negolab.game import End
+from negolab.analysis.replies import iter_replies
+from negolab.formatting import format_end
+from negolab.game import SEATS, End, Invalid, Reply, Seat, observe
+from negolab.record import Record, final_state
 from negolab.studies.metrics import GateNumbers
+from negolab.studies.model_seats import Fallback
 from negolab.studies.status import Cell, Person, Status
-from negolab_widgets.html import Markup, element, join, panel, table
+from negolab_widgets.html import Markup, element, join, pairs, panel, table
+from negolab_widgets.picks import pick_button
+from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.seats import render_seats
 
 IDLE_LIMIT = 90.0
 """Seconds without a move after which a participant is marked."""
@@ -18,9 +25,12 @@ _ACTIVE = ("playing", "waiting")
 
 
 class MonitorState(Status, frozen=True, kw_only=True):
-    """The state of a study, and the numbers of those whose pages are open now."""
+    """The state of a study and of its pages and matches now."""
 
     present: tuple[int, ...]
+    """Numbers of those whose pages are open."""
+    paused: dict[str, float] = {}
+    """Seconds for which a match has waited for a language model, by the match's id."""
     gate: GateNumbers | None = None
 
 
@@ -31,7 +41,8 @@ def decode_state(plain: object) -> MonitorState | None:
 
 def status_word(person: Person) -> str:
     """Return a participant's status in one word: who has opened the link is more than invited."""
-    return "reading" if person.status == "invited" and person.opened else person.status
+    word = "reading" if person.status == "invited" and person.opened else person.status
+    return f"{word}, returned" if person.returned else word
 
 
 def is_over(person: Person) -> bool:
@@ -62,15 +73,6 @@ def _sort_key(person: Person, seen: MonitorState) -> tuple[bool, bool, int, floa
 
 
 NO_STUDY = "No study is served: start `negolab serve STUDY.toml`."
-
-END_WORDS: dict[End, str] = {
-    "AGREED": "agreement",
-    "NO_DEAL": "no deal",
-    "OUT_OF_TIME": "turns ran out",
-    "FORFEIT": "forfeit",
-    "ABORTED": "stopped",
-}
-"""Ways in which a match ends, in a few words."""
 
 _DASH = "\N{EN DASH}"
 
@@ -103,43 +105,80 @@ def render_people(seen: MonitorState) -> Markup:
         f"{count_noun(len(seen.present), 'page')} open."
     ]
     summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
-    head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors")
+    head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors", "Action")
     rows = [_person_row(person, seen) for person in shown]
     empty = "Nobody has opened a link yet." if seen.people else "Nobody is invited yet: `negolab study links` does it."
     body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
-    return panel("Participants", element("p", " ".join(summary)), body) if seen.people else panel("Participants", body)
+    words = element("p", " ".join(summary)) if seen.people else ""
+    return panel("Participants", words, body, _render_unopened(seen))
+
+
+MAX_UNOPENED = 50
+"""Participants who have not opened their link that are listed."""
+
+
+def _render_unopened(seen: MonitorState) -> Markup:
+    """Render who has not opened their link and may still be ended."""
+    numbers = [p.number for p in seen.people if p.status == "invited" and not p.opened]
+    if not numbers:
+        return Markup("")
+    buttons = join(element("span", end_button(number, f"End {number}"), " ") for number in numbers[:MAX_UNOPENED])
+    more = f"and {len(numbers) - MAX_UNOPENED} more" if len(numbers) > MAX_UNOPENED else ""
+    return element("p", "Not opened yet: ", buttons, more)
 
 
 def _person_row(person: Person, seen: MonitorState) -> list[object]:
     number = element("span", person.number, cls="nl-look") if needs_attention(person, seen) else person.number
     page = "open" if person.number in seen.present else "closed"
-    idle = _DASH if person.idle is None else f"{format_duration(person.idle)} ago"
-    plays = _DASH if person.match is None else f"practice {person.practice}" if person.practice else "match"
-    if person.match is not None:
-        plays = f"{plays} {person.match[:8]}"
     return [
         number,
         person.treatment or _DASH,
         status_word(person),
         _DASH if is_over(person) else page,
         format_duration(seen.at - person.since),
-        element("span", idle, cls="nl-due") if (person.idle or 0.0) > IDLE_LIMIT else idle,
-        plays,
+        _last_move(person, seen.paused.get(person.match or "")),
+        _DASH if person.match is None else _watch_button(person, person.match),
         element("span", person.errors, cls="nl-due") if person.errors else 0,
+        _DASH if is_over(person) else end_button(person.number, "End"),
     ]
+
+
+def _last_move(person: Person, paused: float | None) -> object:
+    """Render when a participant's match went on last, or for how long it has waited for a language model."""
+    if paused is not None:
+        return element("span", f"waits for the model, {format_duration(paused)}", cls="nl-due")
+    idle = _DASH if person.idle is None else f"{format_duration(person.idle)} ago"
+    return element("span", idle, cls="nl-due") if (person.idle or 0.0) > IDLE_LIMIT else idle
+
+
+def _watch_button(person: Person, match: str) -> Markup:
+    """Build the button that shows a participant's running match."""
+    words = f"{f'practice {person.practice}' if person.practice else 'match'} {match[:8]}"
+    return pick_button(f"watch {match}", words, name=f"{words}: watch the match of participant {person.number}")
+
+
+def end_button(number: int, words: str) -> Markup:
+    """Build the button that asks to end the study for a participant."""
+    return pick_button(f"end {number}", words, name=f"{words}: end the study for participant {number}")
 
 
 def render_treatments(seen: MonitorState) -> Markup:
     """Render who is where by treatment, and how balanced the treatments are."""
     n = sum(cell.active + cell.complete + cell.dropped for cell in seen.cells)
-    head = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight")
+    head: tuple[str, ...] = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight")
+    rows = list(map(_treatment_row, seen.cells))
+    if (currency := seen.currency) is not None:
+        head = (*head, "Earned (n)")
+        rows = [
+            [*row, f"{currency.text(cell.earned)} ({cell.paid})"] for row, cell in zip(rows, seen.cells, strict=True)
+        ]
     summary = (
         f"n = {n} assigned. Per weight: active and complete, divided by the weight; the next one goes to the lowest."
     )
     return panel(
         "Treatments",
         element("p", summary),
-        table(head, map(_treatment_row, seen.cells), "Treatments", cls="nl-watched"),
+        table(head, rows, "Treatments", cls="nl-watched"),
     )
 
 
@@ -151,12 +190,16 @@ def _treatment_row(cell: Cell) -> list[object]:
 def render_matches(seen: MonitorState) -> Markup:
     """Render how the study's matches ended, practice left out."""
     n = sum(seen.ended.values())
-    summary = f"{seen.running} running now, practice included. n = {n} ended, practice left out."
+    waits = f" ({len(seen.paused)} waiting for a language model)" if seen.paused else ""
+    summary = f"{seen.running} running now{waits}, practice included. n = {n} ended, practice left out."
     rows = [
-        (END_WORDS[end], seen.ended[end], f"{seen.ended[end] / n:.0%}") for end in get_args(End) if end in seen.ended
+        (format_end(end), seen.ended[end], f"{100 * seen.ended[end] / n:.0f} %")
+        for end in get_args(End)
+        if end in seen.ended
     ]
     body = table(("How it ended", "Matches", "Share"), rows, "Matches by how they ended") if rows else ""
-    return panel("Matches", element("p", summary), body)
+    models = [element("p", text, dir="auto") for text in (seen.models, seen.replaced()) if text]
+    return panel("Matches", element("p", summary), body, *models)
 
 
 def render_errors(seen: MonitorState) -> Markup:
@@ -194,12 +237,41 @@ REFUSALS = {
 """Reasons of refused requests in a few words."""
 
 
-def render_monitor(seen: MonitorState | None) -> Markup:
-    """Render the page without its controls."""
+def render_top(seen: MonitorState | None) -> Markup:
+    """Render the page above what is opened from it: the study and its participants."""
     if seen is None:
         return join([element("h1", "Monitor"), element("p", NO_STUDY)])
     head = element("div", element("h1", f"Monitor: {seen.title}"), element("p", f"Study {seen.study}"))
-    left = element("div", render_treatments(seen), render_server(seen.gate), cls="nl-stack")
+    return join([head, render_people(seen)])
+
+
+def render_rest(seen: MonitorState | None) -> Markup:
+    """Render the page below: treatments, server, matches and errors."""
+    if seen is None:
+        return Markup("")
+    left = render_server(seen.gate)
     right = element("div", render_matches(seen), render_errors(seen), cls="nl-stack")
-    beside = element("div", left, right, cls="nl-pair")
-    return join([head, render_people(seen), beside])
+    return join([render_treatments(seen), element("div", left, right, cls="nl-pair")])
+
+
+# A running match.
+
+
+def render_watched(record: Record, fallback: Fallback | None = None) -> Markup:
+    """Render a match so far, to the researcher: both seats' tables show what the other may not see."""
+    game, state = record.game, final_state(record)
+    players = [(f"player {seat}", name) for seat, name in record.header.players.items()]
+    if fallback is not None:
+        players.append((f"seat {fallback.seat} taken over by", f"{fallback.player or 'nobody'} ({fallback.reason})"))
+    facts = pairs([("game", record.header.game), *players, ("state", format_end(record.end))])
+    said = [_conversation_entry(event.seat, reply, invalid) for event, reply, invalid in iter_replies(record)]
+    title = element("h2", f"Match {record.id[:8]}, as it goes", cls="nl-heading nl-watching")
+    seats = render_seats(game, {seat: observe(state, seat) for seat in SEATS})
+    return join([title, facts, render_conversation(said), seats])
+
+
+def _conversation_entry(seat: Seat, reply: Reply | None, invalid: Invalid | None) -> ConversationEntry:
+    words = "" if reply is None else reply.text
+    if invalid is not None:
+        return ConversationEntry(seat, words, f"not accepted: {', '.join(invalid.codes)}", "refused")
+    return ConversationEntry(seat, words, kind="own" if seat == "B" else "other")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,26 +13,31 @@ from ipykernel.connect import get_connection_file
 from typing_extensions import override
 
 from negolab import catalog
-from negolab.studies import texts
 from negolab.studies.client import HostClient, HostSeat, PageClient, PageReplaced
 from negolab.studies.page_state import (
     Closed,
     Consent,
     Instructions,
+    MatchResult,
     NotDelivered,
     PageState,
     Playing,
     Questionnaire,
+    Quiz,
+    Results,
     Waiting,
 )
+from negolab.studies.texts import texts
+from negolab.texts import install
 from negolab_widgets import html, page
 from negolab_widgets.faults import RETRY_AFTER, FaultGuard, follow_page, run_in_background
 from negolab_widgets.page import SEATS
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.completion_code import CompletionCode
+from negolab_widgets.study.earnings import completion_button, earnings_panel
 from negolab_widgets.study.questions import QuestionField
-from negolab_widgets.tables.controls import column, framed, row, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, warning
 
 NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
 
@@ -62,7 +67,7 @@ class PageView:
     @classmethod
     def key(cls, state: Any) -> Hashable:
         """Return what identifies the view: as long as it is the same the view stays, with all that was entered."""
-        return type(state).__name__
+        return state.place  # type: ignore[no-any-return]
 
     def build(self) -> list[w.Widget]:
         """Make the widgets from `self.state`."""
@@ -76,15 +81,30 @@ class PageView:
         self.notice.value = warning(why)
 
     def heading(self, title: str) -> w.HTML:
-        """Render the study's title and this page's."""
+        """Render the study's title, the step and the page's title."""
         study = html.element("div", self.state.title, cls="nl-study", dir="auto")
-        return w.HTML(html.join([study, html.element("h1", title)]))
+        return w.HTML(html.join([study, step_line(self.state), html.element("h1", title)]))
+
+    def clock(self) -> list[w.Widget]:
+        """Return a clock for the page's time limit, if it has one."""
+        if self.state.left is None:
+            return []
+        clock = Countdown(urgent=True, words=texts.TIME_FOR_PAGE, over=texts.TIME_UP)
+        clock.start(self.state.left)
+        return [clock]
 
     def button(self, text: str, work: Callable[[], Any], *, cls: str = "nl-primary") -> w.Button:
         """Make a button; why its `work` was not done is shown in the notice."""
         button = self.guard.button(text, work)
         button.add_class(cls)
         return button
+
+
+def step_line(state: PageState) -> str:
+    """Render which step of the study a page is."""
+    words = texts.STEP_OF if state.steps else texts.STEP
+    text = words.format(step=state.step, steps=state.steps) if state.step else ""
+    return html.element("div", text, cls="nl-step") if text else ""
 
 
 def reading_panel(text: str) -> w.VBox:
@@ -101,7 +121,8 @@ class ConsentView(PageView):
     def build(self) -> list[w.Widget]:
         agree = self.button(texts.AGREE, lambda: self.send("consent", agreed=True))
         decline = self.guard.button(texts.DECLINE, lambda: self.send("consent", agreed=False))
-        return [self.heading(texts.CONSENT), reading_panel(self.state.text), row(agree, decline), self.notice]
+        panel = reading_panel(self.state.text)
+        return [self.heading(texts.CONSENT), *self.clock(), panel, row(agree, decline), self.notice]
 
 
 class QuestionnaireView(PageView):
@@ -114,12 +135,16 @@ class QuestionnaireView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        self.may_leave = all(question.when == "before" for question in self.state.questions)
-        self._fields = [QuestionField(question) for question in self.state.questions]
+        self.may_leave = self.state.may_leave
         required = sum(question.required for question in self.state.questions)
-        some = [w.HTML(html.element("p", texts.SOME_REQUIRED))] if 0 < required < len(self._fields) else []
-        form = framed(*(field.box for field in self._fields))
-        return [self.heading(texts.QUESTIONS), *some, form, self.button(texts.SEND_ANSWERS, self._submit), self.notice]
+        some = [w.HTML(html.element("p", texts.SOME_REQUIRED))] if 0 < required < len(self.state.questions) else []
+        send = self.button(texts.SEND_ANSWERS, self._submit)
+        return [self.heading(texts.QUESTIONS), *self.clock(), *some, self.form(), send, self.notice]
+
+    def form(self) -> w.VBox:
+        """Make the fields of the questions."""
+        self._fields = [QuestionField(question) for question in self.state.questions]
+        return framed(*(field.box for field in self._fields))
 
     def _submit(self) -> None:
         faults = [field.fault() for field in self._fields]
@@ -133,14 +158,38 @@ class QuestionnaireView(PageView):
             self.send("answer", answers={field.question.name: field.answer for field in self._fields})
 
 
-class InstructionsView(PageView):
-    """The instructions and the Start button."""
+class QuizView(QuestionnaireView):
+    """Comprehension questions; after a wrong answer they are asked again: right answers stand there, and with each
+    wrong one what is said about it."""
+
+    @classmethod
+    @override
+    def key(cls, state: Any) -> Hashable:
+        return state.questions, state.attempt
 
     @override
     def build(self) -> list[w.Widget]:
-        start = self.button(texts.START, lambda: self.send("start"))
-        begins = w.HTML(html.element("p", texts.BEGINS))
-        return [self.heading(texts.INSTRUCTIONS), reading_panel(self.state.text), begins, start, self.notice]
+        text = [reading_panel(self.state.text)] if self.state.text else []
+        left, form = self.state.attempts_left, self.form()
+        for field in self._fields:
+            field.fill(self.state.right.get(field.question.name, ""))
+            field.show_fault(self.state.wrong.get(field.question.name, ""))
+        words = "" if left is None else texts.LAST_ATTEMPT if left == 1 else texts.ATTEMPTS_LEFT.format(attempts=left)
+        attempts = [w.HTML(html.element("p", words))] if words else []
+        check = self.button(texts.CHECK, self._submit)
+        self.refuse(texts.SOME_WRONG if self.state.wrong else "")
+        return [self.heading(texts.QUIZ), *self.clock(), *text, form, *attempts, check, self.notice]
+
+
+class InstructionsView(PageView):
+    """The instructions and the button that leads on."""
+
+    @override
+    def build(self) -> list[w.Widget]:
+        go_on = self.button(texts.START if self.state.begins else texts.CONTINUE, lambda: self.send("start"))
+        begins = [w.HTML(html.element("p", texts.BEGINS))] if self.state.begins else []
+        panel = reading_panel(self.state.text)
+        return [self.heading(texts.INSTRUCTIONS), *self.clock(), panel, *begins, go_on, self.notice]
 
 
 class WaitingView(PageView):
@@ -182,7 +231,9 @@ class PlayingView(PageView):
         self._over = w.HTML(html.element("span", texts.NEXT_STEP))
         self._strip = row(self._label, self._clock, self._over, self._next)
         self._strip.add_class("nl-strip")
-        return [self._strip, self.notice, SeatWidget(self._seat, title=self.state.title)]
+        told = [reading_panel(self.state.disclosure)] if self.state.disclosure else []
+        self._table = SeatWidget(self._seat, title=self.state.title)
+        return [self._strip, self.notice, *told, self._table]
 
     @override
     def refuse(self, why: str) -> None:
@@ -191,21 +242,50 @@ class PlayingView(PageView):
 
     @override
     def update(self, state: Playing) -> None:
-        self.may_leave = bool(state.label) or not state.can_continue
+        self.may_leave = state.may_leave
         set_visible(self.notice, False)
-        self._label.value = html.element("span", state.label, cls="nl-badge") if state.label else ""
+        self._table.show_pause(texts.PAUSED if state.paused else "")
+        badge = html.element("span", state.label, cls="nl-badge") if state.label else ""
+        self._label.value = html.join([step_line(state), badge])
         self._next.description = texts.CONTINUE if state.can_continue else ""
         if state.left is not None:
             self._clock.start(state.left, words=texts.TIME_LEFT_FOR.get(state.limit, texts.TIME_LEFT))
-        set_visible(self._label, bool(state.label))
+        set_visible(self._label, bool(state.label or state.step))
         set_visible(self._clock, state.left is not None)
         set_visible(self._over, state.can_continue)
         set_visible(self._next, state.can_continue)
-        set_visible(self._strip, bool(state.label) or state.can_continue or state.left is not None)
+        set_visible(self._strip, bool(state.label or state.step) or state.can_continue or state.left is not None)
+
+
+class ResultsView(PageView):
+    """The participant's matches so far, with what they paid."""
+
+    @override
+    def build(self) -> list[w.Widget]:
+        self.may_leave = self.state.may_leave
+        text = [reading_panel(self.state.text)] if self.state.text else []
+        go_on = self.button(texts.CONTINUE, lambda: self.send("next"))
+        results = framed(w.HTML(results_table(self.state.matches)))
+        return [self.heading(texts.RESULTS), *self.clock(), *text, results, go_on, self.notice]
+
+
+def results_table(matches: Sequence[MatchResult]) -> str:
+    """Render a participant's matches: how each ended, and what it paid them."""
+    if not matches:
+        return html.element("p", texts.NO_RESULTS)
+    rows = (
+        (
+            texts.RESULT_PRACTICE.format(round=match.practice) if match.practice else match.number,
+            texts.MATCH_ENDS[match.end],
+            match.payoff,
+        )
+        for match in matches
+    )
+    return html.table(list(texts.RESULT_COLUMNS.values()), rows, texts.RESULTS, cls="nl-own-results")
 
 
 class ClosedView(PageView):
-    """The end and the completion code."""
+    """The end, the completion code, the link back to the panel, and the earnings."""
 
     may_leave = False
 
@@ -214,42 +294,18 @@ class ClosedView(PageView):
         parts = [self.heading(texts.END), reading_panel(self.state.text)]
         if self.state.code:
             parts += [w.HTML(html.element("h2", texts.COMPLETION_CODE)), CompletionCode(code=self.state.code)]
+        if self.state.link:
+            parts.append(completion_button(self.state.link))
+        if self.state.earnings is not None:
+            parts.append(earnings_panel(self.state.earnings))
         return parts
-
-
-class LeaveControl(w.VBox):  # type: ignore[misc]
-    """A button to leave the study, which asks for confirmation before it calls `leave`."""
-
-    def __init__(self, leave: Callable[[], None]) -> None:
-        self._ask = w.Button(description=texts.LEAVE)
-        self._ask.add_class("nl-link")
-        yes, no = w.Button(description=texts.LEAVE_YES), w.Button(description=texts.LEAVE_NO)
-        question = w.HTML(html.element("p", texts.LEAVE_QUESTION, role="status"))
-        self._confirmation = w.VBox([question, row(yes, no)])
-        self._confirmation.add_class("nl-panel")
-        super().__init__([self._ask, self._confirmation])
-        self.add_class("nl-leaving")
-        self._ask.on_click(lambda _: set_visible(self._confirmation, not self._is_open()))
-        no.on_click(lambda _: self.reset())
-        yes.on_click(lambda _: self._confirm(leave))
-        self.reset()
-
-    def reset(self) -> None:
-        """Start again from the first step."""
-        set_visible(self._confirmation, False)
-
-    def _is_open(self) -> bool:
-        return bool(self._confirmation.layout.display != "none")
-
-    def _confirm(self, leave: Callable[[], None]) -> None:
-        # A forged press of what is not shown is no answer to a question that was never asked.
-        if self._is_open():
-            leave()
 
 
 VIEWS: dict[type[PageState], type[PageView]] = {
     Consent: ConsentView,
     Questionnaire: QuestionnaireView,
+    Quiz: QuizView,
+    Results: ResultsView,
     Instructions: InstructionsView,
     Waiting: WaitingView,
     Playing: PlayingView,
@@ -266,16 +322,25 @@ class StudyPage(w.VBox):  # type: ignore[misc]
         self._view: PageView | None = None
         self._guard = FaultGuard("a study's page", expected=(), show=self._show_fault)
         self._banner, self._body = w.HTML(), column()
-        self._leaving = LeaveControl(self._leave)
+        self._loading = w.HTML()
         style, self._shield = page.page_head()
-        super().__init__([style, self._shield, self._banner, self._body, self._leaving])
+        super().__init__([style, self._shield, self._banner, self._body])
         self.add_class("nl-page")
-        set_visible(self._leaving, False)
-        self._body.children = [w.HTML(html.element("p", texts.LOADING, role="status"))]
+        self.add_class("nl-from-top")
+        self._body.children = [self._loading]
+        self.show_loading()
+
+    def show_loading(self) -> None:
+        """Ask for a moment's patience; a warm kernel does it again once it has the study's own texts."""
+        self._loading.value = html.element("p", texts.LOADING, role="status")
 
     def show(self, of: PageClient) -> None:
         """Show what the host says, and follow it."""
         self._page = of
+        self._leaving = AskFirst(texts.LEAVE, texts.LEAVE_QUESTION, texts.LEAVE_YES, texts.LEAVE_NO, self._leave)
+        set_visible(self._leaving, False)
+        self._shield.set_texts()
+        self.children: tuple[w.Widget, ...] = (*self.children, self._leaving)
         of.watch(lambda: self._guard(self._on_change))
         self._guard(self._on_change)
 
@@ -308,6 +373,7 @@ class StudyPage(w.VBox):  # type: ignore[misc]
             view.update(state)
         else:
             before, view = self._body.children, self._make_view(of, state, kind)
+            view.box.add_class(f"nl-at-{state.__struct_config__.tag}")
             self._view, self._body.children = view, [view.box]
             self._leaving.reset()
             _close_widgets(*before)
@@ -367,7 +433,9 @@ async def run_page(shown: StudyPage, host: HostClient, kernel: str) -> None:
     """Wait for a participant, then show what the host says until another page takes over."""
     guard = FaultGuard("a study's page", expected=(NotDelivered,), show=shown.show_error)
     with guard:
-        lease, module = await host.arrival(kernel)
+        lease, module, own = await host.arrival(kernel)
+        install(own)
+        shown.show_loading()
         if module is not None:
             catalog.game_module(module)  # the researcher's own game: the host says which file
         page = await _open_page(shown, host, lease)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ipywidgets as w
 
-from negolab.studies import texts
-from negolab.studies.study_config import Question, check_answers
+from negolab.studies.questions import Question, check_answers
+from negolab.studies.texts import texts
 from negolab_widgets.tables.controls import column, warning
-from negolab_widgets.tables.inputs import RadioGroup
+from negolab_widgets.tables.inputs import CheckGroup, ChoiceGrid, RadioGroup
 
 MAX_BUTTONS = 7
 """Choices that are shown as buttons; more are a list to open."""
@@ -19,37 +21,51 @@ class QuestionField:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.control = _question_control(question)
-        self._fault = w.HTML(warning(""))
+        self._notice = w.HTML(warning(""))
         self.control.observe(lambda _: self.show_fault(""), "value")
-        self.box = column(self.control, self._fault)
+        self.box = column(self.control, self._notice)
         self.box.add_class("nl-question")
 
     @property
-    def answer(self) -> str:
-        """The entered text."""
-        return str(self.control.value or "")
+    def answer(self) -> Any:
+        """What was entered, as `check_answers` takes it."""
+        return self.control.value or ""
+
+    def fill(self, answer: str) -> None:
+        """Enter an answer unless it is "", or not valid: the question may have changed since it was given."""
+        if answer and not self._fault_of(answer):
+            self.control.value = answer
 
     def fault(self) -> str:
-        """Return what is wrong with the answer, "" for nothing."""
+        """Return the fault of what was entered, "" for none."""
+        return self._fault_of(self.answer)
+
+    def _fault_of(self, answer: Any) -> str:
         try:
-            check_answers((self.question,), {self.question.name: self.answer})
+            check_answers((self.question,), {self.question.name: answer})
         except ValueError as error:
-            return str(error).removeprefix(f"{self.question.label}: ").capitalize()
+            fault = str(error).removeprefix(f"{self.question.label}: ")
+            return fault[:1].upper() + fault[1:]
         return ""
 
     def show_fault(self, fault: str) -> None:
         """Show a fault beside the field."""
-        if self._fault.value != (notice := warning(fault)):
-            self._fault.value = notice
+        if self._notice.value != (notice := warning(fault)):
+            self._notice.value = notice
 
 
 def _question_control(question: Question) -> w.Widget:
     """Make the control for a kind of question."""
     label = (texts.REQUIRED if question.required else texts.OPTIONAL).format(question=question.label)
-    if question.kind == "choice" and len(question.choices) <= MAX_BUTTONS:
-        return RadioGroup(description=label, options=list(question.choices))
+    choices = list(question.choices)
+    if question.kind == "grid":
+        return ChoiceGrid(description=label, rows=[list(row) for row in question.rows.items()], options=choices)
+    if question.kind == "several":
+        return CheckGroup(description=label, options=choices)
+    if question.kind == "choice" and len(choices) <= MAX_BUTTONS:
+        return RadioGroup(description=label, options=choices)
     if question.kind == "choice":
-        options = [(texts.NO_CHOICE, ""), *((choice, choice) for choice in question.choices)]
+        options = [(texts.NO_CHOICE, ""), *((choice, choice) for choice in choices)]
         return w.Dropdown(description=label, options=options, value="")
     if question.kind == "number":
         return w.Text(description=label, placeholder=texts.NUMBER)

@@ -1,0 +1,131 @@
+"""Language models across from participants: how long a failure is waited out, who takes over, and what they cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import msgspec
+
+from negolab._internal.validation import LimitsTable, TomlTable
+from negolab.events import Event, Replied
+from negolab.game import Reply, Seat
+from negolab.llm.endpoint.errors import BudgetReached
+from negolab.protocols import MODEL_PREFIX
+from negolab.studies.checks import check_positive, check_text
+
+FALLBACK = "fallback"
+"""Kind of the notes about models that were replaced."""
+DISCLOSURE = "disclosure"
+"""Kind of the notes that keep what a participant was told about who sits across."""
+
+
+class Cap(LimitsTable, frozen=True):
+    """A limit on what models may take; None: no limit."""
+
+    usd: float | None = None
+    """US dollars."""
+    tokens: int | None = None
+
+    def reason(self, spent: Spent) -> str:
+        """Return which limit is reached, "" for none."""
+        if self.usd is not None and spent.usd >= self.usd:
+            return f"${spent.usd:.2f} of ${self.usd:.2f}"
+        if self.tokens is not None and spent.tokens >= self.tokens:
+            return f"{spent.tokens:,} of {self.tokens:,} tokens"
+        return ""
+
+
+class Spent(NamedTuple):
+    """US dollars and tokens that models took."""
+
+    usd: float = 0.0
+    tokens: int = 0
+
+    def plus(self, answer: Reply) -> Spent:
+        """Add what an answer took."""
+        usage = answer.usage or {}
+        tokens = sum(value for name in ("input", "output") if isinstance(value := usage.get(name), int))
+        return Spent(self.usd + (answer.cost or 0.0), self.tokens + tokens)
+
+
+class ModelSeats(TomlTable, frozen=True):
+    """The table `[models]` of a study file."""
+
+    patience: float = 60.0
+    """Seconds for which a match waits for a model that cannot be reached or is late; the participant is told."""
+    then: str = "end"
+    """After that: "end" the study for the participant, or the name of a player who takes the model's seat."""
+    budget: Cap = Cap()
+    """For the whole study."""
+    budget_each: Cap = Cap()
+    """For the matches of one participant."""
+
+    def __post_init__(self) -> None:
+        check_positive(self.patience, "patience")
+        check_text(self.then, "then")
+        if self.then.startswith(MODEL_PREFIX):
+            raise ValueError("then must not be a language model, which may fail as well")
+
+    @property
+    def is_limited(self) -> bool:
+        """True if there is a budget."""
+        return self.budget != Cap() or self.budget_each != Cap()
+
+    @property
+    def player(self) -> str | None:
+        """Name of the player who takes over; None: the study ends for the participant."""
+        return None if self.then == "end" else self.then
+
+
+class Fallback(msgspec.Struct, frozen=True):
+    """A model's seat given to somebody else, as a note keeps it."""
+
+    seat: Seat
+    player: str | None
+    """Name of the player who took over; None: nobody, and the study ended for the participant."""
+    reason: str
+
+
+def describe_use(replies: Sequence[Replied], budget: Cap) -> str:
+    """Describe the use of models in a study, such as "models: n = 3 answers, 5,012 tokens, $0.12 of $20.00"."""
+    usd, tokens = reduce(lambda spent, reply: spent.plus(reply.reply), replies, Spent())
+    unpriced = sum(reply.reply.cost is None for reply in replies)
+    of_tokens = "" if budget.tokens is None else f" of {budget.tokens:,}"
+    of_usd = "" if budget.usd is None else f" of ${budget.usd:.2f}"
+    price = f", the price of {unpriced} is unknown" if unpriced else ""
+    return f"models: n = {len(replies)} answers, {tokens:,}{of_tokens} tokens, ${usd:.2f}{of_usd}{price}"
+
+
+class ModelBudget:
+    """A study's budget for models, counted in all and for each participant.
+
+    Only answers that were kept count: those in flight may exceed a limit by their own cost.
+
+    Args:
+        options: The limits.
+    """
+
+    def __init__(self, options: ModelSeats) -> None:
+        self._options = options
+        self._all = Spent()
+        self._each: defaultdict[str, Spent] = defaultdict(Spent)
+
+    def add(self, people: Iterable[str], events: Iterable[Event]) -> None:
+        """Count the answers of models among the events of a match of these participants."""
+        for event in events:
+            if isinstance(event, Replied) and event.reply.model is not None:
+                self._all = self._all.plus(event.reply)
+                for id in people:
+                    self._each[id] = self._each[id].plus(event.reply)
+
+    def check(self, people: Collection[str]) -> None:
+        """Raise `BudgetReached` if a limit is reached for the study, or for one of the participants."""
+        reason = self._options.budget.reason(self._all)
+        if reason:
+            raise BudgetReached(f"the study's budget is reached: {reason}")
+        for id in people:
+            if reason := self._options.budget_each.reason(self._each[id]):
+                raise BudgetReached(f"the participant's budget is reached: {reason}")

@@ -1,0 +1,126 @@
+"""Where participants are among the pages of their study."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from negolab.studies.database import Database, Participant, Reached
+from negolab.studies.steps import ConsentStep, InstructionsStep, QuestionsStep, StepPage, count_common
+from negolab.studies.study_config import Study
+
+
+class Progress:
+    """The page of each participant: kept when they reach it, so that a restart of the host changes nothing.
+
+    Args:
+        database: The database of the study.
+        study: The study.
+
+    Raises:
+        ValueError: A participant is at a step that the study file no longer has there.
+    """
+
+    def __init__(self, database: Database, study: Study) -> None:
+        self._database = database
+        self._pages = {treatment.name: study.pages(treatment) for treatment in study.treatments}
+        self._common = count_common(list(self._pages.values()))
+        self._last: dict[str, Reached] = {}  # only the host of a study moves its participants
+
+    def pages(self, participant: Participant) -> tuple[StepPage, ...]:
+        """Return the pages of a participant's treatment; before there is one, those that come in any of them."""
+        if participant.treatment is None:
+            return next(iter(self._pages.values()))[: self._common]
+        return self._pages.get(participant.treatment, ())
+
+    def position(self, participant: Participant) -> int:
+        """Return the number of a participant's page, from 0."""
+        if (reached := self._reached(participant)) is not None:
+            return reached.position
+        position = _first_open(self.pages(participant), participant, self._database.answers(participant.id))
+        if participant.opened is not None:
+            self.move(participant, position)
+        return position
+
+    def page(self, participant: Participant) -> StepPage | None:
+        """Return a participant's page; None: they are past all of them."""
+        pages, position = self.pages(participant), self.position(participant)
+        return pages[position] if position < len(pages) else None
+
+    def since(self, participant: Participant) -> float | None:
+        """Return when a participant reached their page, in seconds since 1970; None: they have not come yet."""
+        reached = self._reached(participant)
+        return participant.opened if reached is None else reached.at
+
+    def _reached(self, participant: Participant) -> Reached | None:
+        """Return the last page that is kept of a participant."""
+        if participant.id not in self._last and (reached := self._database.reached(participant.id)):
+            self._last[participant.id] = reached[-1]
+        return self._last.get(participant.id)
+
+    def needs_treatment(self, participant: Participant) -> bool:
+        """Return True if the page after a participant's differs between treatments, or has a match."""
+        return participant.treatment is None and self.position(participant) + 1 >= self._common
+
+    def has_match_next(self, participant: Participant) -> bool:
+        """Return True if the page after a participant's has a match, in any treatment that they may get."""
+        all_pages = self._pages.values() if participant.treatment is None else [self.pages(participant)]
+        position = self.position(participant) + 1
+        return any(pages[position].has_match for pages in all_pages if position < len(pages))
+
+    def steps(self, participant: Participant) -> tuple[int, int]:
+        """Return the number of a participant's step, from 1, and of all steps (0: it depends on the treatment)."""
+        lasts = {pages[-1].number for pages in self._pages.values()}
+        pages, page = self.pages(participant), self.page(participant)
+        if participant.treatment is not None and pages:
+            lasts = {pages[-1].number}
+        # The last page, with the code, is a step as well.
+        total = lasts.pop() + 1 if len(lasts) == 1 else 0
+        return (page.number if page is not None else total), total
+
+    def match_page(self, treatment: str | None, number: int) -> StepPage | None:
+        """Return the page of a participant's match, numbered from 0 with practice; None if the file has it no more."""
+        matches = [page for page in self._pages.get(treatment or "", ()) if page.has_match]
+        return matches[number] if number < len(matches) else None
+
+    def move(
+        self, participant: Participant, position: int, note: str = "", *, detail: str = "", **values: object
+    ) -> None:
+        """Lead a participant to the page of a number, from 0; see `Database.advance`."""
+        pages = self.pages(participant)
+        step = pages[position].step.kind if position < len(pages) else "end"
+        at = self._database.advance(participant.id, position, step, note, detail=detail, **values)
+        self._last[participant.id] = Reached(position, step, at)
+
+    def check(self, participant: Participant) -> None:
+        """Raise `ValueError` if the study file no longer has a participant's step where they reached it."""
+        pages, at = self.pages(participant), self._reached(participant)
+        if at is None:
+            return
+        kind = pages[at.position].step.kind if at.position < len(pages) else "end"
+        if kind != at.step:
+            raise ValueError(
+                f"participant {participant.number} is at page {at.position + 1}, {at.step}, where the study file now "
+                f"has {kind}: put the steps back until they have finished, or end it for them first"
+            )
+
+
+def _first_open(pages: Sequence[StepPage], participant: Participant, answered: Collection[str]) -> int:
+    """Return the first page that a participant has not finished, by what else is kept of them.
+
+    Studies that began before pages were kept go on by this, and every participant begins by it.
+    """
+    matches = 0
+    for position, page in enumerate(pages):
+        step = page.step
+        if page.has_match:
+            matches += 1
+            done = participant.passed >= matches
+        elif isinstance(step, ConsentStep):
+            done = participant.consented is not None
+        elif isinstance(step, QuestionsStep):
+            done = all(key in answered for question in step.questions for key in question.keys)
+        else:
+            done = isinstance(step, InstructionsStep) and participant.started is not None
+        if not done:
+            return position
+    return len(pages)

@@ -1,0 +1,192 @@
+"""Many people go through a paid study in steps, while the endpoint of its model fails and is away for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from negolab.studies.database import Database
+from negolab.studies.export import export
+from negolab.studies.study_file import read_study
+from negolab.studies.trial.browsers import invite_links, open_browser
+from tests.conftest import free_port, needs, running
+from tests.support import recompute_payments
+from tests.support.bots import Reader
+from tests.support.crowd import BrowserParticipant
+from tests.support.endpoints import Server, running_endpoint
+
+pytestmark = [pytest.mark.soak, pytest.mark.browser]
+
+PEOPLE, BROWSERS = 30, 3
+OUTAGE = (30.0, 40.0)
+"""Seconds after the first arrival when the endpoint goes away, and for how long."""
+ANSWERS = {
+    "What are you paid for?": "for what I hold",
+    "How many turns": "2",
+    "How far do you agree?": {"fair": "yes", "again": "partly"},
+}
+
+STUDY = """
+title = "Paid"
+game = "trading"
+instructions = "Say something."
+consent = "Will you?"
+closing = "Bye."
+[payment]
+currency = "EUR"
+show_up = 1.00
+rate = 0.25
+floor = 0.50
+[pairing]
+wait = 30
+then = "fair-split"
+[models]
+patience = 120
+[[treatments]]
+name = "plain"
+preset = "tolerant"
+params = { max_turns = 2 }
+[[treatments]]
+name = "long"
+preset = "tolerant"
+params = { max_turns = 4 }
+[[steps]]
+kind = "consent"
+[[steps]]
+kind = "instructions"
+[[steps]]
+kind = "quiz"
+[[steps.questions]]
+name = "paid"
+label = "What are you paid for?"
+kind = "choice"
+choices = ["for words", "for what I hold"]
+answer = "for what I hold"
+[[steps.questions]]
+name = "turns"
+label = "How many turns are there at least?"
+kind = "number"
+answer = "2"
+[[steps]]
+kind = "practice"
+opponent = "chat"
+preset = "tolerant"
+params = { max_turns = 2 }
+[[steps]]
+kind = "match"
+matches = 2
+[[steps]]
+kind = "match"
+opponent = "llm:fake"
+disclosure = "A computer program sits across."
+[[steps]]
+kind = "questions"
+[[steps.questions]]
+name = "felt"
+label = "How far do you agree?"
+kind = "grid"
+required = true
+rows = { fair = "It was fair.", again = "Again, please." }
+choices = ["no", "partly", "yes"]
+[[steps]]
+kind = "results"
+[codes]
+complete = "DONE"
+"""
+
+
+async def visit(link: str, rng: random.Random) -> str:
+    bot = Reader(link)
+    bot.answers = ANSWERS
+    await asyncio.sleep(rng.uniform(0, 10))
+    await bot.arrive()
+    try:
+        code = await asyncio.wait_for(bot.play(lambda: rng.uniform(0.6, 2)), 400)
+    except TimeoutError:
+        code = f"no code after {bot.reloads} reloads; {bot.buttons()}; {bot.text()[-1500:]}"
+    await bot.close()
+    return code
+
+
+class BrowserReader(BrowserParticipant):
+    """A person in a browser who also answers questions."""
+
+    async def go(self) -> str:
+        """Go from the link to the code, pressing what leads on."""
+        await self.come()
+        end = time.monotonic() + 400
+        while time.monotonic() < end:
+            if await self.page.locator(".nl-code").count():
+                return str(await self.page.locator(".nl-code").inner_text())
+            with suppress(Exception):  # the page may be drawn anew under the hand
+                await self._act()
+            await asyncio.sleep(0.5)
+        return "no code: " + (await self.page.locator("body").inner_text())[:500]
+
+    async def _act(self) -> None:
+        if await self._button("Check my answers").count():
+            await self.page.get_by_label("for what I hold").check(timeout=3000)
+            await self.page.get_by_label("How many turns").fill("2", timeout=3000)
+            await self._button("Check my answers").click(timeout=3000)
+        elif await self._button("Send answers").count():
+            for statement in ("It was fair.", "Again, please."):
+                row = self.page.locator(".nl-likert-row").filter(has_text=statement)
+                await row.get_by_label("partly").check(timeout=3000)
+            await self._button("Send answers").click(timeout=3000)
+        else:
+            for name in ("I agree and take part", "Start", "Continue", "Show: a box to type the reply yourself"):
+                if await self._button(name).count():
+                    await self._button(name).click(timeout=3000)
+                    return
+            if await self._button("Send reply").count():
+                await self._say(f"word-{self.rng.getrandbits(32):08x}")
+
+
+async def visit_all(ways: list[str], endpoint: Server) -> list[str]:
+    async def outage() -> None:
+        await asyncio.sleep(OUTAGE[0])
+        endpoint.set(faults={"503": 1.0})
+        await asyncio.sleep(OUTAGE[1])
+        endpoint.set(faults={"drop": 0.03, "503": 0.02})
+
+    async with open_browser(needs("chromium", "chromium")) as chrome:
+        away = asyncio.ensure_future(outage())
+        bots = [visit(link, random.Random(i)) for i, link in enumerate(ways[BROWSERS:])]
+        people = [BrowserReader(chrome, link, random.Random(link)) for link in ways[:BROWSERS]]
+        codes = await asyncio.wait_for(asyncio.gather(*(person.go() for person in people), *bots), 500)
+        await away
+    return codes
+
+
+def test_thirty_people_pass_a_paid_study_whose_model_fails_and_is_away(tmp_path: Path) -> None:
+    needs("chromium", "chromium")
+    file, db, port = tmp_path / "paid.toml", tmp_path / "paid.db", free_port()
+    file.write_text(STUDY, "utf-8")
+    with running_endpoint(latency=0.2, answer="Hello.", faults={"drop": 0.03, "503": 0.02}) as endpoint:
+        command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
+        command += [f"--out={tmp_path / 'out'}", f"--db={db}", "--no-browser", "--pool=6"]
+        command += [f"--max-kernels={PEOPLE + BROWSERS}", f"--base-url={endpoint.url}"]
+        with running(command, "negolab is at", env={**os.environ, "OPENAI_API_KEY": "sk-test"}):
+            study, database = read_study(file), Database(db)
+            ways = list(invite_links(database, study, PEOPLE + BROWSERS, f"http://127.0.0.1:{port}/").values())
+            codes = asyncio.run(visit_all(ways, endpoint))
+        assert codes == ["DONE"] * (PEOPLE + BROWSERS)
+        assert endpoint.counts()["faults"].get("503", 0) > 0
+    export(database, study, tmp_path / "tables", "csv")
+    assert recompute_payments.differences(tmp_path / "tables") == []
+    matches = recompute_payments.read(tmp_path / "tables", "matches")
+    models = [match for match in matches if "llm:fake" in (match["player_a"], match["player_b"])]
+    assert len(models) == PEOPLE + BROWSERS
+    assert {match["disclosure"] for match in models} == {"A computer program sits across."}
+    assert {match["fallback"] for match in models} == {""}, "the outage was shorter than the patience"
+    people = recompute_payments.read(tmp_path / "tables", "participants")
+    assert {person["status"] for person in people} == {"complete"}
+    print(f"{len(matches)} matches, {sum(float(person['pay_total']) for person in people):.2f} EUR in all")
+    database.close()

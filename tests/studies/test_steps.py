@@ -1,0 +1,483 @@
+"""The steps of a study: their order, quizzes, rounds against strangers and partners, limits of pages, restarts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from negolab.studies.clock import manual_clock
+from negolab.studies.page_state import Closed, Consent, Instructions, Playing, Questionnaire, Quiz, Results, Waiting
+from negolab.studies.study_file import parse_study
+from tests.studies.test_service import ALONE, PAIRS, STUDY, Site, run, study
+
+
+def steps(*parts: str) -> str:
+    """Write [[steps]], each from its kind and further lines."""
+    return "\n".join(
+        f'[[steps]]\nkind = "{part.partition(chr(10))[0]}"\n{part.partition(chr(10))[2]}' for part in parts
+    )
+
+
+QUIZ = """quiz
+attempts = 2
+[[steps.questions]]
+name = "paid"
+label = "What are you paid?"
+kind = "choice"
+choices = ["nothing", "what I own"]
+answer = "what I own"
+explanation = "Read the last line again."
+[[steps.questions]]
+name = "turns"
+label = "How many turns?"
+kind = "number"
+answer = "10"
+"""
+GRID = """questions
+[[steps.questions]]
+name = "trust"
+label = "How far do you agree?"
+kind = "grid"
+required = true
+rows = { fair = "It was fair.", again = "I would do it again." }
+choices = ["no", "partly", "yes"]
+[[steps.questions]]
+name = "how"
+label = "How did you decide?"
+kind = "several"
+choices = ["by feeling", "by numbers", "by chance"]
+[[steps.questions]]
+name = "age"
+label = "Your age"
+kind = "number"
+least = 18
+most = 99
+"""
+ALL = steps(
+    "consent",
+    "instructions",
+    QUIZ,
+    'practice\nopponent = "random-legal"',
+    "match\nmatches = 2",
+    "results",
+    "match",
+    GRID,
+    "results",
+    "end",
+)
+
+
+def steps_study(parts: str, tables: str = ALONE, more: str = "") -> Any:
+    return study(f"{parts}\n{tables}", more)
+
+
+def play(site: Site, id: str) -> None:
+    """Finish the match and press Continue."""
+    site.finish(id)
+    assert site.state(id).can_continue
+    site.act(id, "next")
+
+
+def test_a_participant_passes_through_all_steps_in_their_order(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, steps_study(ALL, more='consent = "Will you?"'))
+        (id,) = site.come()
+        assert isinstance(site.state(id), Consent) and (site.state(id).step, site.state(id).steps) == (1, 10)
+        site.act(id, "consent", agreed=True)
+        assert isinstance(site.state(id), Instructions) and not site.state(id).begins
+        site.act(id, "start")
+        quiz = site.state(id)
+        assert isinstance(quiz, Quiz) and quiz.attempts_left == 2 and quiz.wrong == {}
+        site.act(id, "answer", answers={"paid": "nothing", "turns": "10.0"})
+        assert site.state(id).wrong == {"paid": "Read the last line again."} and site.state(id).attempts_left == 1
+        assert site.state(id).right == {"turns": "10.0"}, "what was right need not be entered again"
+        assert site.database.participant(id).treatment is None
+        site.act(id, "answer", answers={"paid": "what I own", "turns": "10"})
+        assert site.state(id).label == "Practice 1 of 1" and site.state(id).step == 4
+        play(site, id)
+        assert site.state(id).label == "Match 1 of 2"
+        play(site, id)
+        assert site.state(id).label == "Match 2 of 2"
+        play(site, id)
+        results = site.state(id)
+        assert isinstance(results, Results) and results.may_leave
+        assert [match.number for match in results.matches] == [0, 1, 2] and results.matches[0].practice == 1
+        site.act(id, "next")
+        assert isinstance(site.state(id), Playing) and site.state(id).label == "" and site.status(id) == "playing"
+        site.finish(id)
+        assert site.status(id) == "complete" and not site.state(id).may_leave
+        site.act(id, "next")
+        assert isinstance(site.state(id), Questionnaire) and not site.state(id).may_leave
+        answers = {"trust": {"fair": "yes", "again": "no"}, "how": ["by chance", "by feeling"], "age": "40"}
+        assert "at least 18" in site.act(id, "answer", answers={**answers, "age": "17"}).not_done
+        assert "please answer" in site.act(id, "answer", answers={**answers, "trust": {"fair": "yes"}}).not_done
+        site.act(id, "answer", answers=answers)
+        assert len(site.state(id).matches) == 4
+        site.act(id, "next")
+        assert isinstance(site.state(id), Closed) and site.state(id).code == "DONE" and site.state(id).steps == 10
+        kept = {"trust.fair": "yes", "trust.again": "no", "how": "by feeling | by chance", "age": "40"}
+        assert site.database.answers(id) == kept
+
+    run(scene())
+
+
+def test_a_restart_at_any_page_changes_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, steps_study(ALL, more='consent = "Will you?"'))
+        (id,) = site.come()
+
+        def act(kind: str, **more: Any) -> None:
+            site.act(id, kind, **more)
+            before = site.state(id)
+            site.restart()
+            assert site.state(id) == before
+
+        act("consent", agreed=True)
+        act("start")
+        act("answer", answers={"paid": "nothing", "turns": "1"})
+        act("answer", answers={"paid": "what I own", "turns": "10"})
+        for _ in range(3):
+            site.finish(id)
+            act("next")
+        act("next")
+        site.finish(id)
+        act("next")
+        act("answer", answers={"trust": {"fair": "yes", "again": "no"}})
+        act("next")
+        assert site.state(id).code == "DONE"
+
+    run(scene())
+
+
+def test_a_study_that_began_before_pages_were_kept_goes_on_where_everybody_was(tmp_path: Path) -> None:
+    """A database of 0.1.0 has neither of the two tables."""
+    tables = f"""{ALONE}
+[practice]
+matches = 1
+opponent = "random-legal"
+[[questions]]
+name = "age"
+label = "Your age"
+[[questions]]
+name = "how"
+label = "How was it?"
+when = "after"
+"""
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(tables, more='consent = "Will you?"'))
+        (id,) = site.come()
+        seen = []
+
+        def act(kind: str, **more: Any) -> None:
+            site.act(id, kind, **more)
+            before = site.state(id)
+            with site.database._write() as c:
+                c.execute(sa.text("DROP TABLE progress"))
+                c.execute(sa.text("DROP TABLE attempts"))
+            site.restart()
+            assert site.state(id) == before
+            seen.append(type(before).__name__)
+
+        act("consent", agreed=True)
+        act("answer", answers={"age": "40"})
+        act("start")
+        site.finish(id)
+        act("next")
+        site.finish(id)
+        act("next")
+        act("answer", answers={"how": "well"})
+        assert seen == ["Questionnaire", "Instructions", "Playing", "Playing", "Questionnaire", "Closed"]
+
+    run(scene())
+
+
+def test_answers_of_a_quiz_do_not_reach_the_page_and_too_many_wrong_ones_end_the_study(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match"), more=""))
+        (id,) = site.come()
+        site.act(id, "start")
+        assert "Read the last line" not in str(site.state(id)) and "answer=" not in str(site.state(id))
+        for _ in range(2):
+            site.act(id, "answer", answers={"paid": "nothing", "turns": "10"})
+        assert site.status(id) == "quiz" and isinstance(site.state(id), Closed)
+        attempts = site.database.attempts(id)
+        assert [(a.name, a.attempt, a.is_right) for a in attempts] == [
+            ("paid", 1, False), ("turns", 1, True), ("paid", 2, False), ("turns", 2, True)
+        ]  # fmt: skip
+
+    run(scene())
+
+
+def test_strangers_never_meet_twice_and_keep_or_change_seats_as_the_roles_say(tmp_path: Path) -> None:
+    async def scene(roles: str, folder: Path) -> None:
+        folder.mkdir()
+        rounds = 2 if roles == "fixed" else 3
+        site = Site(folder, steps_study(steps("instructions", f'match\nmatches = {rounds}\nroles = "{roles}"'), PAIRS))
+        people = site.come(4)
+        for id in people:
+            site.act(id, "start")
+        for _ in range(rounds):
+            for id in people:
+                if isinstance(site.state(id), Playing):
+                    for _ in range(100):
+                        match = site.state(id)
+                        if not isinstance(match, Playing) or match.can_continue:
+                            break
+                        for one in people:
+                            state = site.state(one)
+                            if isinstance(state, Playing) and state.table["asked"]:
+                                site.say(one, "[Deny]" if "stands" in str(state.table["seen"]) else "pass")
+            for id in people:
+                site.act(id, "next")
+        matches = site.database.matches("trade")
+        assert len(matches) == 2 * rounds
+        assert len({frozenset(match.people.values()) for match in matches}) == len(matches), "nobody meets twice"
+        for id in people:
+            seats = [seat for match in matches for seat, who in match.people.items() if who == id]
+            if roles == "fixed":
+                assert len(set(seats)) == 1
+            elif roles == "alternating":
+                assert all(one != two for one, two in pairwise(seats))
+            assert site.status(id) == "complete"
+
+    for roles in ("fixed", "drawn"):
+        run(scene(roles, tmp_path / roles))
+
+
+def test_partners_stay_together_and_one_who_is_left_alone_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        parts = steps("instructions", 'match\nmatches = 3\nmatching = "partner"\nroles = "alternating"')
+        site = Site(tmp_path, steps_study(parts, PAIRS))
+        people = one, two, three, four = site.come(4)
+        for id in people:
+            site.act(id, "start")
+        mates = {id: site.state(id).match for id in people}
+        assert mates[one] == mates[two] and mates[three] == mates[four]
+        for id in (one, two):
+            finish_both(site, one, two)
+            site.act(id, "next")
+        assert isinstance(site.state(two), Playing) and site.state(one).match == site.state(two).match
+        assert site.state(one).label == "Match 2 of 3"
+        first, second = (
+            next(seat for seat, id in match.people.items() if id == one)
+            for match in site.database.matches("trade", participant=one)
+        )
+        assert first != second
+        finish_both(site, three, four)
+        site.act(three, "next")
+        assert isinstance(site.state(three), Waiting), "the mate has not gone on yet"
+        site.act(four, "leave")
+        site.service.scheduler.tick()
+        assert (site.status(three), site.state(three).code) == ("partner", "LEFT")
+
+    run(scene())
+
+
+PARTNERS = steps("instructions", 'match\nmatches = 2\nmatching = "partner"')
+
+
+def end_first_round(folder: Path) -> tuple[Site, str, str]:
+    """Let partners finish the first of two matches; who waits for the other waits for 60 s."""
+    site = Site(folder, steps_study(PARTNERS, f"{PAIRS}\n[pairing]\nwait = 60"))
+    one, two = site.come(2)
+    for id in (one, two):
+        site.act(id, "start")
+    finish_both(site, one, two)
+    return site, one, two
+
+
+def test_who_lets_a_partner_wait_too_long_is_late_and_the_one_who_waited_is_paid(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site, waits, idles = end_first_round(tmp_path)
+        assert site.state(idles).left is None
+        site.act(waits, "next")
+        clock.advance(59)
+        assert (site.state(idles).left, site.state(idles).limit) == (pytest.approx(1), "continue")
+        site.service.scheduler.tick()
+        assert isinstance(site.state(waits), Waiting) and isinstance(site.state(idles), Playing)
+        clock.advance(2)
+        site.service.scheduler.tick()
+        assert (site.status(waits), site.state(waits).code) == ("partner", "LEFT")
+        assert "moved on" in site.act(idles, "next").not_done
+        assert (site.status(idles), site.state(idles).code) == ("timeout", "LATE")
+
+    with manual_clock() as clock:
+        run(scene())
+
+
+def test_who_goes_on_and_closes_the_page_lets_the_partner_wait(tmp_path: Path) -> None:
+    async def scene(folder: Path, seconds: float) -> None:
+        folder.mkdir()
+        site, gone, waits = end_first_round(folder)
+        for id in (gone, waits) if seconds > 0 else (waits, gone):
+            site.act(id, "next") if id == waits else leave_page(site, gone)
+            clock.advance(10)
+        clock.advance(abs(seconds))
+        site.service.scheduler.tick()
+        assert (site.status(gone), site.status(waits)) == ("timeout", "partner")
+
+    def leave_page(site: Site, id: str) -> None:
+        site.service.presence[id].away = True
+        site.act(id, "next")
+
+    for seconds in (45.0, -45.0):
+        with manual_clock() as clock:
+            run(scene(tmp_path / str(seconds), seconds))
+
+
+def test_who_still_looks_at_a_finished_match_goes_on_if_the_other_withdraws_from_the_next_step(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, steps_study(steps("instructions", "match", "results", "match"), PAIRS))
+        one, two = site.come(2)
+        for id in (one, two):
+            site.act(id, "start")
+        finish_both(site, one, two)
+        site.act(one, "next")
+        assert isinstance(site.state(two), Playing)
+        site.act(one, "leave")
+        assert isinstance(site.state(two), Results) and site.status(two) == "playing"
+        site.restart()
+        assert isinstance(site.state(two), Results)
+
+    run(scene())
+
+
+def finish_both(site: Site, one: str, two: str) -> None:
+    """Let two people deny until their match is over."""
+    for _ in range(200):
+        asked = [id for id in (one, two) if isinstance(s := site.state(id), Playing) and s.table["asked"]]
+        if not asked:
+            return
+        state = site.state(asked[0])
+        site.say(asked[0], "[Deny]" if "stands" in str(state.table["seen"]) else "pass")
+
+
+def test_shared_deals_and_seeds_are_the_same_for_everybody(tmp_path: Path) -> None:
+    async def deals(line: str, folder: Path) -> list[list[int | None]]:
+        folder.mkdir()
+        site = Site(folder, steps_study(steps("instructions", f"match\nmatches = 2\n{line}")))
+        seeds = []
+        for id in site.come(2):
+            site.act(id, "start")
+            for _ in range(2):
+                play(site, id)
+            matches = site.database.matches("trade", participant=id)
+            seeds.append([site.database.record(match.id).header.seed for match in matches])
+        return seeds
+
+    async def scene() -> None:
+        shared = await deals('deals = "shared"', tmp_path / "shared")
+        assert shared[0] == shared[1] and len(set(shared[0])) == 2
+        assert await deals("seeds = [3, 4]", tmp_path / "seeds") == [[3, 4], [3, 4]]
+        own = await deals("", tmp_path / "own")
+        assert len({seed for seeds in own for seed in seeds}) == 4
+
+    run(scene())
+
+
+def test_the_time_for_a_page_ends_the_study_but_after_the_last_match_it_leads_on(tmp_path: Path) -> None:
+    async def scene() -> None:
+        parts = steps("instructions\nseconds = 30", "match", "results\nseconds = 30")
+        site = Site(tmp_path, steps_study(parts))
+        late, quick = site.come(2)
+        assert 29 < site.state(late).left <= 30
+        site.act(quick, "start")
+        play(site, quick)
+        assert isinstance(site.state(quick), Results)
+        site.service.scheduler._looked = 0.0
+        site.service.scheduler._began -= 100
+        with site.database._write() as c:
+            c.execute(sa.text("UPDATE progress SET at = at - 31"))
+        site.service.progress._last.clear()
+        site.service.scheduler.tick()
+        assert (site.status(late), site.state(late).code) == ("timeout", "LATE")
+        assert (site.status(quick), site.state(quick).code) == ("complete", "DONE")
+
+    run(scene())
+
+
+def test_treatments_with_steps_of_their_own_are_drawn_where_the_steps_part(tmp_path: Path) -> None:
+    tables = f"""
+{ALONE}
+{ALONE.replace('"one"', '"told"')}
+[[treatments.steps]]
+kind = "instructions"
+[[treatments.steps]]
+kind = "instructions"
+text = "The other is a machine."
+[[treatments.steps]]
+kind = "match"
+"""
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(tables))
+        pages = {}
+        for id in site.come(2):
+            assert site.database.participant(id).treatment is None
+            site.act(id, "start")
+            pages[site.database.participant(id).treatment] = site.state(id)
+        assert isinstance(pages["one"], Playing)
+        assert isinstance(pages["told"], Instructions) and pages["told"].text == "The other is a machine."
+
+    run(scene())
+
+
+def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.study = steps_study(steps("instructions", "match"))
+        with pytest.raises(ValueError, match=r"participant 1 is at page 2, quiz, .* put the steps back"):
+            site.restart()
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [
+        (steps("instructions"), 'no step has kind = "match"'),
+        (steps("match"), "the first one must be the same in all treatments, and no match"),
+        (steps("instructions", "consent", "match"), "consent comes first"),
+        (steps("instructions", "end", "match"), "end comes last"),
+        (steps("instructions", "match", QUIZ), "quiz and practice come before the last match"),
+        (steps("instructions", "mach"), "step 2 of 2: kind 'mach' is unknown: did you mean match"),
+        (steps("instructions", "match\nmatches = 0"), "step 2 of 2 (match): matches must be 1 to 100, not 0"),
+        (steps("instructions", "match\nrounds = 2"), "step 2 of 2 (match): unknown key 'rounds'"),
+        (steps("instructions", "match\nseeds = [1]\nmatches = 2"), "seeds must be one for each of the 2 matches"),
+        (steps("instructions", "practice", "match"), "step 2 of 3 (practice): opponent is missing"),
+        (steps("instructions", QUIZ.replace('"10"', '"ten"'), "match"), "answer 'ten' cannot be given"),
+        (steps("instructions", "match\nopponent = 'nobody'"), "step of kind 'match': opponent"),
+        (steps("instructions\nseconds = 0", "match"), "seconds must be a number above 0"),
+    ],
+)
+def test_steps_that_cannot_be_are_named(parts: str, error: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        steps_study(parts)
+    assert error in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("own", "turns"), [("", 6), ("params = { max_turns = 2 }\n", 2)])
+def test_practice_is_as_the_treatment_says_unless_it_has_parameters_of_its_own(own: str, turns: int) -> None:
+    parts = steps("instructions", f'practice\nopponent = "greedy-honest"\n{own}', "match")
+    found = steps_study(parts, f"{ALONE}\nparams = {{ max_turns = 6 }}")
+    assert [found.loaded(settings).max_turns for settings, _ in found.matches()] == [turns, 6]
+
+
+def test_the_table_practice_keeps_the_games_default_preset() -> None:
+    found = study(f"{ALONE}\npreset = 'tolerant'", '[practice]\nmatches = 1\nopponent = "greedy-honest"')
+    assert [found.loaded(settings).preset for settings, _ in found.matches()] == ["seed", "tolerant"]
+
+
+def test_consent_that_is_asked_nowhere_is_refused() -> None:
+    with pytest.raises(ValueError, match="begin with a step of kind"):
+        steps_study(steps("instructions", "match"), more='consent = "Will you?"')
+    bare = STUDY.replace('instructions = "Trade well."\n', "")
+    with pytest.raises(ValueError, match="instructions is empty"):
+        parse_study(bare.format(tables=steps("instructions", "match") + "\n" + ALONE, more=""), Path("trade.toml"))
