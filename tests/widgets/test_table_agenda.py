@@ -131,13 +131,14 @@ def test_the_standing_offer_says_what_it_pays_and_is_answered_beside_it() -> Non
     for button, text in (
         ("Accept", "[Accept]"),
         ("Reject", "[Reject]"),
-        ("Walk away with 7 points", "[Walk away]"),
+        ("Yes, end it", "[Walk away]"),
     ):
         seated, match = alone(seat="B", reservation={"A": 0, "B": 7})
         assert not shown(seated._controls.accept), "there is nothing to accept yet"
         reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
         standing = plain(seated._controls._standing.value)
         assert standing.startswith("Player A offers 23 of at most 42 points for you 16 more than without a deal.")
+        press(seated, "Walk away, no deal")
         press(seated, button)
         assert replies(match)[-1] == text
 
@@ -156,7 +157,7 @@ def test_the_last_offers_of_both_are_marked() -> None:
 
 def test_only_what_the_scenario_allows_can_be_done() -> None:
     seated, match = alone(talk=False, walk_away=False)
-    hidden = seated._controls.words, seated._controls.speak, seated._controls._answers
+    hidden = seated._controls.words, seated._controls.speak, seated._controls.walk_away
     assert not any(map(shown, hidden))
     seated, match = alone(seat="B", answer="may", turns=3)
     reply_other(seated, match, "[Offer: pay = pay b; food = 1]")

@@ -12,6 +12,7 @@ import pytest
 from negolab_widgets import HumanSeat
 from negolab_widgets.tables import bargaining as table
 from negolab_widgets.tables.bargaining.view import deal_payoff, no_deal_payoff
+from negolab_widgets.tables.controls import AskFirst
 from traitlets import TraitError
 
 from negolab import laws
@@ -148,19 +149,38 @@ def test_the_last_chance_and_the_final_offer_are_marked() -> None:
     assert visible(controls(seat)._last)
     assert "last chance" in controls(seat)._last.value
     final = sit("B", "60", rounds=1)
-    assert "the final offer" in controls(final)._standing.value
+    assert "as the final offer" in final._bar._text.value
     assert not visible(controls(final)._offering)
-    assert controls(final).reject.description == "Reject, no deal"
+    assert controls(final).reject.button.description == "Reject, no deal"
+
+
+def confirm(asking: AskFirst) -> None:
+    asking.button.click()
+    asking.yes.click()
+
+
+def test_a_press_of_a_confirmation_that_was_not_asked_for_does_nothing() -> None:
+    walking = sit("B", "60", walk_away=True)
+    controls(walking).reject.yes.click()
+    assert parsed_actions(walking) == []
+
+
+def test_accepting_a_loss_says_so() -> None:
+    losing = sit("B", "80")
+    assert controls(losing).accept.description == "Accept $80.00, at a loss"
+    assert "nl-danger" in controls(losing).accept._dom_classes
+    assert "\N{MINUS SIGN}$15.00" in losing._bar._text.value
 
 
 def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     rejecting = sit("B", "60", rounds=1)
-    controls(rejecting).reject.click()
+    confirm(controls(rejecting).reject)
     assert parsed_actions(rejecting) == [Reject()]
     assert "You rejected the last offer." in controls(rejecting)._ending.value
     walking = sit("B", "60", walk_away=True)
-    assert controls(walking).reject.description == "Walk away, no deal"
-    controls(walking).reject.click()
+    assert controls(walking).reject.button.description == "Walk away, no deal"
+    assert "You then have $0.00." in controls(walking).reject.question
+    confirm(controls(walking).reject)
     assert "You walked away." in controls(walking)._ending.value
     refused = sit("B", "60", "59", "58", "reject")
     for price in ("40", "41", "42"):
@@ -177,13 +197,13 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     assert "You gave too many replies that could not be read." in controls(fails)._ending.value
     for seat in (rejecting, walking, refused, taken, fails):
         assert seat._match.ended is not None
-        assert not visible(controls(seat)._answering)
+        assert not visible(seat._bar._buttons)
         assert not visible(controls(seat)._offering)
 
 
 def test_the_opening_buyer_names_the_first_price() -> None:
     seat = sit("B", "80", preset="asymmetric")
-    assert "You make the first offer" in controls(seat)._standing.value
+    assert "You make the first offer" in seat._bar._text.value
     assert controls(seat).accept.disabled
     set_value(controls(seat).price.field, "30")
     controls(seat).offer.click()
@@ -247,7 +267,7 @@ def test_disabled_stale_and_hidden_buttons_leave_only_legal_events() -> None:
     opening = sit("B", "80", preset="asymmetric")
     controls(opening).accept.click()
     assert "no offer to accept" in controls(opening).answer_notice.value
-    controls(opening).reject.click()
+    confirm(controls(opening).reject)
     assert parsed_actions(opening) == []
     last = sit("B", "60", rounds=1)
     set_value(controls(last).price.field, "42")
@@ -256,7 +276,7 @@ def test_disabled_stale_and_hidden_buttons_leave_only_legal_events() -> None:
     assert last._match.ended is None
     controls(last).accept.click()
     events = len(last._match.events)
-    for button in (controls(last).accept, controls(last).reject, controls(last).offer):
+    for button in (controls(last).accept, controls(last).offer):
         button.click()
         assert "The match is over." in button_notice(last, button)
     assert len(last._match.events) == events

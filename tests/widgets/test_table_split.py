@@ -126,7 +126,9 @@ def test_the_share_is_filed_and_the_next_round_starts_from_nothing() -> None:
     controls(seat).ask.click()
     assert parsed_actions(seat) == [Proposal((6,))]
     assert controls(seat).share.keep == (0,)
-    assert controls(seat).ask.description == "Choose what you keep"
+    assert controls(seat).ask.description == "Send your choice"
+    assert controls(seat).compose == "Choose what you keep", "the bar's button goes there"
+    assert "Nothing chosen yet." in controls(seat).share.sum.value
     assert "You asked for 6 coins and got 3.75 coins: 37.5 points." in controls(seat)._standing.value
     assert visible(controls(seat)._past)
     assert controls(seat)._chart.outputs

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 
 import ipywidgets as w
@@ -121,7 +122,7 @@ def test_an_offer_is_sent_in_the_games_own_form_with_its_words_behind_it() -> No
     assert replies(match) == ["[Offer: 2 Wheat, 1 Sheep -> 1 Brick] A good one."]
     assert seated._controls.composer.is_empty
     assert seated._controls.words.value == ""
-    assert "Your offer waits for an answer" in seated._controls._waiting.value
+    assert "Your offer waits: you get 1 Brick for 2 Wheat, 1 Sheep" in seated._bar._text.value
 
 
 def test_a_message_can_be_sent_without_an_offer_and_silence_is_a_pass() -> None:
@@ -136,11 +137,13 @@ def test_a_message_can_be_sent_without_an_offer_and_silence_is_a_pass() -> None:
 def test_the_waiting_offer_stands_with_its_gain_and_can_be_accepted() -> None:
     seated, match = alone("B")
     reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore] Please.")
-    waiting = seated._controls._waiting.value
-    assert "Player A offers" in waiting
-    assert "2 Brick<span>worth 44</span>" in waiting
-    assert "1 Ore<span>worth 36</span>" in waiting
-    assert "<b>+8</b> for you" in waiting
+    waiting = seated._bar._text.value
+    assert "Player A offers: you get 2 Brick for 1 Ore" in waiting
+    assert '<span class="nl-neutral"><b>+8</b> for you' in waiting
+    for words in ("Player A's gain is not shown; the larger gain wins.", "Without any trade it is a draw."):
+        assert words in unescape(waiting)
+    assert "Accepting does not end the match." in waiting
+    assert "nl-primary" not in seated._controls.accept._dom_classes
     press(seated, "Accept")
     assert replies(match)[-1] == "[Accept]"
     assert match.seen("B").private.holdings == (10, 10, 10, 12, 9)
@@ -152,11 +155,12 @@ def test_the_waiting_offer_stands_with_its_gain_and_can_be_accepted() -> None:
 def test_an_offer_can_be_denied_or_answered_with_another() -> None:
     for label, text in (
         ("Deny", "[Deny] Too dear."),
-        ("Deny and make this offer", "[Deny] [Offer: 3 Wheat -> 1 Brick] Too dear."),
-        ("Accept and make this offer", "[Accept] [Offer: 3 Wheat -> 1 Brick] Too dear."),
+        ("Deny theirs, then offer mine", "[Deny] [Offer: 3 Wheat -> 1 Brick] Too dear."),
+        ("Accept theirs, then offer mine", "[Accept] [Offer: 3 Wheat -> 1 Brick] Too dear."),
     ):
         seated, match = alone("B")
         reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore]")
+        assert seated._controls.counter.disabled and seated._controls.extend.disabled, "nothing of an own offer yet"
         put(seated, give={"Wheat": 3}, get={"Brick": 1})
         write(seated._controls.words, "Too dear.")
         press(seated, label)
@@ -193,9 +197,9 @@ def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
     press(seated, "Send message without an offer")
     reply_other(seated, match, "[Offer: 5 Ore -> 6 Brick]")
     put(seated, give={"Ore": 7}, get={"Brick": 9})
-    press(seated, "Deny and make this offer")
+    press(seated, "Deny theirs, then offer mine")
     assert "You do not hold all that you would give." in seated._controls.notice.value
-    press(seated, "Accept and make this offer")
+    press(seated, "Accept theirs, then offer mine")
     assert replies(match)[-1] == "[Accept] [Offer: 7 Ore -> 9 Brick]"
 
 
@@ -203,12 +207,12 @@ def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None
     seated, match = alone()
     press(seated, "Send message without an offer")
     reply_other(seated, match, "[Offer: 1 Wheat -> 5 Ore]")
-    assert "You cannot accept it: you hold only 3 Ore." in seated._controls._waiting.value
-    assert "for you" not in seated._controls._waiting.value
+    assert "You cannot accept it: you hold only 3 Ore." in seated._bar._text.value
+    assert "</b> for you" not in seated._bar._text.value
     assert seated._controls.accept.disabled
     assert seated._controls.extend.disabled
     assert not seated._controls.deny.disabled
-    press(seated, "Accept")
+    seated._controls.accept.click()
     assert "You do not hold what this offer asks of you." in seated._controls.answer_notice.value
     assert match.ended is None, "a slip costs nothing"
     press(seated, "Deny")
@@ -272,13 +276,13 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
         seated._session.advance()
         incoming = seated._controls._incoming() is not None
         put(seated, give={"Wheat": 3}, get={"Wood": 1})
-        press(seated, f"{'Accept' if trade else 'Deny'} and make this offer" if incoming else "Make this offer")
+        press(seated, f"{'Accept' if trade else 'Deny'} theirs, then offer mine" if incoming else "Make this offer")
     assert match.ended.end == ("AGREED" if trade else "NO_DEAL")
     assert not [event for event in match.events if isinstance(event, Rejected)]
     for seated in seats.values():
         seated._session.advance()
         assert not shown(seated._controls._offering)
-        assert not shown(seated._controls._answering)
+        assert not shown(seated._bar._buttons)
         drawn = everything(seated)
         assert ("You gave" in drawn) is trade
         assert "All turns were played" in drawn
@@ -337,7 +341,7 @@ def test_after_the_end_the_own_gain_and_trades_stand_there() -> None:
     press(seated, "Accept")
     drawn = seated._controls._after.value + seated._controls._gain.value
     assert "All turns were played, with 1 trade." in drawn
-    assert "nl-deal" in drawn
+    assert "nl-deal" not in drawn, "a gain may still be the smaller one"
     for cell in ("1 Ore", "2 Brick", "+8"):
         assert f"<td>{cell}</td>" in drawn
 
@@ -383,7 +387,7 @@ def test_tokens_in_the_words_are_not_sent_as_moves(words: str, preset: str) -> N
     seated, match = alone("B", preset=preset)
     reply_other(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
     write(seated._controls.words, words)
-    press(seated, "Deny" if "ccept" in words else "Accept")
+    press(seated, "Deny" if "ccept" in words else "Accept, at a loss")
     assert len(match.events) == 3
     assert re.search("bracket|exactly one|cannot be read", seated._controls.answer_notice.value)
     assert seated._controls.words.value == words, "what was written is still there to be mended"
@@ -460,7 +464,7 @@ def same_words(left: Match, right: Match, seat: Seat) -> None:
                 incoming = seated._controls._incoming() is not None
                 put(seated, give={"Wheat": 1}, get={"Sheep": 1})
                 answer = "Accept" if number > 1 else "Deny"
-                press(seated, f"{answer} and make this offer" if incoming else "Make this offer")
+                press(seated, f"{answer} theirs, then offer mine" if incoming else "Make this offer")
         assert not left.game.revealed(left.state.public)
         assert everything(seats[0]) == everything(seats[1])
         pictures = [render(match.told(seat), match.seen(seat)) for match in (left, right)]

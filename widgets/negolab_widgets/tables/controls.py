@@ -6,14 +6,17 @@ to compose a reply; the match reads it like any other and says what is wrong wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import ipywidgets as w
 
 from negolab.catalog import AnyGame
 from negolab.game import Observation, Seat
+from negolab.studies.texts import table_texts
+from negolab.texts import are_overridden
 from negolab_widgets import html
+from negolab_widgets.tables.decision import REFUSE, Decision
 
 
 class ControlsContext:
@@ -37,8 +40,9 @@ class RejectedReply(NamedTuple):
 class Table:
     """Base class of a game's table: what stands before a seat, and the controls by which it answers.
 
-    A subclass builds its widgets once in `build` (into `main` and `side`), sets their state in `draw` from `self.seen`
-    and `self.asked`, and clears what was entered in `clear_input`. It may word `role`, `clock` and `render`.
+    A subclass builds its widgets once in `build` (into `main` and `side`, and the buttons that answer an offer into
+    `actions`), sets their state in `draw` from `self.seen` and `self.asked`, and clears what was entered in
+    `clear_input`. It may word `role`, `clock`, `rules`, `decision` and `render`.
 
     Attributes:
         game: The game as this seat may know it.
@@ -46,7 +50,10 @@ class Table:
         asked: The seat is on turn.
         left: Invalid replies that are still allowed now; None for any number.
         rejection: The last reply of the seat, if it was not accepted.
+        compose: Words of the bar's button that goes to the controls of an own offer (of the class `COMPOSE`); "": none.
     """
+
+    compose = ""
 
     def __init__(self, game: AnyGame, seen: Observation[Any, Any], context: ControlsContext) -> None:
         self.game, self.seen, self.context = game, seen, context
@@ -57,7 +64,8 @@ class Table:
         self._just_refused = False
         self.notice = self.new_notice()
         self._beside = self.notice
-        self.main, self.side = column(), column()
+        self.main, self.side, self.actions = column(), column(), row()
+        self.answer_notice = self.new_notice()
         self.build()
 
     # What a game's table writes.
@@ -65,7 +73,7 @@ class Table:
     @staticmethod
     def role(game: Any, seat: Seat) -> str:
         """Return what the seat is called, such as "the buyer"."""
-        return f"seat {seat}"
+        return table_texts.ROLE.format(seat=seat)
 
     @staticmethod
     def clock(game: Any, seen: Any) -> str:
@@ -73,9 +81,19 @@ class Table:
         return ""
 
     @staticmethod
+    def rules(game: Any, seen: Any) -> Sequence[str]:
+        """Return the rules for a person in a few sentences, the goal first; () shows the game's own text alone."""
+        return ()
+
+    @staticmethod
+    def decision(game: Any, seen: Any) -> Decision:
+        """Return what stands before the seat, for the bar that stays in view."""
+        return Decision()
+
+    @staticmethod
     def render(game: Any, seen: Any) -> html.Markup:
         """Render all that stands before the seat, without controls, for replays and notebooks."""
-        told = html.panel("What you were told", html.preformatted(game.prompt(seen, None)))
+        told = html.panel(table_texts.TOLD, html.preformatted(game.prompt(seen, None)))
         return html.join([render_facts(game, seen), told])
 
     def build(self) -> None:
@@ -98,6 +116,26 @@ class Table:
         if cls:
             button.add_class(cls)
         return button
+
+    def word_for_word(self) -> w.Widget:
+        """Make a button that shows the game's own log, which a study with texts of its own does not."""
+        words = Collapsible(self, table_texts.WORD_FOR_WORD, self.context.log).widget
+        set_visible(words, not are_overridden())
+        return words
+
+    def typed(self, *parts: w.Widget) -> w.Widget:
+        """Make a button that shows a box for a reply in the game's own form; see `word_for_word`."""
+        box = column(Collapsible(self, table_texts.TYPED, column(*parts) if len(parts) > 1 else parts[0]).widget)
+        set_visible(box.children[0], not are_overridden())
+        box.add_class("nl-typed")
+        return box
+
+    def ask_first(self, text: str, work: Callable[[], None], *, key: bool = True) -> AskFirst:
+        """Make a quiet button that ends the match once it is confirmed; with `key` it is what the key R presses."""
+        asking = AskFirst(text, "", table_texts.END_YES, table_texts.END_NO, lambda: self.context.guard(work))
+        for button in (asking.button, asking.yes) if key else ():
+            button.add_class(REFUSE)
+        return asking
 
     def on_change(self, control: w.Widget, work: Callable[[], None] | None = None, trait: str = "value") -> None:
         """Clear the last refusal and call `work` when a control's value changes."""
@@ -166,7 +204,7 @@ class Table:
 
 def render_facts(game: AnyGame, seen: Observation[Any, Any]) -> html.Markup:
     """Render what the seat alone knows."""
-    return html.panel("What you know", html.facts(game.facts(seen)))
+    return html.panel(table_texts.WHAT_YOU_KNOW, html.facts(game.facts(seen)))
 
 
 def warning(text: str) -> html.Markup:
@@ -178,7 +216,7 @@ def render_rejected(slip: RejectedReply, most: int = 300) -> html.Markup:
     """Render a reply that was not accepted, and why."""
     text = slip.text if len(slip.text) <= most else slip.text[:most] + "..."
     return html.element(
-        "div", "Your message was:", html.preformatted(text), html.element("div", slip.reason, cls="nl-due")
+        "div", table_texts.MESSAGE_WAS, html.preformatted(text), html.element("div", slip.reason, cls="nl-due")
     )
 
 
@@ -217,18 +255,20 @@ class ReplyBox:
         self,
         controls: Table,
         *,
-        text: str = "Your message",
-        send: str = "Send message",
+        text: str = "",
+        send: str = "",
         primary: bool = True,
         check: Callable[[str], str] = lambda text: "",
     ) -> None:
         self._controls, self._check = controls, check
         # Sent as a whole when the box is left, so that a press on the button cannot come before the last letters.
-        self.box = w.Textarea(description=text, rows=3, placeholder="Write your reply here.", continuous_update=False)
+        self.box = w.Textarea(description=text or table_texts.YOUR_MESSAGE, rows=3, continuous_update=False)
+        self.box.placeholder = table_texts.WRITE_REPLY
         self.notice = controls.new_notice()
         controls.on_change(self.box)
-        self.button = controls.button(send, self._send, cls="nl-primary" if primary else "")
+        self.button = controls.button(send or table_texts.SEND_MESSAGE, self._send, cls="nl-primary" if primary else "")
         self.widget = column(self.box, self.notice, self.button)
+        self.widget.add_class("nl-reply")
 
     def draw(self, *, asked: bool) -> None:
         self.box.disabled = self.button.disabled = not asked
@@ -242,6 +282,58 @@ class ReplyBox:
             self._controls.refuse(fault, self.notice)
         else:
             self._controls.say(self.box.value, self.notice)
+
+
+class AskFirst(w.VBox):  # type: ignore[misc]
+    """A quiet button that asks for confirmation before it calls `work`.
+
+    Args:
+        text: The button's words.
+        question: What is asked; it may be set later.
+        yes, no: The answers.
+        work: Called on the first answer.
+    """
+
+    def __init__(self, text: str, question: str, yes: str, no: str, work: Callable[[], None]) -> None:
+        self.button = w.Button(description=text)
+        self.button.add_class("nl-link")
+        self.yes = w.Button(description=yes)
+        back = w.Button(description=no)
+        self._question = w.HTML()
+        self.question = question
+        self._confirmation = w.VBox([self._question, row(self.yes, back)])
+        self._confirmation.add_class("nl-panel")
+        super().__init__([self.button, self._confirmation])
+        self.add_class("nl-leaving")
+        self.button.on_click(lambda _: self._show(not self._is_open()))
+        back.on_click(lambda _: self.reset())
+        self.yes.on_click(lambda _: self._confirm(work))
+        self.reset()
+
+    @property
+    def question(self) -> str:
+        return self._asked
+
+    @question.setter
+    def question(self, text: str) -> None:
+        self._asked = text
+        self._question.value = html.element("p", text, role="status")
+
+    def reset(self) -> None:
+        """Start again from the first step."""
+        self._show(False)
+
+    def _show(self, is_open: bool) -> None:
+        set_visible(self._confirmation, is_open)
+
+    def _is_open(self) -> bool:
+        return bool(self._confirmation.layout.display != "none")
+
+    def _confirm(self, work: Callable[[], None]) -> None:
+        # A forged press of what is not shown is no answer to a question that was never asked.
+        if self._is_open():
+            self.reset()
+            work()
 
 
 class Collapsible:
@@ -264,4 +356,4 @@ class Collapsible:
 
     def _show(self, is_open: bool) -> None:
         self._inner.layout.display = None if is_open else "none"
-        self._button.description = ("Hide: " if is_open else "Show: ") + self._text
+        self._button.description = (table_texts.HIDE if is_open else table_texts.SHOW).format(part=self._text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from negolab.studies.texts import table_texts
 from negolab_widgets.html import Markup, element, join, preformatted
 
 MAX_ENTRIES = 60
@@ -35,24 +36,24 @@ def render_conversation(
     *,
     monospaced: bool = False,
     whole: bool = False,
-    empty: str = "Nothing was said yet.",
 ) -> Markup:
     """Render the entries, oldest first; the box opens at the newest, or is as high as they are if `whole`."""
     earlier = len(entries) - MAX_ENTRIES
     drawn = [_render_entry(entry, _render_lines if monospaced else preformatted) for entry in entries[-MAX_ENTRIES:]]
     if earlier > 0:
-        drawn.insert(0, element("div", f"{earlier} earlier messages", cls="nl-note nl-soft"))
+        drawn.insert(0, element("div", table_texts.EARLIER.format(count=earlier), cls="nl-note nl-soft"))
     if not drawn:
-        drawn = [element("div", empty, cls="nl-note nl-soft")]
+        drawn = [element("div", table_texts.NOTHING_SAID, cls="nl-note nl-soft")]
     cls = f"nl-log{' nl-mono' if monospaced else ''}{' nl-whole' if whole else ''}"
     # The outer box runs from the bottom up, so that it always shows the newest entry.
-    return element("div", element("div", *drawn), cls=cls, role="log", aria_label="What was said", tabindex="0")
+    return element("div", element("div", *drawn), cls=cls, role="log", aria_label=table_texts.SAID, tabindex="0")
 
 
 def _render_entry(entry: ConversationEntry, written: Callable[[str], Markup]) -> Markup:
     who = element("div", entry.who, cls="nl-who")
     note = element("div", entry.note, cls="nl-did") if entry.note else Markup("")
-    words = written(entry.text) if entry.text.strip() else element("div", "(no words)", cls="nl-soft")
+    silence = "" if entry.note else element("div", table_texts.NO_WORDS, cls="nl-soft")
+    words = written(entry.text) if entry.text.strip() else silence
     return element("div", join([who, words, note]), cls=_CLASSES[entry.kind])
 
 

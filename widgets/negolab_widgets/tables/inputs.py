@@ -8,6 +8,7 @@ import anywidget
 import ipywidgets as w
 import traitlets as t
 
+from negolab.studies.texts import table_texts
 from negolab_widgets.tables.controls import Table, row
 
 MAX_NUMBER = 10**9 - 1
@@ -20,9 +21,11 @@ class Stepper:
     """
 
     def __init__(self, controls: Table, label: str, what: str, changed: Callable[[], None]) -> None:
-        self.field = w.BoundedIntText(description=label, min=0, max=MAX_NUMBER, continuous_update=True)
-        self.less = controls.button("\N{MINUS SIGN}", lambda: self._step(-1), cls="nl-step", hint=f"one less {what}")
-        self.more = controls.button("+", lambda: self._step(1), cls="nl-step", hint=f"one more {what}")
+        less, more = (text.format(what=what) for text in (table_texts.LESS, table_texts.MORE))
+        # Without a tooltip of its own the browser would show "null".
+        self.field = w.BoundedIntText(description=label, tooltip="", min=0, max=MAX_NUMBER, continuous_update=True)
+        self.less = controls.button("\N{MINUS SIGN}", lambda: self._step(-1), cls="nl-step", hint=less)
+        self.more = controls.button("+", lambda: self._step(1), cls="nl-step", hint=more)
         controls.on_change(self.field, changed)
         self.widget = row(self.less, self.field, self.more)
         self.widget.add_class("nl-stepper")
@@ -125,21 +128,23 @@ export default {
     legend.textContent = model.get("description");
     group.className = "nl-choices";
     group.append(legend);
-    for (const option of model.get("options")) {
+    const inputs = model.get("options").map((option) => {
       const label = document.createElement("label");
       const input = document.createElement("input");
       const text = document.createElement("span");
-      input.type = "radio";
+      input.type = model.get("several") ? "checkbox" : "radio";
       input.name = name;
       input.value = text.textContent = option;
-      input.checked = option === model.get("value");
+      input.checked = [model.get("value")].flat().includes(option);
       input.addEventListener("change", () => {
-        model.set("value", option);
+        const chosen = inputs.filter((one) => one.checked).map((one) => one.value);
+        model.set("value", model.get("several") ? chosen : option);
         model.save_changes();
       });
       label.append(input, text);
       group.append(label);
-    }
+      return input;
+    });
     el.append(group);
   },
 };
@@ -153,7 +158,68 @@ class RadioGroup(anywidget.AnyWidget):
     _esm = _CHOICES_ESM
     description = t.Unicode("").tag(sync=True)
     options = t.List(t.Unicode()).tag(sync=True)
+    several = t.Bool(False).tag(sync=True)
     value = t.Unicode("").tag(sync=True)
+
+
+class CheckGroup(anywidget.AnyWidget):
+    """Boxes to tick as a named group. `value` are the ticked ones of `options`."""
+
+    _esm = _CHOICES_ESM
+    description = t.Unicode("").tag(sync=True)
+    options = t.List(t.Unicode()).tag(sync=True)
+    several = t.Bool(True).tag(sync=True)
+    value = t.List(t.Unicode()).tag(sync=True)
+
+
+_GRID_ESM = """
+let made = 0;
+export default {
+  render({ model, el }) {
+    const name = `nl-grid-${++made}-${Math.random().toString(36).slice(2)}`;
+    const make = (tag, cls, inside) => {
+      const made = document.createElement(tag);
+      made.className = cls;
+      inside.append(made);
+      return made;
+    };
+    const group = make("fieldset", "nl-likert", el);
+    make("legend", "widget-label", group).textContent = model.get("description");
+    for (const [key, statement] of model.get("rows")) {
+      const row = make("div", "nl-likert-row", group);
+      const title = make("div", "nl-likert-statement", row);
+      title.id = `${name}-${key}`;
+      title.textContent = statement;
+      const choices = make("div", "nl-likert-choices", row);
+      choices.setAttribute("role", "radiogroup");
+      choices.setAttribute("aria-labelledby", title.id);
+      for (const option of model.get("options")) {
+        const label = make("label", "", choices);
+        const input = make("input", "", label);
+        input.type = "radio";
+        input.name = `${name}-${key}`;
+        input.checked = model.get("value")[key] === option;
+        input.addEventListener("change", () => {
+          model.set("value", { ...model.get("value"), [key]: option });
+          model.save_changes();
+        });
+        make("span", "", label).textContent = option;
+      }
+    }
+  },
+};
+"""
+
+
+class ChoiceGrid(anywidget.AnyWidget):
+    """Statements that are each answered by one of the same `options`, such as a Likert scale. `rows` are their keys and
+    words, `value` the chosen option by key."""
+
+    _esm = _GRID_ESM
+    description = t.Unicode("").tag(sync=True)
+    rows = t.List(t.List(t.Unicode())).tag(sync=True)
+    options = t.List(t.Unicode()).tag(sync=True)
+    value = t.Dict().tag(sync=True)
 
 
 _SEGMENTS_ESM = """

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipywidgets as w
 from typing_extensions import override
 
+from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.tables.controls import ReplyBox, Table, column, render_facts, row, set_visible
+from negolab_widgets.tables.decision import COMPOSE
 
 MAX_BUTTONS = 24
 """With more options than this they become a list to choose from."""
@@ -21,15 +23,15 @@ class PlainTable(Table):
         self._typed = ReplyBox(self)
         self._options = row()
         self._options.add_class("nl-options")
-        self._filter = w.Text(
-            description="Or find one of your options", continuous_update=False, placeholder="type words, then Enter"
-        )
-        self._list = w.Select(description="Your options", rows=6)
-        self._choose = self.button("Play the chosen option", lambda: self.say(self._list.value or ""))
+        self._filter = w.Text(description=table_texts.FIND, continuous_update=False, placeholder=table_texts.FIND_HINT)
+        self._list = w.Select(description=table_texts.OPTIONS, rows=6)
+        self._choose = self.button(table_texts.PLAY, lambda: self.say(self._list.value or ""))
         self._texts: list[str] = []
         self.on_change(self._filter, self._narrow)
+        self.compose = table_texts.CHOOSE
         choices = column(self._options, self._filter, self._list, self._choose, self.notice, self._due)
-        self.main.children = [self.context.log, self._typed.widget, choices]
+        choices.add_class(COMPOSE)
+        self.main.children = [self.context.log, choices, self._typed.widget]
         self.side.children = [self._own]
 
     @override
@@ -38,6 +40,7 @@ class PlainTable(Table):
         self._due.value = html.element("div", self._last_try(), cls="nl-due")
         set_visible(self._due, bool(self._last_try()))
         self._typed.draw(asked=self.asked)
+        set_visible(self._typed.widget, bool(self.game.turn(self.seen.public)))
         self._texts = [self.game.say(a) for a in self.game.options(self.seen)] if self.asked else []
         few = len(self._texts) <= MAX_BUTTONS
         old, self._options.children = self._options.children, [self._button(t) for t in self._texts] if few else []
@@ -51,7 +54,7 @@ class PlainTable(Table):
     def _last_try(self) -> str:
         """Say what another reply that cannot be used would do; "" while one may still be corrected."""
         then = self.game.describe_forfeit(self.seen) if self.asked and self.left == 0 else ""
-        return f"If your next reply cannot be used, {then}." if then else ""
+        return table_texts.LAST_TRY.format(then=then) if then else ""
 
     @override
     def clear_input(self) -> None:

@@ -7,16 +7,18 @@ from collections.abc import Callable
 import ipywidgets as w
 from typing_extensions import override
 
+from negolab.formatting import format_number
 from negolab.game import Invalid, Seat, other
 from negolab.games.agenda.reading import option_name
 from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.scenario import Issue
 from negolab.games.agenda.state import Agreement, Message, Reply, Seen, seen_by_author, worth
+from negolab.games.agenda.words import WORDS
+from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
 from negolab_widgets.tables.agenda import view
 from negolab_widgets.tables.controls import (
-    Collapsible,
     ReplyBox,
     Table,
     framed,
@@ -25,6 +27,7 @@ from negolab_widgets.tables.controls import (
     set_visible,
 )
 from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept
 from negolab_widgets.tables.inputs import Segments, Stepper
 
 MAX_SEGMENTS = 6
@@ -61,8 +64,8 @@ class ListInput:
     def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
         self._issue, self._at = issue, at
         notes = view.option_notes(issue, controls.seen, at)
-        options = [(f"{option_name(issue, k)} ({note})", k) for k, note in enumerate(notes)]
-        self._list = w.Dropdown(description=issue.name, options=[("choose", -1), *options])
+        options = [(WORDS.OPTION.format(option=option_name(issue, k), points=note), k) for k, note in enumerate(notes)]
+        self._list = w.Dropdown(description=issue.name, options=[(WORDS.CHOOSE, -1), *options])
         self._list.add_class("nl-issue-list")
         controls.on_change(self._list, changed)
         self._facts = w.HTML()
@@ -78,7 +81,9 @@ class ListInput:
 
     def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
         marks = view.option_marks(self._issue, seen, self._at)
-        offered = [f"{mark}: {option_name(self._issue, k)}" for k, mark in enumerate(marks) if mark]
+        offered = [
+            WORDS.MARKED.format(mark=mark, option=option_name(self._issue, k)) for k, mark in enumerate(marks) if mark
+        ]
         facts = filter(None, (view.importance_text(game, seen, self._at), *offered))
         self._facts.value = element("div", "; ".join(facts), cls="nl-mark")
         self._list.disabled = not asked
@@ -89,7 +94,9 @@ class GoodsInput:
 
     def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
         self._issue, self._at = issue, at
-        self._units = Stepper(controls, f"{issue.name} for you", f"of {issue.name} for you", changed)
+        self._units = Stepper(
+            controls, WORDS.FOR_YOU.format(issue=issue.name), WORDS.OF_FOR_YOU.format(issue=issue.name), changed
+        )
         self._facts, self._split = w.HTML(), w.HTML()
         self.widget = w.Box([self._facts, self._units.widget, self._split])
         self.widget.add_class("nl-portion")
@@ -117,8 +124,8 @@ class GoodsInput:
     def draw_split(self, seen: Seen) -> None:
         """Show who would get how many units, and who was to get them by the last offers."""
         units = self._issue.units or 0
-        before = [f"{whose} you {number}" for whose, number in view.offered_units(self._issue, seen, self._at)]
-        now = element("div", f"you {self.choice}, they {units - self.choice}")
+        before = view.offered_units(self._issue, seen, self._at)
+        now = element("div", view.format_split(self.choice, units))
         self._split.value = html.join([now, element("div", "; ".join(before), cls="nl-mark") if before else ""])
 
 
@@ -186,14 +193,14 @@ class OfferEditor:
             return [view.render_worth(self._game, seen, agreement, len(seen.public.messages) + 1, beside)]
         missing = self.missing
         if not self.touched or len(missing) == len(self.inputs):
-            words = "Choose an option for every issue; the number below it is what it is worth to you."
+            words = WORDS.CHOOSE_ALL
             if all(isinstance(each, GoodsInput) for each in self.inputs):
-                words = "Step up what you would get; the rest goes to the other side."
+                words = WORDS.STEP_UP
             return [element("div", words, cls="nl-soft")]
         so_far = sum(self._points(at, each) for at, each in enumerate(self.inputs))
         return [
-            element("div", element("b", view.format_number(so_far)), " points for you so far", cls="nl-so-far"),
-            element("div", f"Still to choose: {', '.join(missing)}.", cls="nl-soft"),
+            element("div", html.fill(WORDS.SO_FAR, points=element("b", format_number(so_far))), cls="nl-so-far"),
+            element("div", WORDS.STILL.format(issues=", ".join(missing)), cls="nl-soft"),
         ]
 
     def _points(self, at: int, each: IssueInput) -> int:
@@ -219,6 +226,8 @@ class AgendaTable(Table):
 
     role = staticmethod(view.role)
     clock = staticmethod(view.clock)
+    rules = staticmethod(view.rules)
+    decision = staticmethod(view.decision)
     render = staticmethod(view.render)
 
     game: Agenda
@@ -229,10 +238,9 @@ class AgendaTable(Table):
         self._build_answer()
         self._build_offer()
         self._chart, self._drawn = charts.Chart(height=260), 0
-        self._course = framed(w.HTML(element("h2", "What the offers are worth to you")), self._chart)
-        self._typed = ReplyBox(self, text="Your reply with its brackets", send="Send reply")
-        self._typing = Collapsible(self, "a box to type the reply yourself", self._typed.widget).widget
-        words = Collapsible(self, "all messages word for word", self.context.log).widget
+        self._course = framed(w.HTML(element("h2", WORDS.COURSE)), self._chart)
+        self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
+        self._typing, words = self.typed(self._typed.widget), self.word_for_word()
         self.main.children = [
             self._ending,
             self._brief,
@@ -244,33 +252,37 @@ class AgendaTable(Table):
         self.side.children = [self._talk, self._course, words]
 
     def _build_answer(self) -> None:
-        self._standing, self.answer_notice = w.HTML(), self.new_notice()
-        self.accept = self.button("Accept", lambda: self._answer("accept"), cls="nl-primary")
-        self.reject = self.button("Reject", lambda: self._answer("reject"))
-        self.walk_away = self.button("Walk away, no deal", lambda: self._answer("walk away"))
-        set_visible(self.walk_away, self.game.walk_away)
-        self._answers = row(self.accept, self.reject, self.walk_away)
-        self._answering = framed(self._standing, self._answers, self.answer_notice)
+        self._standing = w.HTML()
+        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls="nl-primary")
+        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"))
+        self.accept.add_class(ACCEPT)
+        self.reject.add_class(REFUSE)
+        self.walk_away = self.ask_first(WORDS.WALK_AWAY, lambda: self._answer("walk away"), key=False)
+        self.actions.children = [self.accept, self.reject]
+        self._answering = framed(self._standing)
 
     def _build_offer(self) -> None:
         self.composer = OfferEditor(self, self.game)
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
-        self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
-        self.words.placeholder = f"Goes along with what you send, at most {self.game.max_chars:,} characters."
+        self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
+        self.words.placeholder = WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}")
         self.on_change(self.words)
         set_visible(self.words, self.game.talk)
         self._title = w.HTML()
-        self.copy = self.button("Start from theirs", self._copy, cls="nl-link")
-        clear = self.button("Clear", lambda: self.composer.put(None), cls="nl-link")
+        self.copy = self.button(WORDS.COPY, self._copy, cls="nl-link")
+        clear = self.button(WORDS.CLEAR, lambda: self.composer.put(None), cls="nl-link")
         links = row(self.copy, clear)
         title = row(self._title, links)
         title.add_class("nl-title-row")
         self._editor = w.VBox([title, self.composer.widget, self.composer.sum])
         self._editor.add_class("nl-column")
-        self._last = w.HTML(element("div", "This is the last message: it can hold no offer.", cls="nl-due"))
-        self.offer = self.button("Make this offer", self._make, cls="nl-primary")
-        self.speak = self.button("Send message without an offer", self._speak)
-        self._offering = framed(self._editor, self._last, self.words, row(self.offer, self.speak), self.notice)
+        self._last = w.HTML(element("div", WORDS.LAST_MESSAGE, cls="nl-due"))
+        self.offer = self.button(WORDS.MAKE, self._make, cls="nl-primary")
+        self.speak = self.button(WORDS.SPEAK, self._speak)
+        self._offering = framed(
+            self._editor, self._last, self.words, row(self.offer, self.speak), self.notice, self.walk_away
+        )
+        self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:
@@ -278,7 +290,7 @@ class AgendaTable(Table):
         self._brief.value = view.render_brief(self.game, self.seen)
         self._ending.value = self._ending_markup()
         self._talk.value = html.panel(
-            "What was said", render_conversation(view.conversation_entries(self.game, self.seen), whole=over)
+            table_texts.SAID, render_conversation(view.conversation_entries(self.game, self.seen), whole=over)
         )
         self._points.value = view.render_points(self.game, self.seen) if over else ""
         for part in (self._ending, self._points):
@@ -293,7 +305,7 @@ class AgendaTable(Table):
     def _ending_markup(self) -> html.Markup:
         """Render how the match ended, with the reply that lost it."""
         lost = self.rejection is not None and self.seen.public.loser == self.seat
-        slip = html.panel("What ended the match", render_rejected(self.rejection)) if lost and self.rejection else ""
+        slip = html.panel(table_texts.WHAT_ENDED, render_rejected(self.rejection)) if lost and self.rejection else ""
         return element("div", view.render_ending(self.game, self.seen), slip, cls="nl-stack")
 
     def _draw_answer(self) -> None:
@@ -301,17 +313,22 @@ class AgendaTable(Table):
         title = element("h2", view.standing_title(self.game, seen))
         body = view.render_standing(self.game, seen) if seen.public.end is None else ""
         self._standing.value = element("div", title, body, cls="nl-stack nl-standing-offer")
-        incoming = self._incoming() is not None
+        standing = self._incoming()
+        due = self.asked and standing is not None
         for button in (self.accept, self.reject):
-            button.disabled = not (self.asked and incoming)
-            set_visible(button, incoming)
-        self.walk_away.disabled = not self.asked
-        self.walk_away.description = f"Walk away with {view.format_points(seen.private.reservation)}"
-        set_visible(self._answers, incoming or self.game.walk_away)
+            button.disabled = not due
+            set_visible(button, due)
+        if standing is not None:
+            gain = worth(seen.private.points, standing) - seen.private.reservation
+            name_accept(self.accept, WORDS.ACCEPT, gain=gain)
+        alone = view.format_points(seen.private.reservation)
+        self.walk_away.button.disabled = not self.asked
+        self.walk_away.question = WORDS.END_WITHOUT.format(points=alone)
+        set_visible(self.walk_away, self.game.walk_away and self.asked)
 
     def _draw_offer(self) -> None:
         incoming, last = self._incoming() is not None, self.game.is_last(self.seen.public)
-        title = element("h2", "Make another offer instead" if incoming else "Make an offer")
+        title = element("h2", WORDS.INSTEAD if incoming else table_texts.MAKE_AN_OFFER)
         self._title.value = html.join([title, view.render_legend(self.seen)])
         silent = not self.game.talk or (incoming and self.game.answer == "must")
         self.composer.draw(asked=self.asked)
@@ -323,7 +340,8 @@ class AgendaTable(Table):
         set_visible(self.offer, not last)
         set_visible(self._last, last)
         set_visible(self.speak, not silent)
-        self.offer.description = "Reject and make this offer" if incoming else "Make this offer"
+        self.offer.description = WORDS.REJECT_AND_MAKE if incoming else WORDS.MAKE
+        self.compose = "" if last else WORDS.COUNTEROFFER if incoming else table_texts.MAKE_AN_OFFER
 
     def _draw_course(self) -> None:
         """Redraw only after another offer or the end: a figure costs more than all else."""
@@ -334,11 +352,11 @@ class AgendaTable(Table):
         if state == self._drawn or not made:
             return
         self._drawn = state
-        names: dict[Seat, str] = {self.seat: "your offers", other(self.seat): "theirs"}
+        names: dict[Seat, str] = {self.seat: WORDS.YOUR_OFFERS, other(self.seat): WORDS.THEIR_OFFERS}
         figure = charts.worths(
             [(number, seat, worth(own.points, offer)) for number, seat, offer in made],
             names=names,
-            lines={"no deal": own.reservation},
+            lines={WORDS.NO_DEAL_LINE: own.reservation},
             deal=public.end == "agreed",
         )
         self._chart.show(figure)
@@ -368,13 +386,13 @@ class AgendaTable(Table):
         if offer is not None:
             self._send(None, offer, self.notice)
         elif missing := self.composer.missing:
-            self.refuse(f"An offer names every issue. Choose an option for {', '.join(missing)}.", self.notice)
+            self.refuse(WORDS.NAME_ALL.format(issues=", ".join(missing)), self.notice)
         else:
-            self.refuse("Step up what you would get first; to get nothing, move one up and back to 0.", self.notice)
+            self.refuse(WORDS.STEP_FIRST, self.notice)
 
     def _speak(self) -> None:
         if self.asked and not self.words.value.strip():
-            self.refuse("There is nothing to send yet: write a message.", self.notice)
+            self.refuse(WORDS.NOTHING_TO_SEND, self.notice)
         else:
             self._send(None, None, self.notice)
 
@@ -384,14 +402,11 @@ class AgendaTable(Table):
         try:
             action = Message(reply, offer, words)
         except ValueError:
-            token = (
-                "Your message holds an offer or a reply in brackets, which would count as one: write it without them."
-            )
-            self.refuse(token, beside)
+            self.refuse(WORDS.TOKEN, beside)
             return
         text = self.game.say(action)
         read = self.game.parse(text, self.seen)
         if not self.asked or read == action:
             self.say(text, beside)
         else:
-            self.refuse(read.reason if isinstance(read, Invalid) else "This cannot be sent as it is meant.", beside)
+            self.refuse(refusal_text(self.game, read) if isinstance(read, Invalid) else WORDS.NOT_AS_MEANT, beside)

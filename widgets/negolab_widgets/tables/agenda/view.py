@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from negolab.formatting import format_number
 from negolab.game import Seat, other
 from negolab.games.agenda import prompt
 from negolab.games.agenda.reading import option_name
 from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.scenario import Issue
 from negolab.games.agenda.state import Agreement, Entry, Seen, seen_by_author, worth
+from negolab.games.agenda.words import WORDS
+from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.decision import Decision, end_class, pay_class, render_pay
 
 MAX_LISTED = 12
 """Options of an issue that a table without controls lists; of more the first and the last."""
@@ -25,10 +29,10 @@ def role(game: Agenda, seat: Seat) -> str:
 def clock(game: Agenda, seen: Seen) -> str:
     written = len(seen.public.messages)
     if seen.public.end is not None:
-        return f"{written} message{'' if written == 1 else 's'}"
+        return WORDS.WRITTEN_1 if written == 1 else WORDS.WRITTEN.format(count=written)
     left = game.turns - written
     own = (left + 1) // 2 if seen.public.to_move == seen.seat else left // 2
-    return f"Message {written + 1} of {game.turns}, {own} left for you"
+    return WORDS.AT.format(number=written + 1, turns=game.turns, left=own)
 
 
 def render(game: Agenda, seen: Seen) -> Markup:
@@ -38,7 +42,7 @@ def render(game: Agenda, seen: Seen) -> Markup:
         render_brief(game, seen),
         standing,
         render_points(game, seen),
-        html.panel("What was said", render_conversation(conversation_entries(game, seen), whole=True)),
+        html.panel(table_texts.SAID, render_conversation(conversation_entries(game, seen), whole=True)),
     ]
     return element("div", *filter(None, parts), cls="nl-stack")
 
@@ -48,16 +52,12 @@ def render(game: Agenda, seen: Seen) -> Markup:
 
 def format_points(points: int) -> str:
     """Format points, such as `1,200 points`."""
-    return f"{format_number(points)} point{'' if points == 1 else 's'}"
-
-
-def format_number(points: int) -> str:
-    return f"{points:,}".replace("-", "\N{MINUS SIGN}")
+    return (WORDS.POINT_1 if points == 1 else WORDS.POINTS).format(count=format_number(points))
 
 
 def format_paid(game: Agenda, points: int, messages: int) -> str:
     """Format what points pay if the match ends after this many messages."""
-    return f"{round(float(points * game.discounting(messages)), 2):,.10g}".replace("-", "\N{MINUS SIGN}")
+    return format_number(float(points * game.discounting(messages)))
 
 
 def has_discount(game: Agenda) -> bool:
@@ -81,15 +81,11 @@ def render_brief(game: Agenda, seen: Seen) -> Markup:
     """Render the seat's role, its brief, and what it has without a deal."""
     own = seen.private
     alone, best = format_points(own.reservation), format_points(best_points(seen))
-    costs = (
-        element("div", f"Every message before the last one multiplies what you are paid by {game.discount}.")
-        if has_discount(game)
-        else ""
-    )
+    costs = element("div", WORDS.DISCOUNT.format(factor=game.discount)) if has_discount(game) else ""
     return html.panel(
-        f"{game.title}. Your role: {role(game, seen.seat)}",
+        WORDS.BRIEF.format(title=game.title, role=role(game, seen.seat)),
         element("div", own.brief, cls="nl-said") if own.brief else "",
-        element("div", "Without a deal you have ", element("b", alone), f"; your best agreement has {best}."),
+        element("div", html.fill(WORDS.ALONE, alone=element("b", alone), best=best)),
         costs,
         cls="nl-agenda-brief",
     )
@@ -101,8 +97,8 @@ def importance_text(game: Agenda, seen: Seen, at: int) -> str:
     if order is None:
         return ""
     rank = order[at]
-    who = role(game, other(seen.seat))
-    return f"no. {rank} of {len(order)} for {who}" + (" (shared)" if order.count(rank) > 1 else "")
+    text = WORDS.RANK_SHARED if order.count(rank) > 1 else WORDS.RANK
+    return text.format(rank=rank, count=len(order), who=role(game, other(seen.seat)))
 
 
 def option_notes(issue: Issue, seen: Seen, at: int) -> list[str]:
@@ -117,24 +113,24 @@ def option_notes(issue: Issue, seen: Seen, at: int) -> list[str]:
 def unit_text(issue: Issue, seen: Seen, at: int) -> str:
     """Say what a unit of goods is worth, such as `6 units, worth 9 each to you`."""
     own = prompt.own_row(issue, seen.private.points[at], seen.seat)[1]
-    words = f"{issue.units} unit{'' if issue.units == 1 else 's'}, worth {format_number(own)} each to you"
+    single, worth_each = issue.units == 1, format_number(own)
     if seen.private.theirs is None:
-        return words
-    away = other(seen.seat)
-    return f"{words}, {format_number(prompt.own_row(issue, seen.private.theirs[at], away)[1])} to the other"
+        return (WORDS.UNIT_1 if single else WORDS.UNITS).format(count=issue.units, worth=worth_each)
+    theirs = format_number(prompt.own_row(issue, seen.private.theirs[at], other(seen.seat))[1])
+    text = WORDS.UNIT_1_BOTH if single else WORDS.UNITS_BOTH
+    return text.format(count=issue.units, worth=worth_each, theirs=theirs)
 
 
 def render_points(game: Agenda, seen: Seen) -> Markup:
     """Render every issue with the own points of its options; those of the last offers are marked."""
     rows = [(_issue_name(game, seen, at), _points_cells(issue, seen, at)) for at, issue in enumerate(game.agenda)]
-    table = html.table((), rows, "Your points", cls="nl-agenda-points")
-    return html.panel("The issues and your points", render_legend(seen), table)
+    table = html.table((), rows, WORDS.YOUR_POINTS, cls="nl-agenda-points")
+    return html.panel(WORDS.ISSUES, render_legend(seen), table)
 
 
 def render_legend(seen: Seen) -> Markup:
     """Say whose points the numbers are, where the seat sees those of both."""
-    words = "Points: yours / the other's"
-    return Markup("") if seen.private.theirs is None else element("div", words, cls="nl-soft")
+    return Markup("") if seen.private.theirs is None else element("div", WORDS.LEGEND, cls="nl-soft")
 
 
 def _issue_name(game: Agenda, seen: Seen, at: int) -> Markup:
@@ -145,8 +141,7 @@ def _issue_name(game: Agenda, seen: Seen, at: int) -> Markup:
 def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
     """Render the options of an issue beside each other, each with its points."""
     if issue.units is not None:
-        offered = [f"{whose} you {number}" for whose, number in offered_units(issue, seen, at)]
-        return element("span", "; ".join([unit_text(issue, seen, at), *offered]))
+        return element("span", "; ".join([unit_text(issue, seen, at), *offered_units(issue, seen, at)]))
     notes, marks = option_notes(issue, seen, at), option_marks(issue, seen, at)
     shown: Sequence[int] = range(issue.size) if issue.size <= MAX_LISTED else (0, issue.size - 1)
     cells = [
@@ -160,35 +155,69 @@ def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
         for k in shown
     ]
     if len(cells) < issue.size:
-        cells.insert(1, element("span", f"{issue.size - 2} options between", cls="nl-soft"))
+        cells.insert(1, element("span", WORDS.BETWEEN.format(count=issue.size - 2), cls="nl-soft"))
     return element("div", *cells, cls="nl-option-list")
 
 
-def offered_units(issue: Issue, seen: Seen, at: int) -> list[tuple[str, int]]:
-    """Return the units of goods for the seat in the last offers, each behind whose offer it is, such as `theirs:`."""
+def offered_units(issue: Issue, seen: Seen, at: int) -> list[str]:
+    """Return the units of goods for the seat in the last offers, each behind whose offer it is: `theirs: you 2`."""
     return [
-        ("yours:" if seat == seen.seat else "theirs:", seen_by_author(seen.seat, (issue,), (offer[at],))[0])
+        (WORDS.YOURS_UNITS if seat == seen.seat else WORDS.THEIRS_UNITS).format(
+            count=seen_by_author(seen.seat, (issue,), (offer[at],))[0]
+        )
         for seat, offer in last_offers(seen).items()
     ]
 
 
 def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
     """Return a mark for each option: in whose last offer it is."""
-    marks = [""] * issue.size
+    marks, words = [""] * issue.size, WORDS.MARKS
     for seat, offer in last_offers(seen).items():
-        mark = "yours" if seat == seen.seat else "theirs"
-        marks[offer[at]] = "both" if marks[offer[at]] else mark
+        mark = words["yours" if seat == seen.seat else "theirs"]
+        marks[offer[at]] = words["both"] if marks[offer[at]] else mark
     return marks
 
 
 # The offer that stands.
 
 
+def rules(game: Agenda, seen: Seen) -> list[str]:
+    """Say the rules to a person: the goal, no deal, messages and answers."""
+    own = seen.private
+    words = WORDS.RULES
+    told = [
+        words["goal" if len(game.agenda) > 1 else "goal_1"].format(issues=len(game.agenda)),
+        words["no_deal"].format(alone=format_points(own.reservation), best=format_points(best_points(seen))),
+        words["other"],
+        words["turns"].format(turns=game.turns),
+    ]
+    if game.walk_away:
+        told.append(words["walk_away"])
+    if has_discount(game):
+        told.append(words["discount"].format(factor=game.discount))
+    return told
+
+
+def decision(game: Agenda, seen: Seen) -> Decision:
+    """Return the offer that stands, its points for the seat, and the other's last act."""
+    standing, own = seen.public.standing, seen.private
+    theirs = [entry for entry in seen.public.messages if entry.seat != seen.seat]
+    told = _conversation_entry(game, seen, theirs[-1]) if theirs else None
+    what = "" if told is None else " ".join(told.text.split()) or told.note
+    last = "" if told is None else WORDS.SAYS.format(who=_other_name(game, seen), what=what)
+    if standing is None:
+        return Decision(_silence_text(seen), last=last)
+    points = worth(own.points, standing)
+    compared = WORDS.COMPARED_1.format(first=_compare_no_deal(points, own.reservation))
+    pays = render_pay(format_points(points), compared, gain=points - own.reservation)
+    return Decision(standing_title(game, seen), pays, last)
+
+
 def standing_title(game: Agenda, seen: Seen) -> str:
     public = seen.public
     if public.standing is None:
-        return "No offer stands"
-    return "Your offer waits for an answer" if public.to_move != seen.seat else f"{_other_name(game, seen)} offers"
+        return WORDS.NONE_STANDS
+    return WORDS.YOURS_WAITS if public.to_move != seen.seat else WORDS.OFFERS.format(who=_other_name(game, seen))
 
 
 def _other_name(game: Agenda, seen: Seen) -> str:
@@ -208,11 +237,11 @@ def render_standing(game: Agenda, seen: Seen) -> Markup:
 
 def _silence_text(seen: Seen) -> str:
     if not seen.public.messages:
-        return "Nobody has made an offer yet."
+        return WORDS.NOBODY_YET
     last = seen.public.messages[-1]
     if last.reply == "reject":
-        return "You rejected the last one." if last.seat == seen.seat else "Your last one was rejected."
-    return "The last message held none."
+        return WORDS.YOU_REJECTED if last.seat == seen.seat else WORDS.THEY_REJECTED
+    return WORDS.HELD_NONE
 
 
 def render_terms(game: Agenda, seen: Seen, agreement: Agreement) -> Markup:
@@ -221,9 +250,14 @@ def render_terms(game: Agenda, seen: Seen, agreement: Agreement) -> Markup:
     rows = []
     for at, (issue, number) in enumerate(zip(game.agenda, numbers, strict=True)):
         points = format_number(seen.private.points[at][agreement[at]])
-        what = option_name(issue, number) if issue.units is None else f"you {number}, they {issue.units - number}"
+        what = option_name(issue, number) if issue.units is None else format_split(number, issue.units)
         rows.append((issue.name, html.join([what, " ", element("span", f"({points})", cls="nl-soft")])))
     return html.pairs(rows)
+
+
+def format_split(number: int, units: int) -> str:
+    """Say who gets how many units of goods."""
+    return WORDS.SPLIT.format(count=number, rest=units - number)
 
 
 def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, beside: int | None = None) -> Markup:
@@ -235,26 +269,41 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     """
     points = worth(seen.private.points, agreement)
     alone = seen.private.reservation
-    compared = [_compare(points, alone, "without a deal")]
-    if beside is not None:
-        compared.append(_compare(points, beside, "in their last offer"))
+    compared = _capitalised(_compare_no_deal(points, alone))
+    if beside is None:
+        compared = WORDS.COMPARED_1.format(first=compared)
+    else:
+        compared = WORDS.COMPARED.format(first=compared, second=_compare_theirs(points, beside))
     theirs = seen.private.theirs
-    pays = f"It pays {format_paid(game, points, messages)} if it is accepted next. " if has_discount(game) else ""
-    also = "" if theirs is None else f" {format_points(worth(theirs, agreement))} for the other."
-    words = f"{pays}{', '.join(compared).capitalize()}.{also}"
-    head = element("b", format_number(points)), f" of at most {format_points(best_points(seen))} for you"
+    pays = WORDS.IF_NEXT.format(amount=format_paid(game, points, messages)) if has_discount(game) else ""
+    also = "" if theirs is None else WORDS.FOR_OTHER.format(points=format_points(worth(theirs, agreement)))
+    words = " ".join(filter(None, (pays, compared, also)))
+    best = format_points(best_points(seen))
+    head = html.fill(WORDS.WORTH, points=element("b", format_number(points)), best=best)
     return element(
         "div",
-        element("div", *head, cls="nl-loss" if points < alone else "nl-gain"),
+        element("div", head, cls=pay_class(points - alone)),
         element("div", words, cls="nl-soft"),
         cls="nl-brings",
     )
 
 
-def _compare(points: int, than: int, what: str) -> str:
-    if points == than:
-        return f"as many as {what}"
-    return f"{format_number(abs(points - than))} {'more' if points > than else 'fewer'} than {what}"
+def _compare_no_deal(points: int, alone: int) -> str:
+    text = _by_size(points, alone, WORDS.AS_NO_DEAL, WORDS.MORE_THAN_NO_DEAL, WORDS.FEWER_THAN_NO_DEAL)
+    return text.format(count=format_number(abs(points - alone)))
+
+
+def _compare_theirs(points: int, theirs: int) -> str:
+    text = _by_size(points, theirs, WORDS.AS_THEIRS, WORDS.MORE_THAN_THEIRS, WORDS.FEWER_THAN_THEIRS)
+    return text.format(count=format_number(abs(points - theirs)))
+
+
+def _by_size(points: int, than: int, same: str, more: str, fewer: str) -> str:
+    return same if points == than else more if points > than else fewer
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 # How it ended.
@@ -269,22 +318,24 @@ def render_ending(game: Agenda, seen: Seen) -> Markup:
         assert public.standing is not None
         points = worth(seen.private.points, public.standing)
         return html.panel(
-            "You agreed",
+            WORDS.AGREED,
             element("div", format_points(points), cls="nl-big"),
-            element("div", f"{_compare(points, seen.private.reservation, 'without a deal')}.".capitalize()),
+            element(
+                "div", WORDS.COMPARED_1.format(first=_capitalised(_compare_no_deal(points, seen.private.reservation)))
+            ),
             render_terms(game, seen, public.standing),
-            cls="nl-deal",
+            cls=end_class(points - seen.private.reservation),
         )
-    return html.panel("No agreement", element("div", _ending_text(game, seen)), cls="nl-deal")
+    return html.panel(WORDS.NO_AGREEMENT, element("div", _ending_text(game, seen)))
 
 
 def _ending_text(game: Agenda, seen: Seen) -> str:
     public, they = seen.public, _other_name(game, seen)
     if public.end == "walked_away":
-        return f"{'You' if public.messages[-1].seat == seen.seat else they} walked away."
+        return WORDS.YOU_WALKED if public.messages[-1].seat == seen.seat else WORDS.THEY_WALKED.format(who=they)
     if public.end == "forfeit":
-        return f"{'You' if public.loser == seen.seat else they} sent no message that could be used."
-    return "There was no time for another message."
+        return WORDS.YOU_FORFEIT if public.loser == seen.seat else WORDS.THEY_FORFEIT.format(who=they)
+    return WORDS.NO_TIME
 
 
 # What was said.
@@ -295,15 +346,23 @@ def conversation_entries(game: Agenda, seen: Seen) -> list[ConversationEntry]:
     return [_conversation_entry(game, seen, entry) for entry in seen.public.messages]
 
 
-_DID = {"accept": "accepted the offer", "reject": "rejected the offer", "walk away": "walked away"}
+def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:
+    """Write an agreement as one seat reads it, such as `salary = $55,000; food = 2 for you, 1 for the other`."""
+    rows = zip(game.agenda, seen_by_author(seat, game.agenda, agreement), strict=True)
+    return "; ".join(
+        WORDS.TERM.format(issue=issue.name, option=option_name(issue, number))
+        if issue.units is None
+        else WORDS.TERM_UNITS.format(issue=issue.name, count=number, rest=issue.units - number)
+        for issue, number in rows
+    )
 
 
 def _conversation_entry(game: Agenda, seen: Seen, entry: Entry) -> ConversationEntry:
     own = entry.seat == seen.seat
-    done = [_DID[entry.reply]] if entry.reply is not None else []
+    done = [WORDS.DID[entry.reply]] if entry.reply is not None else []
     if entry.offer is not None:
         points = format_points(worth(seen.private.points, entry.offer))
-        done.append(f"offered {prompt.describe_agreement(game, seen.seat, entry.offer)} ({points} for you)")
+        done.append(WORDS.OFFERED.format(agreement=describe_agreement(game, seen.seat, entry.offer), points=points))
     return ConversationEntry(
-        "you" if own else role(game, entry.seat), entry.talk, "; ".join(done), "own" if own else "other"
+        WORDS.YOU if own else role(game, entry.seat), entry.talk, "; ".join(done), "own" if own else "other"
     )

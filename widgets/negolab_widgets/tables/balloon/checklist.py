@@ -11,6 +11,8 @@ from typing import Any
 import anywidget
 import traitlets as t
 
+from negolab.games.balloon.words import WORDS
+
 _ESM = """
 function make(tag, parent, text, cls) {
   const el = document.createElement(tag);
@@ -35,7 +37,7 @@ export default {
       th.scope = "col";
       const button = make("button", th, text);
       button.type = "button";
-      button.title = `Sort by ${text.toLowerCase()}`;
+      button.title = model.get("sort_by").replace("{column}", text.toLowerCase());
       button.addEventListener("click", () => {
         const again = model.get("sort") === at;
         model.set("falling", again ? !model.get("falling") : at > 0);
@@ -87,7 +89,8 @@ export default {
         th.setAttribute("aria-sort", by);
       });
     };
-    const heard = { chosen: tick, disabled: tick, marks: mark, order, sort: order, falling: order };
+    const sorted = () => { order(); box.scrollTop = 0; };
+    const heard = { chosen: tick, disabled: tick, marks: mark, order, sort: sorted, falling: sorted };
     for (const [name, draw] of Object.entries(heard)) model.on(`change:${name}`, draw);
     tick(); mark(); order();
     return () => {
@@ -108,6 +111,7 @@ class Checklist(anywidget.AnyWidget):
 
     _esm = _ESM
     caption = t.Unicode("").tag(sync=True)
+    sort_by = t.Unicode().tag(sync=True)
     head = t.List(t.Unicode()).tag(sync=True)
     cells = t.List(t.List(t.Unicode())).tag(sync=True)
     marks = t.List(t.Unicode()).tag(sync=True)
@@ -125,6 +129,7 @@ class Checklist(anywidget.AnyWidget):
         self._found = list(range(len(cells)))
         super().__init__(
             caption=caption,
+            sort_by=WORDS.SORT,
             head=list(head),
             cells=[list(row) for row in cells],
             marks=[""] * len(cells),

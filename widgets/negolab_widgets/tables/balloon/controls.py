@@ -8,6 +8,8 @@ from typing_extensions import override
 from negolab.game import Invalid
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.state import Names
+from negolab.games.balloon.words import WORDS
+from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import html
 from negolab_widgets.html import element
 from negolab_widgets.tables.balloon import view
@@ -15,7 +17,6 @@ from negolab_widgets.tables.balloon.checklist import Checklist
 from negolab_widgets.tables.balloon.editor import MessageEditor
 from negolab_widgets.tables.balloon.view import ProposalList, conversation_entries, render_value_bars, set_value
 from negolab_widgets.tables.controls import (
-    Collapsible,
     ReplyBox,
     Table,
     column,
@@ -25,6 +26,7 @@ from negolab_widgets.tables.controls import (
     set_visible,
 )
 from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept
 
 SEARCH_THRESHOLD = 24
 """With more items than this there is a box to find some by name."""
@@ -35,28 +37,32 @@ class BalloonTable(Table):
 
     role = staticmethod(view.role)
     clock = staticmethod(view.clock)
+    rules = staticmethod(view.rules)
+    decision = staticmethod(view.decision)
     render = staticmethod(view.render)
-
     game: Balloon
 
     @override
     def build(self) -> None:
+        self.compose = WORDS.COMPOSE
         self._ending, self._pictured, self._sums = w.HTML(), w.HTML(), w.HTML()
         self.checklist = self._new_checklist()
         self.proposals = ProposalList(self, agree=self._agree, start=self._start, changed=self._redraw)
         self.message = MessageEditor(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
         self._typed, self._patience = ReplyBox(self, check=self._costs), w.HTML()
         self._talk = w.HTML()
-        typed = Collapsible(self, "a box to type the reply yourself", column(self._patience, self._typed.widget))
-        words = Collapsible(self, "all messages word for word", self.context.log)
-        clear = self.button("Untick all", lambda: self._start(frozenset()), cls="nl-link")
-        title = row(w.HTML(element("h2", "Choose a set")), clear)
+        clear = self.button(WORDS.UNTICK, lambda: self._start(frozenset()), cls="nl-link")
+        title = row(w.HTML(element("h2", WORDS.COMPOSE)), clear)
         title.add_class("nl-title-row")
         self._choosing = framed(title, self._sums, self._finder(), self.checklist)
+        self._choosing.add_class(COMPOSE)
+        self.accept = self.button(WORDS.AGREE, self._agree_to_latest, cls="nl-primary")
+        self.accept.add_class(ACCEPT)
+        self.actions.children = [self.accept]
         self._answering = column(self.proposals.widget, self.message.widget)
-        self._typing = typed.widget
+        self._typing = self.typed(self._patience, self._typed.widget)
         self.main.children = [self._ending, self._choosing, self._pictured, self._typing]
-        self.side.children = [self._answering, self._talk, words.widget]
+        self.side.children = [self._answering, self._talk, self.word_for_word()]
         for part in (self.main, self.side):
             part.add_class("nl-even")
 
@@ -68,13 +74,13 @@ class BalloonTable(Table):
             [own[name] for name in terms.effort],
             [own[name] / effort for name, effort in terms.effort.items()],
         )
-        checklist = Checklist("Items to choose from", view.HEAD, view.item_cells(self.seen), keys)
+        checklist = Checklist(WORDS.CHOICE, view.item_head(), view.item_cells(self.seen), keys)
         self.on_change(checklist, self._redraw, "chosen")
         return checklist
 
     def _finder(self) -> w.Box:
-        self.find = w.Text(description="Find an item", placeholder="part of its name")
-        self.only = w.Checkbox(description="Only what I ticked", indent=False)
+        self.find = w.Text(description=WORDS.FIND, placeholder=WORDS.FIND_HINT)
+        self.only = w.Checkbox(description=WORDS.ONLY_TICKED, indent=False)
         for control in (self.find, self.only):
             self.on_change(control, self._find)
         finder = row(self.find, self.only)
@@ -94,7 +100,7 @@ class BalloonTable(Table):
         over = self.seen.public.end is not None
         lost = self.rejection is not None and self.seen.public.ended_by == self.seat
         what = (
-            html.panel("What ended the match", render_rejected(self.rejection))
+            html.panel(table_texts.WHAT_ENDED, render_rejected(self.rejection))
             if self.rejection is not None and lost
             else ""
         )
@@ -107,12 +113,29 @@ class BalloonTable(Table):
         marks = view.item_marks(self.seen)
         self.checklist.mark([marks.get(name, "") for name in self.seen.public.terms.effort])
         self.checklist.disabled = over
+        self._draw_answer()
         self._typed.draw(asked=self.asked)
         self._patience.value = _patience_text(self.seen.private.patience)
         self._talk.value = html.panel(
-            "What was said", render_conversation(conversation_entries(self.game, self.seen), whole=over)
+            table_texts.SAID, render_conversation(conversation_entries(self.game, self.seen), whole=over)
         )
         self._redraw()
+
+    def _draw_answer(self) -> None:
+        latest = view.latest_of_other(self.seen)
+        due = self.asked and latest is not None
+        self.accept.disabled = not due
+        set_visible(self.accept, due)
+        self.compose = WORDS.COMPOSE if latest is None else WORDS.COMPOSE_OTHER
+        if latest is not None:
+            sums = set_value(self.seen, latest)
+            gain = -1 if sums.over else sums.points
+            name_accept(self.accept, WORDS.AGREE_TO.format(items=view.count_items(sums.count)), gain=gain)
+
+    def _agree_to_latest(self) -> None:
+        latest = view.latest_of_other(self.seen)
+        if latest is not None:
+            self.message.agree(latest, self.answer_notice)
 
     def _redraw(self) -> None:
         """Redraw what follows from the ticks."""
@@ -129,19 +152,17 @@ class BalloonTable(Table):
 
     def _agree(self, names: Names) -> None:
         if self.asked and names in self.proposals.refused:
-            self.refuse("You ticked to refuse this set: untick that to agree to it.", self.proposals.notice)
+            self.refuse(WORDS.UNTICK_REFUSAL, self.proposals.notice)
         else:
             self.message.agree(names, self.proposals.notice)
 
     def _costs(self, text: str) -> str:
         """Return why this message would lose the match, "" if it would not or if it is forgiven."""
         read = self.game.parse(text, self.seen)
-        return read.reason if isinstance(read, Invalid) and len(read.codes) > self.seen.private.patience else ""
+        lost = isinstance(read, Invalid) and len(read.codes) > self.seen.private.patience
+        return refusal_text(self.game, read) if isinstance(read, Invalid) and lost else ""
 
 
 def _patience_text(left: int) -> str:
-    may = {
-        0: "The next message against the rules ends the match.",
-        1: "One more message against the rules is forgiven.",
-    }
-    return element("p", may.get(left, f"{left} more messages against the rules are forgiven."))
+    words = WORDS.PATIENCE
+    return element("p", words.get(str(left), words["more"]).format(count=left))

@@ -9,6 +9,8 @@ import ipywidgets as w
 from negolab.game import Invalid
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.state import Names, Seen
+from negolab.games.balloon.words import WORDS
+from negolab.studies.texts import refusal_text
 from negolab_widgets.html import element
 from negolab_widgets.tables.balloon.view import count_items, set_value
 from negolab_widgets.tables.controls import Table, framed, row, set_visible
@@ -33,12 +35,12 @@ class MessageEditor:
     ) -> None:
         self._controls, self._game, self._chosen, self._refused = controls, game, chosen, refused
         terms = controls.seen.public.terms
-        optional = "" if terms.require_argument else " (optional)"
+        title = WORDS.ARGUMENT if terms.require_argument else WORDS.ARGUMENT_OPTIONAL
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
-        self.argument = w.Textarea(description=f"Your argument{optional}", rows=3, continuous_update=False)
-        self.argument.placeholder = "What you say to the other player."
-        self.reasoning = w.Textarea(description="Your private reasoning", rows=2, continuous_update=False)
-        self.reasoning.placeholder = "Only for the record: the other player never sees it."
+        self.argument = w.Textarea(description=title, rows=3, continuous_update=False)
+        self.argument.placeholder = WORDS.ARGUMENT_HINT
+        self.reasoning = w.Textarea(description=WORDS.REASONING, rows=2, continuous_update=False)
+        self.reasoning.placeholder = WORDS.REASONING_HINT
         self.notice = controls.new_notice()
         self._braces, self._limit = w.HTML(), w.HTML()
         for box in (self.argument, self.reasoning):
@@ -53,9 +55,12 @@ class MessageEditor:
 
     def draw(self, *, asked: bool) -> None:
         count, refused = len(self._chosen()), len(self._refused())
-        also = f" and refuse {refused}" if refused else ""
-        self.propose.description = f"Propose {count_items(count) if count else 'a set'}{also}"
-        self.plain.description = f"Only refuse {refused}" if refused else "Only send the argument"
+        items, text = (
+            count_items(count) if count else WORDS.A_SET,
+            WORDS.PROPOSE_AND_REFUSE if refused else WORDS.PROPOSE,
+        )
+        self.propose.description = text.format(items=items, count=refused)
+        self.plain.description = WORDS.ONLY_REFUSE.format(count=refused) if refused else WORDS.ONLY_ARGUE
         for control in (self.argument, self.reasoning, self.propose, self.plain):
             control.disabled = not asked
         set_visible(self.plain, self._argues or refused > 0)
@@ -66,7 +71,7 @@ class MessageEditor:
 
     def _draw_braces(self) -> None:
         """Warn of braces: the form of a message needs these signs itself."""
-        words = "Braces { } in your words are sent as ( )."
+        words = WORDS.BRACES.format(braces="{ }")
         has = any(sign in box.value for box in (self.argument, self.reasoning) for sign in "{}")
         self._braces.value = element("div", words if has else "", cls="nl-soft", role="status")
         set_visible(self._braces, has)
@@ -88,16 +93,16 @@ class MessageEditor:
         chosen = self._chosen()
         sums = set_value(self._seen, chosen)
         if not chosen:
-            self._refuse("Tick what you want to propose first.")
+            self._refuse(WORDS.TICK_FIRST)
         elif sums.over and self._game.rules == "stated":
-            self._refuse(f"This set is {sums.over:,} over the LIMIT: take something out first.")
+            self._refuse(WORDS.TAKE_OUT.format(over=f"{sums.over:,}"))
         else:
             self._send(self.notice, propose=(chosen,), refuse=self._refused())
 
     def _send_plain(self) -> None:
         refused = self._refused()
         if not refused and not self.argument.value.strip():
-            self._refuse("There is nothing to send yet: write an argument, or propose or refuse a set.")
+            self._refuse(WORDS.NOTHING_TO_SEND)
         else:
             self._send(self.notice, refuse=refused)
 
@@ -122,7 +127,7 @@ class MessageEditor:
         )
         read = self._game.parse(text, self._seen)
         if self._controls.asked and isinstance(read, Invalid):
-            self._refuse(read.reason, beside)
+            self._refuse(refusal_text(self._game, read), beside)
         else:
             self._controls.say(text, beside)
 
@@ -136,4 +141,4 @@ def _required_proposal_text(seen: Seen) -> str:
     limit = public.terms.empty_turn_limit
     if public.end is not None or limit is None or public.empty < limit:
         return ""
-    return "The next message must hold a proposal, or the match ends without a deal."
+    return WORDS.PROPOSAL_DUE

@@ -15,11 +15,14 @@ from negolab.games.balloon import Balloon, Message, Say
 from negolab.games.balloon.moves import total
 from negolab.games.balloon.reading import parse_set
 from negolab.games.balloon.state import Names, Public, Seen
+from negolab.games.balloon.words import WORDS
+from negolab.studies.texts import table_texts
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import Table, framed, row, set_visible
 from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry, render_conversation
+from negolab_widgets.tables.decision import Decision, end_class, render_pay
 
 
 class SetValue(msgspec.Struct, frozen=True):
@@ -40,8 +43,8 @@ class SetValue(msgspec.Struct, frozen=True):
     def share(self) -> str:
         """The share of the seat's optimum, to which only sets within the LIMIT compare."""
         if self.over:
-            return "over the LIMIT"
-        return f"{100 * self.points / self.best:.0f} % of your best" if self.best else "no set is worth anything to you"
+            return WORDS.OVER_LIMIT
+        return WORDS.OF_BEST.format(share=f"{100 * self.points / self.best:.0f}") if self.best else WORDS.NO_BEST
 
 
 def set_value(seen: Seen, names: Collection[str]) -> SetValue:
@@ -58,27 +61,30 @@ def best_value(seen: Seen) -> int:
 
 def render_value_bars(sums: SetValue) -> Markup:
     """Render both sums as bars, each with its words."""
-    room = f"{sums.over:,} over" if sums.over else f"{sums.limit - sums.effort:,} left"
-    effort = f"{sums.effort:,} of {sums.limit:,}, {room}"
-    points = f"{sums.points:,}, {sums.share}"
+    effort = (WORDS.EFFORT_OVER if sums.over else WORDS.EFFORT_LEFT).format(
+        effort=f"{sums.effort:,}", limit=f"{sums.limit:,}", over=f"{sums.over:,}", left=f"{sums.limit - sums.effort:,}"
+    )
+    points = WORDS.POINTS.format(points=f"{sums.points:,}", share=sums.share)
     return element(
         "div",
-        element("span", "Effort", cls="nl-sum-name"),
-        html.bar(sums.effort, sums.limit, effort, name="Effort against the LIMIT"),
-        element("span", "For you", cls="nl-sum-name"),
-        html.bar(min(sums.points, sums.best), sums.best, points, name="Importance to you against your best set"),
+        element("span", WORDS.EFFORT, cls="nl-sum-name"),
+        html.bar(sums.effort, sums.limit, effort, name=WORDS.EFFORT_BAR),
+        element("span", WORDS.IMPORTANCE, cls="nl-sum-name"),
+        html.bar(min(sums.points, sums.best), sums.best, points, name=WORDS.IMPORTANCE_BAR),
         cls="nl-sums",
     )
 
 
 def render_value_line(sums: SetValue) -> Markup:
     """Render the sums in one line, the own points first."""
-    over = f", {sums.over:,} too much" if sums.over else ""
+    effort = (WORDS.EFFORT_TOO_MUCH if sums.over else WORDS.EFFORT_OF).format(
+        effort=f"{sums.effort:,}", over=f"{sums.over:,}"
+    )
     return element(
         "div",
-        element("span", element("b", f"{sums.points:,}"), " for you"),
+        element("span", html.fill(table_texts.FOR_YOU, amount=element("b", f"{sums.points:,}"))),
         element("span", sums.share, cls="nl-excess" if sums.over else ""),
-        element("span", f"effort {sums.effort:,}{over}"),
+        element("span", effort),
         cls="nl-figures",
     )
 
@@ -87,15 +93,15 @@ def render_items(seen: Seen, names: Collection[str], most: int = 30) -> Markup:
     """Render the items of a set in their order; of a long one the first, and how many more."""
     listed = [name for name in seen.public.terms.effort if name in names]
     shown = [element("bdi", name) for name in listed[:most]]
-    more = [f"and {len(listed) - most} more"] if len(listed) > most else []
+    more = [WORDS.AND_MORE.format(count=len(listed) - most)] if len(listed) > most else []
     if not listed:
-        return element("div", "No items", cls="nl-soft")
+        return element("div", WORDS.NONE_HERE, cls="nl-soft")
     return element("div", Markup(", ").join([*shown, *map(html.escape, more)]), cls="nl-items")
 
 
 def count_items(count: int) -> str:
     """Format a number of items."""
-    return "1 item" if count == 1 else f"{count} items"
+    return WORDS.ITEM_1 if count == 1 else WORDS.ITEMS.format(count=count)
 
 
 def conversation_entries(game: Balloon, seen: Seen) -> list[ConversationEntry]:
@@ -107,22 +113,24 @@ def conversation_entries(game: Balloon, seen: Seen) -> list[ConversationEntry]:
 
 
 def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
-    who, kind = ("you", "own") if message.seat == seen.seat else (f"player {message.seat}", "other")
+    who, kind = (WORDS.YOU, "own") if message.seat == seen.seat else (role(game, message.seat), "other")
     if not message.accepted:
-        return ConversationEntry(who, message.text, "against the rules: none of its moves counts", kind)
+        return ConversationEntry(who, message.text, WORDS.AGAINST_RULES, kind)
     note = "; ".join(_describe_moves(seen, game.reader.read_delivered(message.text)))
     return ConversationEntry(who, extract_arguments(message.text, game.reader.tags.argument), note, kind)
 
 
 def _describe_moves(seen: Seen, say: Say) -> list[str]:
-    done = [f"proposed {_describe_set(seen, names)}" for names in say.propose]
-    done += [f"refused {_describe_set(seen, names)}" for names in say.refuse]
-    return done + [f"agreed to {_describe_set(seen, names)}" for names in say.agree]
+    done = [WORDS.PROPOSED.format(set=_describe_set(seen, names)) for names in say.propose]
+    done += [WORDS.REFUSED.format(set=_describe_set(seen, names)) for names in say.refuse]
+    return done + [WORDS.AGREED.format(set=_describe_set(seen, names)) for names in say.agree]
 
 
 def _describe_set(seen: Seen, names: Names) -> str:
     sums = set_value(seen, names)
-    return f"{count_items(sums.count)} ({sums.points:,} for you, {sums.share}; effort {sums.effort:,})"
+    return WORDS.SET.format(
+        items=count_items(sums.count), points=f"{sums.points:,}", share=sums.share, effort=f"{sums.effort:,}"
+    )
 
 
 def extract_arguments(text: str, tag: str) -> str:
@@ -144,25 +152,55 @@ def _unquote(body: str) -> str:
 
 
 def role(game: Balloon, seat: Seat) -> str:
-    return f"player {seat}"
+    return WORDS.ROLE.format(seat=seat)
 
 
 def clock(game: Balloon, seen: Seen) -> str:
     public = seen.public
     terms = public.terms
     if public.end is not None:
-        return f"{public.turn} message{'' if public.turn == 1 else 's'}"
-    limit = "" if terms.turn_limit is None else f" of {terms.turn_limit}"
-    rows = f", {public.empty} of at most {terms.empty_turn_limit} in a row without a proposal"
-    return f"Message {public.turn + 1}{limit}{'' if terms.empty_turn_limit is None else rows}"
+        return WORDS.WRITTEN_1 if public.turn == 1 else WORDS.WRITTEN.format(count=public.turn)
+    at = (WORDS.AT if terms.turn_limit is None else WORDS.AT_OF).format(number=public.turn + 1, limit=terms.turn_limit)
+    most = terms.empty_turn_limit
+    return at if most is None else WORDS.EMPTY.format(at=at, count=public.empty, most=most)
 
 
 def render(game: Balloon, seen: Seen) -> Markup:
     parts = [render_ending(seen), render_items_table(seen), render_standing(seen)]
     said = html.panel(
-        "What was said", render_conversation(conversation_entries(game, seen), whole=seen.public.end is not None)
+        table_texts.SAID, render_conversation(conversation_entries(game, seen), whole=seen.public.end is not None)
     )
     return element("div", *filter(None, parts), said, cls="nl-stack")
+
+
+def rules(game: Balloon, seen: Seen) -> list[str]:
+    """Say the rules to a person: the goal, the limit, no agreement, how a set is agreed."""
+    terms, words = seen.public.terms, WORDS.RULES
+    turns = words["turns"] if terms.turn_limit is None else words["counted"].format(turns=terms.turn_limit)
+    return [words["goal"], words["limit"].format(limit=f"{terms.limit:,}"), words["other"], turns]
+
+
+def latest_of_other(seen: Seen) -> Names | None:
+    """Return the other's newest proposal that stands; None without one."""
+    standing = seen.public.active[other(seen.seat)]
+    return standing[-1] if standing else None
+
+
+def decision(game: Balloon, seen: Seen) -> Decision:
+    """Return the other's newest proposal, what it pays, how it differs from the own one, and the last argument."""
+    away = WORDS.PLAYER.format(seat=other(seen.seat))
+    said = [message for message in seen.public.messages if message.seat != seen.seat]
+    entry = _entry(game, seen, said[-1]) if said else None
+    last = "" if entry is None else f"{away}: {' '.join(entry.text.split())}"
+    latest = latest_of_other(seen)
+    if latest is None:
+        return Decision(WORDS.NONE_OF_THEIRS, last=last)
+    sums, own = set_value(seen, latest), latest_proposal(seen.public, seen.seat)
+    share = f"({WORDS.PAYS_NOTHING.format(over=f'{sums.over:,}') if sums.over else sums.share})"
+    differs = WORDS.DIFFERS.format(pays=share, more=len(latest - own), fewer=len(own - latest)) if own else share
+    compared = f"{differs}; {WORDS.NO_AGREEMENT}"
+    pays = render_pay(WORDS.PAYS.format(points=f"{sums.points:,}"), compared, gain=-1 if sums.over else sums.points)
+    return Decision(WORDS.PROPOSES.format(seat=other(seen.seat), items=count_items(sums.count)), pays, last)
 
 
 def render_ending(seen: Seen) -> Markup:
@@ -171,32 +209,39 @@ def render_ending(seen: Seen) -> Markup:
     if public.end is None:
         return Markup("")
     if public.deal is None:
-        return html.panel("No set was agreed", element("p", _no_deal_text(public, seen.seat)))
+        return html.panel(WORDS.NOT_AGREED, element("p", _no_deal_text(public, seen.seat)))
     sums = set_value(seen, public.deal)
-    pays = "" if not sums.over else element("p", "It is over the LIMIT, so it pays both sides nothing.")
-    title = f"The agreed set: {count_items(sums.count)}"
-    return html.panel(title, render_value_bars(sums), render_items(seen, public.deal), pays, cls="nl-deal")
+    pays = "" if not sums.over else element("p", WORDS.PAYS_BOTH_NOTHING)
+    title = WORDS.AGREED_SET.format(items=count_items(sums.count))
+    return html.panel(
+        title,
+        render_value_bars(sums),
+        render_items(seen, public.deal),
+        pays,
+        cls=end_class(0 if sums.over else sums.points),
+    )
 
 
 def _no_deal_text(public: Public, seat: Seat) -> str:
     match public.end:
         case "OUT_OF_TIME":
-            return "The last message was sent before the two of you agreed."
+            return WORDS.OUT_OF_TIME
         case "NO_DEAL":
-            return "Too many messages in a row held no proposal."
-    whose = "one of your messages" if public.ended_by == seat else f"a message of player {other(seat)}"
-    return f"The match ended by {whose} that the rules do not allow."
+            return WORDS.NO_DEAL
+    return WORDS.ENDED_BY_YOU if public.ended_by == seat else WORDS.ENDED_BY_THEM.format(seat=other(seat))
 
 
 def item_marks(seen: Seen) -> dict[str, str]:
     """Say whose latest standing proposal holds an item ("yours", "theirs", "both"); after a deal, what was kept."""
     public = seen.public
     if public.deal is not None:
-        return dict.fromkeys(public.deal, "kept")
+        return dict.fromkeys(public.deal, WORDS.MARKS["kept"])
+    marks = WORDS.MARKS
     own, away = (latest_proposal(public, seat) for seat in (seen.seat, other(seen.seat)))
-    return {
+    whose = {
         name: "both" if name in own and name in away else "yours" if name in own else "theirs" for name in own | away
     }
+    return {name: marks[mark] for name, mark in whose.items()}
 
 
 def latest_proposal(public: Public, seat: Seat) -> Names:
@@ -205,7 +250,10 @@ def latest_proposal(public: Public, seat: Seat) -> Names:
     return active[-1] if active else frozenset()
 
 
-HEAD = ("Item", "Effort", "For you", "Per effort", "Proposed")
+def item_head(last: str = "proposed") -> tuple[str, ...]:
+    """Return the heads of the columns of items; the last says who proposed one, or that it was agreed."""
+    words = WORDS.HEAD
+    return (words["item"], words["effort"], words["importance"], words["ratio"], words[last])
 
 
 def item_cells(seen: Seen) -> list[tuple[str, str, str, str]]:
@@ -220,10 +268,11 @@ def item_cells(seen: Seen) -> list[tuple[str, str, str, str]]:
 def render_items_table(seen: Seen) -> Markup:
     """Render all items with both numbers."""
     marked = item_marks(seen)
-    last = "Agreed" if seen.public.deal is not None else HEAD[-1]
+    head = item_head("proposed" if seen.public.deal is None else "agreed")
     rows = ((*row, marked.get(row[0], "")) for row in item_cells(seen))
     return html.panel(
-        f"Items, LIMIT {seen.public.terms.limit:,}", html.table((*HEAD[:-1], last), rows, "Items", cls="nl-item-table")
+        WORDS.ITEMS_TITLE.format(limit=f"{seen.public.terms.limit:,}"),
+        html.table(head, rows, WORDS.ITEMS_TABLE, cls="nl-item-table"),
     )
 
 
@@ -241,8 +290,8 @@ def render_standing(seen: Seen) -> Markup:
         )
         for each in standing_proposals(seen)
     ]
-    empty = element("p", "No proposal stands.")
-    return html.panel("Proposals that stand", element("ul", *drawn, cls="nl-standing") if drawn else empty)
+    empty = element("p", WORDS.NONE_STANDS)
+    return html.panel(WORDS.STANDING, element("ul", *drawn, cls="nl-standing") if drawn else empty)
 
 
 class StandingProposal(NamedTuple):
@@ -257,9 +306,10 @@ def standing_proposals(seen: Seen) -> list[StandingProposal]:
     """List the proposals that stand, the other seat's first, the newest first; a set that stands twice once."""
     found = []
     for seat in (other(seen.seat), seen.seat):
-        whose = "Your" if seat == seen.seat else f"Player {seat}'s"
+        own = seat == seen.seat
+        latest, earlier = (WORDS.YOUR_LATEST, WORDS.YOUR_EARLIER) if own else (WORDS.THEIR_LATEST, WORDS.THEIR_EARLIER)
         for at, names in enumerate(dict.fromkeys(reversed(seen.public.active[seat]))):
-            found.append(StandingProposal(seat, f"{whose} {'earlier' if at else 'latest'}", names))
+            found.append(StandingProposal(seat, (earlier if at else latest).format(seat=seat), names))
     return found
 
 
@@ -275,17 +325,17 @@ class ProposalRow:
     ) -> None:
         self.each = each
         self.picture = w.HTML()
-        listed = ", ".join(sorted(each.names)[:12]) or "no items"
-        self.agree = controls.button("Agree to this", agree, hint=f"Agree to {listed}")
-        self.start = controls.button("Start from this", start, hint=f"Tick {listed}")
-        self.refuse = w.Checkbox(description="Refuse with my next message", indent=False)
+        listed = ", ".join(sorted(each.names)[:12]) or WORDS.NO_ITEMS
+        self.agree = controls.button(WORDS.AGREE_THIS, agree, hint=WORDS.AGREE_TO.format(items=listed))
+        self.start = controls.button(WORDS.START_THIS, start, hint=WORDS.TICK.format(items=listed))
+        self.refuse = w.Checkbox(description=WORDS.REFUSE_NEXT, indent=False)
         theirs = each.seat != controls.seat
         actions = [self.agree, self.start, self.refuse] if theirs else [self.start]
         self.widget = w.VBox([self.picture, row(*actions)])
         self.widget.add_class("nl-offer")
 
     def draw(self, seen: Seen, each: StandingProposal, chosen: Names, *, asked: bool) -> None:
-        same = element("span", "your ticked set", cls="nl-same") if each.names == chosen else ""
+        same = element("span", WORDS.SAME, cls="nl-same") if each.names == chosen else ""
         head = element("div", element("b", each.title), same, cls="nl-offer-head")
         self.picture.value = Markup("").join(
             [head, render_value_line(set_value(seen, each.names)), render_items(seen, each.names)]
@@ -317,10 +367,10 @@ class ProposalList:
         self._most = FIRST_SHOWN
         self._rows = w.VBox()
         self._rows.add_class("nl-column")
-        self._empty = w.HTML(element("div", "No proposal stands yet.", cls="nl-soft"))
-        self._more = controls.button("Show earlier proposals", self._show_more, cls="nl-link")
+        self._empty = w.HTML(element("div", WORDS.NONE_STANDS_YET, cls="nl-soft"))
+        self._more = controls.button(WORDS.SHOW_EARLIER, self._show_more, cls="nl-link")
         self.notice = controls.new_notice()
-        title = w.HTML(element("h2", "Proposals that stand"))
+        title = w.HTML(element("h2", WORDS.STANDING))
         self.widget = framed(title, self._empty, self._rows, self._more, self.notice)
 
     @property

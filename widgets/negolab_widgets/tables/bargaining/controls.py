@@ -8,22 +8,26 @@ from functools import partial
 import ipywidgets as w
 from typing_extensions import override
 
-from negolab.game import SEATS, Invalid
+from negolab.formatting import format_money
+from negolab.game import SEATS, Invalid, Seat
 from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message
 from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.state import Accept, Action, Offer, Reject, Seen, reservation_value
-from negolab.money import cents_to_dollars, format_cents
-from negolab_widgets import charts, html
+from negolab.games.bargaining.words import WORDS
+from negolab.money import cents_to_dollars
+from negolab.studies.texts import refusal_text, table_texts
+from negolab_widgets import charts
 from negolab_widgets.html import element
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
-from negolab_widgets.tables.controls import ReplyBox, Table, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept
 
 _STEPS = (
-    ("\N{MINUS SIGN}$1", -100, "one dollar less"),
-    ("\N{MINUS SIGN}1\N{CENT SIGN}", -1, "one cent less"),
-    ("+1\N{CENT SIGN}", 1, "one cent more"),
-    ("+$1", 100, "one dollar more"),
+    ("\N{MINUS SIGN}$1", -100, "dollar_less"),
+    ("\N{MINUS SIGN}1\N{CENT SIGN}", -1, "cent_less"),
+    ("+1\N{CENT SIGN}", 1, "cent_more"),
+    ("+$1", 100, "dollar_more"),
 )
 
 
@@ -36,10 +40,13 @@ class PriceEditor:
 
     def __init__(self, controls: Table, game: Bargaining, changed: Callable[[], None]) -> None:
         self._controls, self._game = controls, game
-        self.field = w.Text(description="Price in dollars", continuous_update=True)
-        self.field.placeholder = f"{cents_to_dollars(game.price_lo)} to {cents_to_dollars(game.price_hi)}"
+        self.field = w.Text(description=WORDS.PRICE, continuous_update=True)
+        self.field.placeholder = WORDS.PRICE_HINT.format(
+            low=cents_to_dollars(game.price_lo), high=cents_to_dollars(game.price_hi)
+        )
         self.steps = [
-            controls.button(text, partial(self._step, by), cls="nl-step", hint=hint) for text, by, hint in _STEPS
+            controls.button(text, partial(self._step, by), cls="nl-step", hint=WORDS.STEPS[name])
+            for text, by, name in _STEPS
         ]
         controls.on_change(self.field, changed)
         self.widget = w.Box([*self.steps[:2], self.field, *self.steps[2:]])
@@ -57,8 +64,8 @@ class PriceEditor:
         """The field's fault; "" if it holds a price."""
         if self.cents is not None:
             return ""
-        lo, hi = format_cents(self._game.price_lo), format_cents(self._game.price_hi)
-        return f"Enter one price from {lo} to {hi}."
+        lo, hi = format_money(self._game.price_lo), format_money(self._game.price_hi)
+        return WORDS.ENTER_ONE.format(low=lo, high=hi)
 
     def draw(self, *, asked: bool) -> None:
         for control in (self.field, *self.steps):
@@ -73,7 +80,7 @@ class PriceEditor:
         elif self.field.value.strip():
             pays = element("div", self.fault, cls="nl-due")
         else:
-            pays = element("div", "Enter a price to see what a deal at it pays you.", cls="nl-soft")
+            pays = element("div", WORDS.ENTER, cls="nl-soft")
         self.sum.value = element("div", pays, cls="nl-priced")
 
     def clear(self) -> None:
@@ -95,11 +102,12 @@ class PriceEditor:
 
 
 class BargainingTable(Table):
-    """Left the standing offer, the price to answer it with and the course of the offers; right what the seat knows, the
-    messages and the box to type in."""
+    """Left the price to offer and the course of the offers; right what the seat knows and the messages."""
 
     role = staticmethod(view.role)
     clock = staticmethod(view.clock)
+    rules = staticmethod(view.rules)
+    decision = staticmethod(view.decision)
     render = staticmethod(view.render)
 
     game: Bargaining
@@ -111,28 +119,27 @@ class BargainingTable(Table):
         self._build_offer()
         self._chart = charts.Chart(height=260)
         self._drawn: object = None
-        self._course = framed(w.HTML(element("h2", "All offers")), self._chart, self._table)
-        self._typed = ReplyBox(self, text="Or type your answer", send="Send answer", primary=False)
+        self._course = framed(w.HTML(element("h2", WORDS.ALL_OFFERS)), self._chart, self._table)
+        self._typed = ReplyBox(self, text=WORDS.TYPE_ANSWER, send=WORDS.SEND_ANSWER, primary=False)
         self._due = w.HTML()
-        self._typing = framed(self._due, self._typed.widget)
+        self._typing = column(self._due, self.typed(self._typed.widget))
         self._read, self._filled = 0, frozenset[int]()
-        self.main.children = [self._ending, self._answering, self._offering, self._course]
-        self.side.children = [self._knows, self._messages, self.context.log, self._typing]
+        self.main.children = [self._ending, self._offering, self._course]
+        self.side.children = [self._knows, self._messages, self._typing, self.word_for_word()]
         for part in (self.main, self.side):
             part.add_class("nl-even")
 
     def _build_answer(self) -> None:
-        self._standing, self.answer_notice = w.HTML(), self.new_notice()
-        self.accept = self.button("Accept", lambda: self._play(Accept(), self.answer_notice), cls="nl-primary")
-        self.reject = self.button("Reject", lambda: self._play(Reject(), self.answer_notice))
-        self._answers = row(self.accept, self.reject)
-        self._answering = framed(self._standing, self._answers, self.answer_notice)
+        self.accept = self.button(WORDS.ACCEPT, lambda: self._play(Accept(), self.answer_notice), cls="nl-primary")
+        self.accept.add_class(ACCEPT)
+        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self._play(Reject(), self.answer_notice))
+        self.actions.children = [self.accept, self.reject]
 
     def _build_offer(self) -> None:
         self.price = PriceEditor(self, self.game, self._priced)
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
-        self.words = w.Textarea(description="Your message (optional)", rows=2, continuous_update=False)
-        self.words.placeholder = f"Goes along with your offer, at most {MAX_MESSAGE} characters."
+        self.words = w.Textarea(description=WORDS.MESSAGE, rows=2, continuous_update=False)
+        self.words.placeholder = WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE)
         self.on_change(self.words)
         set_visible(self.words, view.may_write(self.seen))
         self._title, self._last = w.HTML(), w.HTML()
@@ -141,6 +148,7 @@ class BargainingTable(Table):
         self._offering = framed(
             self._title, self._last, self.price.widget, self.price.sum, self.words, self.offer, self.notice
         )
+        self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:
@@ -173,32 +181,32 @@ class BargainingTable(Table):
         """Say what another unreadable answer would do; "" while one may still be corrected."""
         if not self.asked or self.left != 0:
             return ""
-        answer = "One more unreadable answer" if self.rejection is not None else "One unreadable answer"
-        return f"{answer}, and {self.game.describe_forfeit(self.seen)}."
+        text = WORDS.ONE_MORE_UNREADABLE if self.rejection is not None else WORDS.ONE_UNREADABLE
+        return text.format(then=self.game.describe_forfeit(self.seen))
 
     def _draw_answer(self) -> None:
         public = self.seen.public
-        self._standing.value = html.join(
-            [
-                element("h2", view.standing_offer_title(self.seen)),
-                "" if public.over else view.render_standing_offer(self.seen),
-            ]
-        )
-        set_visible(self._answering, not public.over)
-        set_visible(self._answers, bool(public.offers))
-        self.accept.description = "Accept" if public.standing is None else f"Accept {format_cents(public.standing)}"
-        self.reject.description = "Reject, no deal" if public.last_response else "Walk away, no deal"
-        set_visible(self.reject, public.last_response or public.terms.walk_away)
-        self.accept.disabled = self.reject.disabled = not (self.asked and public.offers)
+        due = self.asked and public.standing is not None
+        set_visible(self.accept, due)
+        self.accept.disabled = self.reject.button.disabled = not due
+        if public.standing is not None:
+            text = WORDS.ACCEPT_AT.format(amount=format_money(public.standing))
+            name_accept(self.accept, text, gain=view.standing_gain(self.seen))
+        self.reject.button.description = WORDS.REJECT if public.last_response else WORDS.WALK_AWAY
+        self.reject.question = WORDS.END_WITHOUT.format(amount=format_money(view.no_deal_payoff(self.seen)))
+        set_visible(self.reject, due and (public.last_response or public.terms.walk_away))
 
     def _draw_offer(self) -> None:
         public = self.seen.public
-        title = "Your counteroffer" if public.offers else "Your offer"
+        title = WORDS.YOUR_COUNTEROFFER if public.offers else WORDS.YOUR_OFFER
         self._title.value = element("h2", title)
-        words = "This is your last chance to make an offer." if view.is_last_offer(self.seen) and self.asked else ""
+        words = WORDS.LAST_CHANCE if view.is_last_offer(self.seen) and self.asked else ""
         self._last.value = element("div", words, cls="nl-due")
         set_visible(self._last, bool(words))
         set_visible(self._offering, not (public.over or public.last_response))
+        self.compose = (
+            "" if public.last_response else WORDS.COUNTEROFFER if public.offers else table_texts.MAKE_AN_OFFER
+        )
         self.price.draw(asked=self.asked)
         self.words.disabled = self.offer.disabled = not self.asked
         self._name_offer()
@@ -217,9 +225,15 @@ class BargainingTable(Table):
             lines={word: number for word, number in known if number is not None},
             rounds=public.terms.rounds,
             deal=public.price is not None,
-            names={seat: f"{role_name(seat)}{' (you)' if seat == self.seat else ''}" for seat in SEATS},
+            names={
+                seat: (WORDS.ROLE_YOU if seat == self.seat else "{role}").format(role=role_name(seat)) for seat in SEATS
+            },
         )
         self._chart.show(figure)
+
+    def _name(self, seat: Seat) -> str:
+        name = role_name(seat)
+        return WORDS.ROLE_YOU.format(role=name) if seat == self.seat else name
 
     @override
     def clear_input(self) -> None:
@@ -235,7 +249,9 @@ class BargainingTable(Table):
 
     def _name_offer(self) -> None:
         cents = self.price.cents
-        self.offer.description = "Offer a price" if cents is None else f"Offer {format_cents(cents)}"
+        self.offer.description = (
+            WORDS.OFFER_A_PRICE if cents is None else WORDS.OFFER.format(amount=format_money(cents))
+        )
 
     def _make(self) -> None:
         words = clean_message(self.words.value) if view.may_write(self.seen) else ""
@@ -243,11 +259,11 @@ class BargainingTable(Table):
         if not self.asked:
             self.say("offer", self.notice)
         elif self.seen.public.last_response:
-            self.refuse("No round is left for another offer.", self.notice)
+            self.refuse(WORDS.NO_ROUND_LEFT, self.notice)
         elif cents is None:
             self.refuse(self.price.fault, self.notice)
         elif words and count > MAX_MESSAGE:
-            self.refuse(f"Your message has {count} characters; {MAX_MESSAGE} are the most.", self.notice)
+            self.refuse(WORDS.MESSAGE_TOO_LONG.format(count=count, most=MAX_MESSAGE), self.notice)
         else:
             self._play(Offer(cents, words), self.notice)
 
@@ -258,6 +274,6 @@ class BargainingTable(Table):
         if not self.asked or read == action:
             self.say(text, beside)
         elif isinstance(read, Invalid):
-            self.refuse(read.reason, beside)
+            self.refuse(refusal_text(self.game, read), beside)
         else:
-            self.refuse("This cannot be answered now.", beside)
+            self.refuse(table_texts.NOT_NOW, beside)

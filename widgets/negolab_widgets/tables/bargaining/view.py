@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+from negolab.formatting import format_money
 from negolab.game import Seat, other
-from negolab.games.bargaining import prompt
 from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.state import Seen, history, may_talk
-from negolab.money import format_cents
+from negolab.games.bargaining.state import Seen, Told, history, may_talk
+from negolab.games.bargaining.words import WORDS
+from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.decision import Decision, end_class, pay_class, render_pay
 
 
 def known_reservation_value(seen: Seen, seat: Seat) -> int | None:
@@ -50,14 +52,13 @@ def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
     assert own is not None
     away = other(seen.seat)
     theirs = deal_payoff(seen, away, cents, number)
-    beside = f"{format_cents(theirs)} for the {role_name(away)}." if theirs is not None else ""
+    beside = WORDS.FOR_THE[away.lower()].format(amount=format_money(theirs)) if theirs is not None else ""
     return element(
         "div",
         element(
             "div",
-            element("b", format_cents(own)),
-            " for you",
-            cls="nl-loss" if own < no_deal_payoff(seen) else "nl-gain",
+            html.fill(table_texts.FOR_YOU, amount=element("b", format_money(own))),
+            cls=pay_class(own - no_deal_payoff(seen)),
         ),
         element(
             "div", " ".join(filter(None, (_compare_with_no_deal(own, no_deal_payoff(seen)), beside))), cls="nl-soft"
@@ -69,29 +70,29 @@ def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
 def _compare_with_no_deal(own: float, without: int) -> str:
     """Compare a payoff with that of no deal, in words."""
     if own == without:
-        return "The same as without a deal."
+        return WORDS.SAME
     if own < without:
-        return f"{format_cents(without - own)} less than without a deal."
-    return f"{format_cents(own - without)} more than without a deal." if without else ""
+        return WORDS.LESS.format(amount=format_money(without - own))
+    return WORDS.MORE.format(amount=format_money(own - without)) if without else ""
 
 
 def role_name(seat: Seat) -> str:
-    return "seller" if seat == "A" else "buyer"
+    return WORDS.ROLE[seat.lower()]
 
 
 def role(game: Bargaining, seat: Seat) -> str:
-    return f"the {role_name(seat)}"
+    return WORDS.THE[seat.lower()]
 
 
 def clock(game: Bargaining, seen: Seen) -> str:
     public = seen.public
     made, rounds = len(public.offers), public.terms.rounds
     if public.over:
-        return f"Ended in round {made} of {rounds}"
+        return WORDS.ENDED.format(round=made, rounds=rounds)
     if public.last_response:
-        return f"Round {rounds} of {rounds}, no offer left"
+        return WORDS.NO_OFFER_LEFT.format(rounds=rounds)
     left = sum(proposer_in_round(seen, number) == seen.seat for number in range(made + 1, rounds + 1))
-    return f"Round {max(made, 1)} of {rounds}, {left} offer{'' if left == 1 else 's'} left for you"
+    return (WORDS.AT_1 if left == 1 else WORDS.AT).format(round=max(made, 1), rounds=rounds, left=left)
 
 
 def proposer_in_round(seen: Seen, number: int) -> Seat:
@@ -112,62 +113,141 @@ def render_knowledge(game: Bargaining, seen: Seen) -> Markup:
     """Render the seat's own number, what it was told of the other's, and what it has without a deal."""
     terms, away = seen.public.terms, other(seen.seat)
     facts, exact = (terms.seller_told, seen.public.value) if seen.seat == "A" else (terms.buyer_told, seen.public.cost)
-    told = prompt.describe_told(facts, exact)
+    told = describe_told(facts, exact)
     rows = [
         (
-            reservation_value_name(seen, seen.seat).capitalize(),
-            element("b", format_cents(known_reservation_value(seen, seen.seat) or 0)),
+            reservation_value_name(seen, seen.seat),
+            element("b", format_money(known_reservation_value(seen, seen.seat) or 0)),
         ),
-        (reservation_value_name(seen, away).capitalize(), "not known to you" if told == "nothing" else told),
-        ("Without a deal", f"{format_cents(no_deal_payoff(seen))} for you{_kept_item_text(game, seen)}"),
-        ("Prices", f"{format_cents(terms.price_lo)} to {format_cents(terms.price_hi)}"),
+        (reservation_value_name(seen, away), told),
+        (
+            WORDS.WITHOUT_A_DEAL,
+            (WORDS.KEPT if _keeps_item(seen) else table_texts.FOR_YOU).format(
+                amount=format_money(no_deal_payoff(seen)), item=game.item
+            ),
+        ),
+        (
+            WORDS.PRICES,
+            WORDS.PRICE_RANGE.format(low=format_money(terms.price_lo), high=format_money(terms.price_hi)),
+        ),
     ]
     discounts = {"A": terms.discount_seller, "B": terms.discount_buyer}
     if set(discounts.values()) != {1}:
-        words = f"multiplies your pay by {discounts[seen.seat]:g}, the {role_name(away)}'s by {discounts[away]:g}"
-        rows.append(("Each round after the first", words))
-    return html.panel("What you know", html.table((), rows, "What you know"))
+        words = WORDS.DISCOUNTS[seen.seat.lower()]
+        factors = {"own": f"{discounts[seen.seat]:g}", "theirs": f"{discounts[away]:g}"}
+        rows.append((WORDS.DISCOUNTING, words.format(**factors)))
+    return html.panel(table_texts.WHAT_YOU_KNOW, html.table((), rows, table_texts.WHAT_YOU_KNOW))
+
+
+def describe_told(facts: Told, exact: int | None) -> str:
+    """Say what a seat was told of the other's number."""
+    match facts:
+        case ("exact",):
+            return WORDS.EXACTLY.format(amount=format_money(exact or 0))
+        case ("range", int(low), int(high)):
+            return WORDS.BETWEEN.format(low=format_money(low), high=format_money(high))
+        case ("verified", int(low), int(high)):
+            return WORDS.CERTIFIED.format(low=format_money(low), high=format_money(high))
+        case ("set", *amounts):
+            listed = tuple(amount for amount in amounts if isinstance(amount, int))
+            return WORDS.ONE_OF.format(amounts=_list_alternatives(listed))
+    return WORDS.UNKNOWN
+
+
+def _list_alternatives(amounts: Sequence[int]) -> str:
+    """List amounts as `$20.00, $30.00 or $40.00`."""
+    *before, last = map(format_money, amounts)
+    return WORDS.OR.format(before=", ".join(before), last=last) if before else last
 
 
 def reservation_value_name(seen: Seen, seat: Seat) -> str:
-    """Return what a seat's own number is called."""
+    """Return what a seat's own number is called, as a title."""
     word = "value" if seat == "B" else "valuation" if seen.public.terms.frame == "keeps_item" else "cost"
-    return f"your {word}" if seat == seen.seat else f"the {role_name(seat)}'s {word}"
+    return (WORDS.YOUR if seat == seen.seat else WORDS.THEIR)[word]
 
 
-def _kept_item_text(game: Bargaining, seen: Seen) -> str:
-    keeps = seen.public.terms.frame == "keeps_item" and seen.seat == "A"
-    return f", as you keep the {game.item}" if keeps else ""
+def _keeps_item(seen: Seen) -> bool:
+    """Return True if this seat keeps the item without a deal."""
+    return seen.public.terms.frame == "keeps_item" and seen.seat == "A"
+
+
+def rules(game: Bargaining, seen: Seen) -> list[str]:
+    """Say the rules to a person: the goal, what no deal pays, how offers are made and answered."""
+    terms, seller = seen.public.terms, seen.seat == "A"
+    own = format_money(known_reservation_value(seen, seen.seat) or 0)
+    words, keeps = WORDS.RULES, _keeps_item(seen)
+    goal = words["keep" if keeps else "sell" if seller else "buy"].format(item=game.item, own=own)
+    discount = terms.discount_seller if seller else terms.discount_buyer
+    told = [
+        words["kept" if keeps else "no_deal"].format(payoff=format_money(no_deal_payoff(seen)), item=game.item),
+        words["with_buyer" if seller else "with_seller"].format(rounds=terms.rounds),
+    ]
+    if terms.walk_away:
+        told.append(words["walk_away"])
+    if discount != 1:
+        told.append(words["discount"].format(factor=f"{discount:g}"))
+    if terms.talk != "none":
+        told.append(words["talk"])
+    return [goal, *told]
 
 
 # The offer that stands.
+
+
+def decision(game: Bargaining, seen: Seen) -> Decision:
+    """Return the standing offer, what a deal at it pays, and the other's last offer where the own one stands."""
+    offers, away = seen.public.offers, other(seen.seat).lower()
+    if not offers:
+        return Decision(standing_offer_title(seen))
+    number, seat, cents = offers[-1]
+    own = deal_payoff(seen, seen.seat, cents, number)
+    assert own is not None
+    without = no_deal_payoff(seen)
+    compared = _compare_with_no_deal(own, without) or WORDS.NO_DEAL_PAYS.format(amount=format_money(without))
+    pays = render_pay(format_money(own), compared, gain=standing_gain(seen))
+    before = [price for _, by, price in offers if by != seen.seat]
+    if seat == seen.seat:
+        last = WORDS.LAST_OFFER[away].format(amount=format_money(before[-1])) if before else ""
+        return Decision(WORDS.YOU_OFFER.format(amount=format_money(cents)), pays, last)
+    said = {at: text for at, _, text in seen.public.messages}.get(number, "")
+    moved = WORDS.BEFORE.format(amount=format_money(before[-2])) if len(before) > 1 else ""
+    offered = (WORDS.FINAL_OFFER if seen.public.last_response else WORDS.OFFERS)[away]
+    heard = f"\N{LEFT DOUBLE QUOTATION MARK}{said}\N{RIGHT DOUBLE QUOTATION MARK}" if said else ""
+    return Decision(offered.format(amount=format_money(cents)), pays, " ".join(filter(None, (moved, heard))))
+
+
+def standing_gain(seen: Seen) -> float:
+    """Return what a deal on the standing offer pays the seat beyond no deal, in cents."""
+    number, _, cents = seen.public.offers[-1]
+    own = deal_payoff(seen, seen.seat, cents, number)
+    assert own is not None
+    return own - no_deal_payoff(seen)
 
 
 def standing_offer_title(seen: Seen) -> str:
     public = seen.public
     if not public.offers:
         opens = proposer_in_round(seen, 1)
-        return "You make the first offer" if opens == seen.seat else f"The {role_name(opens)} makes the first offer"
+        return WORDS.YOU_OPEN if opens == seen.seat else WORDS.OPENS[opens.lower()]
     number, seat, _ = public.offers[-1]
     if seat == seen.seat:
-        return f"Your offer of round {number} waits for an answer"
-    final = ", the final offer" if public.last_response else ""
-    return f"The {role_name(seat)} offers in round {number}{final}"
+        return WORDS.YOURS_WAITS.format(round=number)
+    return (WORDS.FINAL_IN if public.last_response else WORDS.OFFERS_IN)[seat.lower()].format(round=number)
 
 
 def render_standing_offer(seen: Seen) -> Markup:
     """Render the price of the standing offer and what a deal at it would pay."""
     public = seen.public
     if not public.offers:
-        return element("div", "No offer stands yet.", cls="nl-soft")
+        return element("div", WORDS.NONE_STANDS, cls="nl-soft")
     number, seat, cents = public.offers[-1]
     final = public.last_response and seat != seen.seat
-    due = "No counteroffer is left: accept it, or end without a deal." if final else ""
+    due = WORDS.NONE_LEFT if final else ""
     return html.join(
         [
             element(
                 "div",
-                element("div", format_cents(cents), cls="nl-big"),
+                element("div", format_money(cents), cls="nl-big"),
                 render_deal_value(seen, cents, number),
                 cls="nl-stands",
             ),
@@ -191,46 +271,41 @@ def render_ending(seen: Seen, *, unread: bool = False) -> Markup:
     if not public.over:
         return Markup("")
     if public.price is None:
-        words = f"{_no_deal_text(seen, unread=unread)} You have {format_cents(no_deal_payoff(seen))}."
-        return html.panel("No deal", element("p", words))
+        why, amount = _no_deal_text(seen, unread=unread), format_money(no_deal_payoff(seen))
+        return html.panel(WORDS.NO_DEAL, element("p", WORDS.YOU_HAVE.format(why=why, amount=amount)))
     number, seat, cents = public.offers[-1]
-    whose = "your" if seat == seen.seat else f"the {role_name(seat)}'s"
+    title = WORDS.DEAL_ON_YOURS if seat == seen.seat else WORDS.DEAL_ON[seat.lower()]
     return html.panel(
-        f"Deal on {whose} offer of round {number}",
+        title.format(round=number),
         element(
             "div",
-            element("div", format_cents(cents), cls="nl-big"),
+            element("div", format_money(cents), cls="nl-big"),
             render_deal_value(seen, cents, number),
             cls="nl-stands",
         ),
-        cls="nl-deal",
+        cls=end_class(standing_gain(seen)),
     )
 
 
 def _no_deal_text(seen: Seen, *, unread: bool) -> str:
     public = seen.public
     own = public.by == seen.seat
-    who = "You" if own else f"The {role_name(other(seen.seat))}"
+    who = "you" if own else other(seen.seat).lower()
     if public.forfeited:
-        return f"{who} gave too many replies that could not be read."
+        return WORDS.FORFEITED[who]
     if own and unread:
-        return "Your answer could not be read, so the last offer was rejected for you."
-    if public.last_response:
-        return f"{who} rejected the last offer."
-    return f"{who} walked away."
+        return WORDS.REJECTED_FOR_YOU
+    return (WORDS.REJECTED if public.last_response else WORDS.WALKED_AWAY)[who]
 
 
 # What stands in for an answer that cannot be read.
 
 
 def filled_offer_text(cents: int) -> str:
-    return f"Your answer could not be read, so {format_cents(cents)} was offered for you."
+    return WORDS.FILLED.format(amount=format_money(cents))
 
 
 # All offers, and what was said.
-
-HEAD = ("Round", "Offer by", "Price", "For you", "State")
-_OFFER_STATES = {"open": "stands", "countered": "", "accepted": "deal", "rejected": "rejected"}
 
 
 def render_offers(seen: Seen, stand_ins: Collection[int] = ()) -> Markup:
@@ -241,43 +316,47 @@ def render_offers(seen: Seen, stand_ins: Collection[int] = ()) -> Markup:
     rows, notes = [], []
     for (number, seat, cents), row in zip(seen.public.offers, history(seen.public), strict=True):
         own = deal_payoff(seen, seen.seat, cents, number)
-        who = "for you" if number in stand_ins else "you" if seat == seen.seat else role_name(seat)
-        notes += (
-            [element("div", f"Round {number}: {filled_offer_text(cents)}", cls="nl-due")] if number in stand_ins else []
-        )
+        who = WORDS.BY_FOR_YOU if number in stand_ins else WORDS.YOU if seat == seen.seat else role_name(seat)
+        if number in stand_ins:
+            what = WORDS.FILLED_IN.format(round=number, what=filled_offer_text(cents))
+            notes.append(element("div", what, cls="nl-due"))
         became = row["outcome"]
-        cells = [str(number), who, format_cents(cents), format_cents(own or 0), _OFFER_STATES[became]]
+        cells = [str(number), who, format_money(cents), format_money(own or 0), WORDS.STATES.get(became, "")]
         rows.append([element("b", cell) for cell in cells] if became == "accepted" else cells)
     if not rows:
-        return element("div", "No offer was made yet.", cls="nl-soft")
-    return html.join([html.table(HEAD, rows, "All offers", cls="nl-offers"), *notes])
+        return element("div", WORDS.NONE_MADE, cls="nl-soft")
+    return html.join([html.table(list(WORDS.HEAD.values()), rows, WORDS.ALL_OFFERS, cls="nl-offers"), *notes])
 
 
 def offer_panel(seen: Seen) -> Markup:
-    return html.panel("All offers", render_offers(seen))
+    return html.panel(WORDS.ALL_OFFERS, render_offers(seen))
 
 
 def render_messages(game: Bargaining, seen: Seen) -> Markup:
     """Render the messages beside the offers; empty where nobody may write any."""
     terms = seen.public.terms
-    claimed = prompt.seller_claim(terms.buyer_told, game.item)
+    claimed = seller_claim(terms.buyer_told, game.item)
     if terms.talk == "none" and claimed is None:
         return Markup("")
-    entries = (
-        []
-        if claimed is None
-        else [_conversation_entry(seen, "A", claimed, "before round 1; the game does not check it")]
-    )
+    entries = [] if claimed is None else [_conversation_entry(seen, "A", claimed, WORDS.BEFORE_ROUND_1)]
     entries += [
-        _conversation_entry(seen, seat, text, f"with the offer of round {number}")
+        _conversation_entry(seen, seat, text, WORDS.WITH_OFFER.format(round=number))
         for number, seat, text in seen.public.messages
     ]
-    return html.panel("Messages", render_conversation(entries, whole=seen.public.over))
+    return html.panel(WORDS.MESSAGES, render_conversation(entries, whole=seen.public.over))
+
+
+def seller_claim(told: Told, item: str) -> str | None:
+    """Return the seller's message before round 1 in the `claimed` treatment; None in any other."""
+    match told:
+        case ("claimed", int(low), int(high)):
+            return WORDS.CLAIM.format(item=item, low=format_money(low), high=format_money(high))
+    return None
 
 
 def _conversation_entry(seen: Seen, seat: Seat, text: str, note: str) -> ConversationEntry:
     own = seat == seen.seat
-    return ConversationEntry("you" if own else f"the {role_name(seat)}", text, note, "own" if own else "other")
+    return ConversationEntry(WORDS.YOU if own else WORDS.THE[seat.lower()], text, note, "own" if own else "other")
 
 
 def may_write(seen: Seen) -> bool:

@@ -12,10 +12,13 @@ from negolab.game import Invalid, other
 from negolab.games.split.reading import SELECTION
 from negolab.games.split.rules import Split
 from negolab.games.split.state import EndTalk, Message, Proposal, Seen, Units
+from negolab.games.split.words import WORDS
+from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import Collapsible, ReplyBox, Table, column, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.decision import COMPOSE
 from negolab_widgets.tables.inputs import MAX_NUMBER, Slider, Stepper
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
@@ -24,25 +27,31 @@ from negolab_widgets.tables.split.view import PendingProposal, format_units, ren
 class KeepEditor:
     """A slider and a number for every item type, and the value of keeping that much.
 
-    All start at 0, because any other share that stood there would suggest itself. `chosen` says that one was moved:
-    a press too many must not ask for nothing. `changed` is called when one is moved.
+    All start at 0, because any other share that stood there would suggest itself. `chosen` says that one was moved, or
+    that nothing is to be kept: a press too many must not ask for nothing. `changed` is called when that changes.
     """
 
     def __init__(self, controls: Table, game: Split, changed: Callable[[], None]) -> None:
         self._controls, self._game, self._changed = controls, game, changed
         self.sliders = [Slider() for _ in game.items]
         self.numbers = [
-            Stepper(controls, f"Keep {item}", f"of {item} to keep", partial(self._typed, at))
+            Stepper(
+                controls,
+                WORDS.KEEP.format(item=WORDS.item(item)),
+                WORDS.TO_KEEP.format(item=WORDS.item(item)),
+                partial(self._typed, at),
+            )
             for at, item in enumerate(game.items)
         ]
         self.chosen = False
-        lines = []
+        self._lines = []
         for at, (slider, number) in enumerate(zip(self.sliders, self.numbers, strict=True)):
             controls.on_change(slider, partial(self._slid, at))
             line = w.Box([slider, number.widget])
             line.add_class("nl-share")
-            lines.append(line)
-        self.widget = w.VBox(lines)
+            self._lines.append(line)
+        self.nothing = controls.button(WORDS.KEEP_NOTHING, self._keep_nothing, cls="nl-link")
+        self.widget = w.VBox([*self._lines, self.nothing])
         self.widget.add_class("nl-goods")
         self.sum = w.HTML()
 
@@ -63,6 +72,8 @@ class KeepEditor:
             slider.max = max(0, min(stock[at], MAX_NUMBER))
             slider.disabled = not enabled
             number.draw(most=stock[at], asked=enabled)
+            set_visible(self._lines[at], stock[at] > 0)
+        self.nothing.disabled = not enabled
         self.draw_sum()
 
     def draw_sum(self) -> None:
@@ -70,7 +81,12 @@ class KeepEditor:
         stock = self._seen.public.stock
         # What a page sends may be out of range; it is refused when it is sent.
         keep = tuple(min(units, most) for units, most in zip(self.keep, stock, strict=True))
-        self.sum.value = render_keep_value(self._game, self._seen, keep)
+        self.sum.value = render_keep_value(self._game, self._seen, keep if self.is_ready else None)
+
+    @property
+    def is_ready(self) -> bool:
+        """True if a share was chosen, or there is none to choose."""
+        return self.chosen or not any(self._seen.public.stock)
 
     @property
     def _seen(self) -> Seen:
@@ -79,13 +95,18 @@ class KeepEditor:
     def _label(self, at: int) -> str:
         """Describe an item type, such as `hats: 10 to divide, worth 3 each to you`."""
         seen = self._seen
-        item, units = self._game.items[at], seen.public.stock[at]
+        item, units = WORDS.item(self._game.items[at]), seen.public.stock[at]
         own, theirs = values_of(seen, seen.seat), values_of(seen, other(seen.seat))
         if own is None:
-            return f"{item}: {units} to divide"
+            return WORDS.LINE.format(item=item, count=units)
         if theirs is None:
-            return f"{item}: {units} to divide, worth {own[at]} each to you"
-        return f"{item}: {units}, worth {own[at]} each to you, {theirs[at]} to {other(seen.seat)}"
+            return WORDS.LINE_WORTH.format(item=item, count=units, worth=own[at])
+        return WORDS.LINE_BOTH.format(item=item, count=units, worth=own[at], theirs=theirs[at], seat=other(seen.seat))
+
+    def _keep_nothing(self) -> None:
+        self.clear()
+        self.chosen = True
+        self._changed()
 
     def _slid(self, at: int) -> None:
         self.numbers[at].put(self.sliders[at].value)
@@ -93,12 +114,10 @@ class KeepEditor:
     def _typed(self, at: int) -> None:
         slider, value = self.sliders[at], self.numbers[at].value
         slider.value = value
-        slider.text = f"keep {value} of {self._seen.public.stock[at]} {self._game.items[at]}"
+        item = WORDS.item(self._game.items[at])
+        slider.text = WORDS.KEEP_OF.format(count=value, stock=self._seen.public.stock[at], item=item)
         self.chosen = True
         self._changed()
-
-
-_TALK_OVER = "The talk of this round is over: say what you keep."
 
 
 class MessageEditor:
@@ -107,13 +126,13 @@ class MessageEditor:
     def __init__(self, controls: Table, game: Split) -> None:
         self._controls, self._game = controls, game
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
-        self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
+        self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         controls.on_change(self.words)
-        self.words.placeholder = f"At most {game.max_chars} characters."
+        self.words.placeholder = WORDS.AT_MOST.format(most=game.max_chars)
         self.notice = controls.new_notice()
-        self.send = controls.button("Send message", self._send, cls="nl-primary")
-        self.skip = controls.button("Say nothing", lambda: self._say(""))
-        self.end = controls.button("End the talk", self._end)
+        self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls="nl-primary")
+        self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""))
+        self.end = controls.button(WORDS.END_TALK, self._end)
         set_visible(self.end, game.is_free)
         self.widget = column(self.words, self.notice, row(self.send, self.skip, self.end))
 
@@ -121,6 +140,7 @@ class MessageEditor:
         due = asked and self._seen.public.phase == "talk"
         for control in (self.words, self.send, self.skip, self.end):
             control.disabled = not due
+        set_visible(self.widget, due)
 
     def clear(self) -> None:
         self.words.value = ""
@@ -134,13 +154,13 @@ class MessageEditor:
         if words or not self._controls.asked:
             self._say(words)
         else:
-            self._refuse("There is nothing to send yet: write a message, or say nothing.")
+            self._refuse(WORDS.NOTHING_TO_SEND)
 
     def _end(self) -> None:
         if self._controls.asked and self._seen.public.phase != "talk":
-            self._refuse(_TALK_OVER)
+            self._refuse(WORDS.TALK_OVER)
         elif self.words.value.strip() and self._controls.asked:
-            self._refuse("Your message is not sent yet: send it, or empty the box to end the talk without it.")
+            self._refuse(WORDS.NOT_SENT)
         else:
             self._controls.say(self._game.say(EndTalk()), self.notice)
 
@@ -154,14 +174,14 @@ class MessageEditor:
     def _fault(self, words: str, text: str) -> str:
         """Return why these words would not arrive as they are, "" if they would."""
         if self._seen.public.phase != "talk":
-            return _TALK_OVER
+            return WORDS.TALK_OVER
         read = self._game.parse(text, self._seen)
         if isinstance(read, Invalid) and "too_long" in read.codes:
-            return read.reason
+            return refusal_text(self._game, read)
         if read != Message(words):
             if self._game.is_free and SELECTION in words.lower():
-                return f"Your message holds {SELECTION}, which ends the talk: leave it away, or press End the talk."
-            return "Your message holds a tag such as <message> or <think>, which would be cut out: leave it away."
+                return WORDS.ENDS_TALK.format(token=SELECTION)
+            return WORDS.TAG
         return ""
 
     def _refuse(self, reason: str) -> None:
@@ -173,6 +193,8 @@ class SplitTable(Table):
 
     role = staticmethod(view.role)
     clock = staticmethod(view.clock)
+    rules = staticmethod(view.rules)
+    decision = staticmethod(view.decision)
     render = staticmethod(view.render)
 
     game: Split
@@ -186,9 +208,8 @@ class SplitTable(Table):
         self._build_talk()
         self._build_ask()
         self._build_past()
-        self._typed = ReplyBox(self, text="Your reply with its tags", send="Send reply")
-        self._typing = Collapsible(self, "a box to type the reply yourself", self._typed.widget).widget
-        words = Collapsible(self, "all messages word for word", self.context.log).widget
+        self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
+        self._typing, words = self.typed(self._typed.widget), self.word_for_word()
         asking = (self._waiting, self._asking)
         if self.game.messages_each:
             self.main.children = [self._ending, self._standing, self._talking, self._typing]
@@ -204,22 +225,22 @@ class SplitTable(Table):
         self.speech = MessageEditor(self, self.game)
         self._talking = framed(self._chat, self.speech.widget)
         self._talking.add_class("nl-chat")
+        self._talking.add_class(COMPOSE)
 
     def _build_ask(self) -> None:
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()
         self.share = KeepEditor(self, self.game, self._chosen)
         self.ask = self.button("", self._ask, cls="nl-primary")
-        self.no_deal = self.button("Propose no deal", lambda: self._propose(Proposal(None)))
+        self.no_deal = self.button(WORDS.PROPOSE_NO_DEAL, lambda: self._propose(Proposal(None)))
         set_visible(self.no_deal, self.game.rule == "exact")
-        self._asking = framed(
-            self._title, self._hand, self.share.widget, self.share.sum, self.notice, row(self.ask, self.no_deal)
-        )
+        self._asks = row(self.ask, self.no_deal)
+        self._asking = framed(self._title, self._hand, self.share.widget, self.share.sum, self.notice, self._asks)
 
     def _build_past(self) -> None:
         self._chart = charts.Chart(height=160 + 80 * len(self.game.items))
         self._drawn = 0
         self._table = w.HTML()
-        self._past = framed(w.HTML(element("h2", "Rounds")), self._chart, self._table)
+        self._past = framed(w.HTML(element("h2", WORDS.ROUNDS)), self._chart, self._table)
 
     @override
     def draw(self) -> None:
@@ -243,7 +264,6 @@ class SplitTable(Table):
             [heading, render_conversation(view.conversation_entries(self.seen), whole=self.seen.public.phase == "over")]
         )
         self.speech.draw(asked=self.asked)
-        set_visible(self.speech.widget, not over)
 
     def _draw_ask(self, over: bool) -> None:
         own = self._own_proposal()
@@ -251,12 +271,17 @@ class SplitTable(Table):
         self._waiting.value = view.render_pending(self.game, own)
         set_visible(self._waiting, own is not None)
         set_visible(self._asking, not (over or own is not None))
-        words = "" if due else ", after the talk" if self.seen.public.phase == "talk" else ""
-        self._title.value = element("h2", f"What you keep in round {self.seen.public.round}{words}")
+        later = not due and self.seen.public.phase == "talk"
+        self.compose = WORDS.CHOOSE if due else WORDS.WRITE if self.asked else ""
+        (self._asking.add_class if due else self._asking.remove_class)(COMPOSE)
+        (self._talking.remove_class if due else self._talking.add_class)(COMPOSE)
+        title = WORDS.KEEP_LATER if later else WORDS.KEEP_TITLE
+        self._title.value = element("h2", title.format(round=self.seen.public.round))
         self._hand.value = view.render_hand(self.seen)
         set_visible(self._hand, bool(self._hand.value))
         self.share.draw(enabled=not over and own is None)
         self.ask.disabled = self.no_deal.disabled = not due
+        set_visible(self._asks, due)
         self._name_ask()
 
     def _own_proposal(self) -> PendingProposal | None:
@@ -273,7 +298,7 @@ class SplitTable(Table):
         if len(history) != self._drawn:
             self._drawn = len(history)
             self._table.value = view.render_rounds(self.game, self.seen)
-            self._chart.show(charts.rounds(history, self.game.items))
+            self._chart.show(charts.rounds(history, [WORDS.item(item) for item in self.game.items]))
 
     @override
     def clear_input(self) -> None:
@@ -295,17 +320,14 @@ class SplitTable(Table):
         self._name_ask()
 
     def _name_ask(self) -> None:
-        words = f"Keep {format_units(self.game, self.share.keep)}" if self._may_ask() else "Choose what you keep"
-        self.ask.description = words
-
-    def _may_ask(self) -> bool:
-        return self.share.chosen or not any(self.seen.public.stock)
+        keep = self.share.keep
+        words = WORDS.KEEP_UNITS.format(units=format_units(self.game, keep))
+        self.ask.description = words if self.share.is_ready else WORDS.SEND_CHOICE
 
     def _ask(self) -> None:
         due = self.asked and self.seen.public.phase == "split"
-        if due and not self._may_ask():
-            words = "Choose what you keep first; to keep nothing, move one up and back to 0."
-            self.refuse(words, self.notice)
+        if due and not self.share.is_ready:
+            self.refuse(WORDS.CHOOSE_FIRST, self.notice)
         else:
             self._propose(Proposal(self.share.keep))
 
@@ -319,8 +341,8 @@ class SplitTable(Table):
     def _fault(self, proposal: Proposal, text: str) -> str:
         """Return why the game would not take this proposal as it is meant, "" if it would."""
         if self.seen.public.phase != "split":
-            return "Proposals are due after the talk of this round."
+            return WORDS.AFTER_TALK
         read = self.game.parse(text, self.seen)
         if isinstance(read, Invalid):
-            return read.reason
-        return "" if read == proposal else "This cannot be proposed."
+            return refusal_text(self.game, read)
+        return "" if read == proposal else WORDS.CANNOT_PROPOSE

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from negolab.game import Seat, other
 from negolab.games.split.allocation import allocate, complement, points
 from negolab.games.split.prompt import format_decimal
-from negolab.games.split.reading import singular
 from negolab.games.split.rules import Split
 from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen, Sent, Settled, Units
+from negolab.games.split.words import WORDS
+from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.decision import Decision
 
 
 def values_of(seen: Seen, seat: Seat) -> Units | None:
@@ -23,80 +25,89 @@ def values_of(seen: Seen, seat: Seat) -> Units | None:
     return seen.private.values if seat == seen.seat else None
 
 
-def count_noun(number: float, word: str = "point") -> str:
+def count_points(number: float) -> str:
     """Format a number of points with at most two decimals."""
+    return choose_number(number, WORDS.POINT_1, WORDS.POINTS)
+
+
+def choose_number(number: float, one: str, several: str, **more: object) -> str:
+    """Fill the text for one or for several, with at most two decimals."""
     written = format_decimal(number)
-    return f"{written} {word}" if written == "1" else f"{written} {word}s"
+    return (one if written == "1" else several).format(count=written, **more)
 
 
 def format_units(game: Split, units: Sequence[float]) -> str:
     """Format units of the types of which there are any, such as `1 hat, 2.5 balls`."""
     some = [(item, some) for item, some in zip(game.items, units, strict=True) if some]
     return (
-        ", ".join(f"{format_decimal(count)} {singular(item) if count == 1 else item}" for item, count in some)
-        or "nothing"
+        ", ".join(
+            WORDS.SOME.format(count=format_decimal(count), item=WORDS.one(item) if count == 1 else WORDS.item(item))
+            for item, count in some
+        )
+        or WORDS.NOTHING
     )
 
 
-def render_keep_value(game: Split, seen: Seen, keep: Units) -> Markup:
-    """Render what an ask would pay, and what it leaves to the other."""
+def render_keep_value(game: Split, seen: Seen, keep: Units | None) -> Markup:
+    """Render what an ask would pay, and what it leaves to the other; None: nothing is chosen yet."""
+    if keep is None:
+        words = WORDS.NOT_DUE if seen.public.phase == "talk" else WORDS.NOTHING_CHOSEN
+        lines = [words, _settling_rule(game)]
+        return element("div", *(element("div", line, cls="nl-soft") for line in lines), cls="nl-brings nl-shared")
     left = complement(seen.public.stock, keep)
     theirs = values_of(seen, other(seen.seat))
     # Keeping nothing pays nothing in the best case too.
     unless = _worst_case_text(game, seen, keep) if any(keep) else ""
-    leaves = f"Leaves {format_units(game, left)} to player {other(seen.seat)}"
-    also = "" if theirs is None else f", {count_noun(points(left, theirs))}"
+    leaves = (WORDS.LEAVES if theirs is None else WORDS.LEAVES_WORTH).format(
+        units=format_units(game, left),
+        seat=other(seen.seat),
+        points="" if theirs is None else count_points(points(left, theirs)),
+    )
     return element(
         "div",
-        element("div", *_best_case_parts(seen, keep), cls="nl-gain"),
+        element("div", _render_best_case(seen, keep), cls="nl-gain"),
         element("div", unless, cls="nl-soft") if unless else "",
-        element("div", f"{leaves}{also}.", cls="nl-soft"),
+        element("div", leaves, cls="nl-soft"),
         cls="nl-brings nl-shared",
     )
 
 
-def _best_case_parts(seen: Seen, keep: Units) -> tuple[object, ...]:
+def _render_best_case(seen: Seen, keep: Units) -> Markup:
     own = values_of(seen, seen.seat)
     if own is not None:
-        whole = count_noun(points(seen.public.stock, own))
-        condition = ", if you get all you keep" if any(keep) else ""
-        return element("b", format_decimal(points(keep, own))), f" of {whole}{condition}"
+        text, whole = WORDS.BEST if any(keep) else WORDS.BEST_NOTHING, count_points(points(seen.public.stock, own))
+        return html.fill(text, points=element("b", format_decimal(points(keep, own))), whole=whole)
     units = sum(keep)
     if not units:
-        return (element("b", count_noun(0)),)
-    return (
-        element("b", count_noun(HIGH * units)),
-        " if your hand wins, ",
-        element("b", count_noun(LOW * units)),
-        " if it loses, if you get all you keep",
-    )
+        return element("b", count_points(0))
+    won, lost = element("b", count_points(HIGH * units)), element("b", count_points(LOW * units))
+    return html.fill(WORDS.BEST_HAND, won=won, lost=lost)
 
 
 def _worst_case_text(game: Split, seen: Seen, keep: Units) -> str:
     """Say what an ask pays in the worst case."""
     if game.rule == "exact":
-        return "0 points unless the other keeps exactly the rest."
+        return WORDS.WORST_EXACT
     share, _, _ = allocate("proportional", seen.public.stock, keep, seen.public.stock)
     own = values_of(seen, seen.seat)
     if own is not None:
-        return f"{count_noun(points(share, own))} if the other asks for everything."
-    won, lost = count_noun(HIGH * sum(share)), count_noun(LOW * sum(share))
-    return f"{won} or {lost} if the other asks for everything."
+        return WORDS.WORST.format(points=count_points(points(share, own)))
+    return WORDS.WORST_HAND.format(won=count_points(HIGH * sum(share)), lost=count_points(LOW * sum(share)))
 
 
 def role(game: Split, seat: Seat) -> str:
-    return f"player {seat}"
+    return WORDS.ROLE.format(seat=seat)
 
 
 def clock(game: Split, seen: Seen) -> str:
     public = seen.public
     if public.phase == "over":
-        return f"{count_noun(len(public.history), 'round')} played"
-    at = f"Round {public.round} of {game.rounds}"
+        return choose_number(len(public.history), WORDS.PLAYED_1, WORDS.PLAYED)
+    at: dict[str, Any] = {"round": public.round, "rounds": game.rounds}
     if public.phase == "talk":
-        left = count_noun(messages_left(game, seen), "message")
-        return f"{at}, at most {left} until the talk ends" if game.is_free else f"{at}, {left} left for you"
-    return f"{at}, proposals are due"
+        texts = (WORDS.TALK_LEFT_1, WORDS.TALK_LEFT) if game.is_free else (WORDS.LEFT_1, WORDS.LEFT)
+        return choose_number(messages_left(game, seen), *texts, **at)
+    return WORDS.DUE.format(**at)
 
 
 def messages_left(game: Split, seen: Seen) -> int:
@@ -115,15 +126,51 @@ def render(game: Split, seen: Seen) -> Markup:
         if game.messages_each
         else ""
     )
-    past = html.panel("Rounds", render_rounds(game, seen)) if seen.public.history else ""
+    past = html.panel(WORDS.ROUNDS, render_rounds(game, seen)) if seen.public.history else ""
     return element("div", *filter(None, (*parts, said, past)), cls="nl-stack")
+
+
+# What stands before the seat.
+
+
+def rules(game: Split, seen: Seen) -> list[str]:
+    """Say the rules to a person: the goal, talk, how a round is settled."""
+    words = WORDS.RULES
+    told = [words["goal_1" if game.rounds == 1 else "goal"].format(rounds=game.rounds)]
+    if game.is_free:
+        told.append(words["free"])
+    elif game.quota:
+        told.append(words["one" if game.quota == 1 else "quota"].format(count=game.quota))
+    told += [words["split"], _settling_rule(game)]
+    if game.show in ("hand", "own"):
+        told.append(words[game.show])
+    return told
+
+
+def _settling_rule(game: Split) -> str:
+    """Say how a round is settled."""
+    return WORDS.RULES["exact" if game.rule == "exact" else "share"]
+
+
+def decision(game: Split, seen: Seen) -> Decision:
+    """Return what is to be divided, the points so far, and the other's last message or the last round."""
+    public = seen.public
+    said = [sent for sent in public.messages if sent.seat != seen.seat]
+    last = ""
+    if said:
+        words = " ".join(said[-1].text.split()) or table_texts.NO_WORDS
+        last = WORDS.SAYS.format(seat=other(seen.seat), what=words)
+    elif public.history:
+        settled = public.history[-1]
+        last = WORDS.ROUND_SAYS.format(round=settled.round, what=_round_sentence(game, seen, settled, seen.seat))
+    return Decision(WORDS.TO_DIVIDE.format(stock=format_units(game, public.stock)), "", last)
 
 
 # What is divided.
 
 
 def stock_title(seen: Seen) -> str:
-    return f"To divide in round {seen.public.round}"
+    return WORDS.DIVIDE_IN.format(round=seen.public.round)
 
 
 def render_stock(game: Split, seen: Seen) -> Markup:
@@ -132,26 +179,25 @@ def render_stock(game: Split, seen: Seen) -> Markup:
     if public.phase == "over":
         return Markup("")
     own, theirs = values_of(seen, seen.seat), values_of(seen, other(seen.seat))
-    columns: list[tuple[str, Units]] = [("To divide", public.stock)]
-    columns += [("Worth each to you", own)] if own is not None else []
-    columns += [(f"to player {other(seen.seat)}", theirs)] if theirs is not None else []
-    rows = ((item, *(row[at] for _, row in columns)) for at, item in enumerate(game.items))
-    head = ("Item", *(name for name, _ in columns))
-    return html.panel(stock_title(seen), html.table(head, rows, "What is to be divided"), render_hand(seen))
+    columns: list[tuple[str, Units]] = [(WORDS.STOCK, public.stock)]
+    columns += [(WORDS.WORTH, own)] if own is not None else []
+    columns += [(WORDS.WORTH_TO.format(seat=other(seen.seat)), theirs)] if theirs is not None else []
+    rows = ((WORDS.item(item), *(row[at] for _, row in columns)) for at, item in enumerate(game.items))
+    head = (WORDS.ITEM, *(name for name, _ in columns))
+    return html.panel(stock_title(seen), html.table(head, rows, WORDS.DIVIDED), render_hand(seen))
 
 
 def render_hand(seen: Seen) -> Markup:
     """Render the own hand and what it says about values; empty in games without hands."""
-    own = seen.private.hand
+    own, hands = seen.private.hand, WORDS.HANDS
     if own is None:
         return Markup("")
     return element(
         "div",
-        element("span", "Your hand is ", element("b", own), ". "),
+        element("span", html.fill(WORDS.YOUR_HAND, hand=element("b", hands[own])), " "),
         element(
             "span",
-            f"Against {BEATS[own]} it wins and a unit is worth {HIGH} to you; "
-            f"against {BEATEN_BY[own]} it loses and a unit is worth {LOW}.",
+            WORDS.HAND_PAYS.format(beaten=hands[BEATS[own]], high=HIGH, by=hands[BEATEN_BY[own]], low=LOW),
             cls="nl-soft",
         ),
     )
@@ -171,8 +217,9 @@ def render_pending(game: Split, own: PendingProposal | None) -> Markup:
     """Render the own proposal while the other's is awaited; empty without one."""
     if own is None:
         return Markup("")
-    words = "no deal" if own.ask is None else f"you keep {format_units(game, own.ask)}"
-    return html.panel(f"You proposed: {words}", "It stays hidden until both proposals are in.", cls="nl-deal")
+    ask = own.ask
+    title = WORDS.PROPOSED_NO_DEAL if ask is None else WORDS.PROPOSED.format(units=format_units(game, ask))
+    return html.panel(title, WORDS.HIDDEN, cls="nl-deal")
 
 
 # What came of it.
@@ -183,15 +230,11 @@ def render_ending(seen: Seen) -> Markup:
     public = seen.public
     if public.phase != "over":
         return Markup("")
-    whose = "one of your replies" if public.ended_by == seen.seat else f"a reply of player {other(seen.seat)}"
-    why = (
-        element("p", f"The match ended by {whose} that could not be read; the unfinished round pays nothing.")
-        if public.ended_by is not None
-        else ""
-    )
+    text = WORDS.ENDED_BY_YOU if public.ended_by == seen.seat else WORDS.ENDED_BY_THEM
+    why = element("p", text.format(seat=other(seen.seat))) if public.ended_by is not None else ""
     return html.panel(
-        "All rounds",
-        element("div", count_noun(sum(seen.private.earned)), cls="nl-big"),
+        WORDS.ALL_ROUNDS,
+        element("div", count_points(sum(seen.private.earned)), cls="nl-big"),
         _render_other_points(seen),
         why,
         cls="nl-deal",
@@ -203,7 +246,7 @@ def _render_other_points(seen: Seen) -> Markup:
     told = [settled.points[other(seen.seat)] for settled in seen.public.history if settled.points is not None]
     if not told:
         return Markup("")
-    return element("div", f"Player {other(seen.seat)}: {count_noun(sum(told))}.", cls="nl-soft")
+    return element("div", WORDS.THEIRS.format(seat=other(seen.seat), points=count_points(sum(told))), cls="nl-soft")
 
 
 def render_points(game: Split, seen: Seen) -> Markup:
@@ -211,37 +254,41 @@ def render_points(game: Split, seen: Seen) -> Markup:
     history = seen.public.history
     if not history:
         return html.panel(
-            "Your points so far",
+            WORDS.SO_FAR,
             element("div", "0", cls="nl-big"),
-            element("div", "No round is finished yet.", cls="nl-soft"),
+            element("div", WORDS.NONE_FINISHED, cls="nl-soft"),
         )
     last = history[-1]
     lines = [
-        element("h3", f"Round {last.round}{_agreement_text(game, last)}"),
+        element("h3", _round_title(game, last)),
         *(element("div", _round_sentence(game, seen, last, seat)) for seat in (seen.seat, other(seen.seat))),
     ]
     if seen.public.phase == "over":
-        return html.panel("The last round", *lines[1:])
+        return html.panel(WORDS.LAST_ROUND, *lines[1:])
     head = (element("div", format_decimal(sum(seen.private.earned)), cls="nl-big"), _render_other_points(seen))
-    return html.panel("Your points so far", *head, *lines)
+    return html.panel(WORDS.SO_FAR, *head, *lines)
 
 
-def _agreement_text(game: Split, settled: Settled) -> str:
-    if game.rule != "exact":
-        return ""
-    return ": the proposals agreed" if settled.agreed else ": no deal"
+def _round_title(game: Split, settled: Settled) -> str:
+    text = WORDS.ROUND if game.rule != "exact" else WORDS.ROUND_AGREED if settled.agreed else WORDS.ROUND_NO_DEAL
+    return text.format(round=settled.round)
 
 
 def _round_sentence(game: Split, seen: Seen, settled: Settled, seat: Seat) -> str:
     """Describe one seat's round in a sentence."""
-    ask, who = settled.asks[seat], "You" if seat == seen.seat else f"Player {seat}"
-    asked = "proposed no deal" if ask is None else f"asked for {format_units(game, ask)}"
-    held = [f"held {settled.hands[seat]}"] if settled.hands is not None else []
-    parts = [*held, asked, f"got {format_units(game, settled.shares[seat])}"]
-    earned = _round_points(seen, settled, seat)
-    paid = "" if earned is None else f": {count_noun(earned)}"
-    lapsed = " The replies could not be read, so this was filled in." if seat in settled.lapsed else ""
-    return f"{who} {', '.join(parts[:-1])} and {parts[-1]}{paid}.{lapsed}"
+    ask, earned = settled.asks[seat], _round_points(seen, settled, seat)
+    kind = ("hand_" if settled.hands is not None else "") + ("no_deal" if ask is None else "asked")
+    what = (WORDS.YOU_ASKED if seat == seen.seat else WORDS.THEY_ASKED)[kind].format(
+        seat=seat,
+        hand="" if settled.hands is None else WORDS.HANDS[settled.hands[seat]],
+        asked="" if ask is None else format_units(game, ask),
+        got=format_units(game, settled.shares[seat]),
+    )
+    if earned is None:
+        sentence = WORDS.WITHOUT_POINTS.format(what=what)
+    else:
+        sentence = WORDS.WITH_POINTS.format(what=what, points=count_points(earned))
+    return WORDS.FILLED_IN.format(what=sentence) if seat in settled.lapsed else sentence
 
 
 def _round_points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
@@ -252,27 +299,32 @@ def _round_points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
 
 def render_rounds(game: Split, seen: Seen) -> Markup:
     """Render every finished round in numbers, a line per seat, the newest last; agreed divisions in bold."""
-    deal = ("Deal",) if game.rule == "exact" else ()
-    head = ("Round", "Asked", "Got", "Earned", *deal)
+    words = WORDS.HEAD
+    head = [words[name] for name in ("round", "asked", "got", "earned", *(("deal",) if game.rule == "exact" else ()))]
     rows = [
         _round_row(game, seen, settled, seat)
         for settled in seen.public.history
         for seat in (seen.seat, other(seen.seat))
     ]
-    note = f"Units of {', '.join(game.items)}." if len(game.items) > 1 else ""
-    table = html.table(head, rows, "All rounds", cls="nl-rounds")
+    note = WORDS.UNITS_OF.format(items=", ".join(map(WORDS.item, game.items))) if len(game.items) > 1 else ""
+    table = html.table(head, rows, WORDS.ALL_ROUNDS, cls="nl-rounds")
     return html.join([table, element("div", note, cls="nl-soft") if note else ""])
 
 
 def _round_row(game: Split, seen: Seen, settled: Settled, seat: Seat) -> list[object]:
     ask, earned = settled.asks[seat], _round_points(seen, settled, seat)
-    who = "you" if seat == seen.seat else f"player {seat}"
-    asked = "no deal" if ask is None else _format_numbers(ask)
-    paid = "not told" if earned is None else format_decimal(earned)
-    cells: list[object] = [f"{settled.round}, {who}", asked, _format_numbers(settled.shares[seat]), paid]
+    who = WORDS.YOU if seat == seen.seat else WORDS.ROLE.format(seat=seat)
+    asked = WORDS.NO_DEAL if ask is None else _format_numbers(ask)
+    paid = WORDS.NOT_TOLD if earned is None else format_decimal(earned)
+    cells: list[object] = [
+        WORDS.ROW.format(round=settled.round, who=who),
+        asked,
+        _format_numbers(settled.shares[seat]),
+        paid,
+    ]
     if game.rule != "exact":
         return cells
-    cells.append("yes" if settled.agreed else "no")
+    cells.append(WORDS.YES if settled.agreed else WORDS.NO)
     return [element("b", cell) for cell in cells] if settled.agreed else cells
 
 
@@ -285,7 +337,7 @@ def _format_numbers(units: tuple[float, ...]) -> Markup:
 
 
 def chat_title(seen: Seen) -> str:
-    return "What was said" if seen.public.phase == "over" else f"Talk of round {seen.public.round}"
+    return table_texts.SAID if seen.public.phase == "over" else WORDS.TALK_OF.format(round=seen.public.round)
 
 
 def conversation_entries(seen: Seen) -> list[ConversationEntry]:
@@ -300,10 +352,11 @@ def conversation_entries(seen: Seen) -> list[ConversationEntry]:
 
 def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationEntry:
     own = sent.seat == seen.seat
-    said = [f"round {sent.round}"] if public.phase == "over" and public.round > 1 else []
+    said = [WORDS.IN_ROUND.format(round=sent.round)] if public.phase == "over" and public.round > 1 else []
     if sent.lapsed:
-        said.append("its replies could not be read, so it passed")
+        said.append(WORDS.LAPSED)
     elif not sent.text and not sent.ends:
-        said.append("passed")
-    who, text = "you" if own else f"player {sent.seat}", "ended the talk" if sent.ends else sent.text
+        said.append(WORDS.PASSED)
+    who = WORDS.YOU if own else WORDS.ROLE.format(seat=sent.seat)
+    text = WORDS.ENDED_TALK if sent.ends else sent.text
     return ConversationEntry(who, text, ", ".join(said), "note" if sent.ends else "own" if own else "other")

@@ -11,26 +11,23 @@ from negolab.game import Invalid
 from negolab.games.trading import GOODS, Goods, Offer, Trading
 from negolab.games.trading.offers import canonical_text
 from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, covers, exchange, subtract
+from negolab.games.trading.words import WORDS
+from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
-    Collapsible,
     ReplyBox,
     Table,
-    column,
     framed,
     render_rejected,
     row,
     set_visible,
 )
 from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept
 from negolab_widgets.tables.inputs import MAX_NUMBER, Stepper
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
-
-HEAD = ("Good", "You hold", "Net so far", "Worth each")
-_NARROW_HEAD = ("hold", "net", "worth")
-"""The same on a narrow screen, where each number carries its own name."""
 
 
 class OfferEditor:
@@ -41,8 +38,13 @@ class OfferEditor:
 
     def __init__(self, controls: Table, changed: Callable[[], None]) -> None:
         self._facts = [w.HTML() for _ in GOODS]
-        self._give = [Stepper(controls, f"Give {good}", f"{good} to give", changed) for good in GOODS]
-        self._get = [Stepper(controls, f"Get {good}", f"{good} to get", changed) for good in GOODS]
+        goods = [view.good_name(at) for at in range(len(GOODS))]
+        self._give = [
+            Stepper(controls, WORDS.GIVE.format(good=good), WORDS.TO_GIVE.format(good=good), changed) for good in goods
+        ]
+        self._get = [
+            Stepper(controls, WORDS.GET.format(good=good), WORDS.TO_GET.format(good=good), changed) for good in goods
+        ]
         self._sum = w.HTML()
         head = w.HTML(_render_head())
         lines = [head]
@@ -76,7 +78,7 @@ class OfferEditor:
         """Allow at most `most` of each good to be given."""
         net = subtract(own.holdings, own.start)
         for at, facts in enumerate(self._facts):
-            facts.value = _render_good(GOODS[at], own.holdings[at], net[at], own.values[at])
+            facts.value = _render_good(view.good_name(at), own.holdings[at], net[at], own.values[at])
             self._give[at].draw(most=most[at], asked=asked)
             self._get[at].draw(most=MAX_NUMBER, asked=asked)
         self.draw_sum(own)
@@ -85,9 +87,9 @@ class OfferEditor:
         """Show the value of the offer."""
         give, get = self.give, self.get
         if self.is_empty:
-            line = element("span", "Step up what you would give and what you would get.", cls="nl-soft")
+            line = element("span", WORDS.STEP_UP, cls="nl-soft")
         else:
-            line = render_change(trade_value(own, give, get), "for you if it is accepted")
+            line = render_change(trade_value(own, give, get), WORDS.IF_ACCEPTED)
         self._sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
 
 
@@ -97,12 +99,14 @@ def _goods_from(steppers: list[Stepper]) -> Goods:
 
 
 def _render_head() -> Markup:
-    names = element("div", *(element("span", text) for text in HEAD), cls="nl-good-facts")
-    return element("div", names, element("span", "You give"), element("span", "You get"), cls="nl-good nl-good-head")
+    names = element("div", *(element("span", text) for text in list(WORDS.HEAD.values())[:-1]), cls="nl-good-facts")
+    gives, gets = element("span", WORDS.YOU_GIVE), element("span", WORDS.YOU_GET)
+    return element("div", names, gives, gets, cls="nl-good nl-good-head")
 
 
 def _render_good(good: str, held: int, net: int, value: int) -> Markup:
-    numbers = zip(_NARROW_HEAD, (f"{held:,}", format_signed(net), f"{value:,}"), strict=True)
+    # On a narrow screen each number carries its own name.
+    numbers = zip(WORDS.NARROW.values(), (f"{held:,}", format_signed(net), f"{value:,}"), strict=True)
     cells = (element("span", element("span", f"{name} ", cls="nl-cell-name"), text) for name, text in numbers)
     return element("div", element("b", good), *cells, cls="nl-good-facts")
 
@@ -111,7 +115,7 @@ def losing_fault(game: Trading, seen: Seen, text: str, left: int | None) -> str:
     """Return why this reply would lose the match, "" if it would not or if it can be corrected."""
     read = game.parse(text, seen)
     if isinstance(read, Invalid):
-        return read.reason if left == 0 else ""
+        return refusal_text(game, read) if left == 0 else ""
     found = _tolerated_faults(seen, read) if game.lenient else []
     return found[-1] if seen.private.errors + len(found) > 1 else ""
 
@@ -121,24 +125,26 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
     held, waiting, found = seen.private.holdings, seen.public.waiting, []
     if move.accept and waiting is not None:
         if not covers(held, waiting.want):
-            found.append("You do not hold what the waiting offer asks for.")
+            found.append(WORDS.FAULTS["asked"])
         elif waiting.by != seen.seat:
             held = exchange(held, waiting.want, waiting.give)
     if move.malformed:
-        found.append("Your offer cannot be read.")
+        found.append(WORDS.FAULTS["unreadable"])
     elif move.offer is not None and not covers(held, move.offer[0]):
-        found.append("You do not hold all that your offer gives.")
+        found.append(WORDS.FAULTS["held"])
     return found
 
 
 class TradingTable(Table):
-    """Left the waiting offer and the one to make, right the gain and the conversation.
+    """Left the offer to make, right the gain and the conversation.
 
     What the rules would not accept is shown and not sent: here a mistake can cost the match.
     """
 
     role = staticmethod(view.role)
     clock = staticmethod(view.clock)
+    rules = staticmethod(view.rules)
+    decision = staticmethod(view.decision)
     render = staticmethod(view.render)
 
     game: Trading
@@ -150,41 +156,39 @@ class TradingTable(Table):
         self._gain, self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self._typed = ReplyBox(
             self,
-            text="Your reply with its tokens",
-            send="Send reply",
+            text=WORDS.TYPE_REPLY,
+            send=WORDS.SEND_REPLY,
             check=lambda text: losing_fault(self.game, self.seen, text, self.left),
         )
-        typed = Collapsible(self, "a box to type the reply yourself", column(self._warning, self._typed.widget))
-        words = Collapsible(self, "all messages word for word", self.context.log)
-        self._typing = typed.widget
+        self._typing = self.typed(self._warning, self._typed.widget)
         self._warning.value = element("p", _error_rule_text(self.game))
-        self.main.children = [self._answering, self._offering, self._after, self._typing]
-        self.side.children = [self._gain, self._talk, words.widget]
+        self.main.children = [self._offering, self._after, self._typing]
+        self.side.children = [self._gain, self._talk, self.word_for_word()]
 
     def _build_answer(self) -> None:
-        self._waiting, self.answer_notice = w.HTML(), self.new_notice()
-        self.accept = self.button("Accept", lambda: self._answer("[Accept]"), cls="nl-primary")
-        self.deny = self.button("Deny", lambda: self._answer("[Deny]"), cls="nl-primary")
-        self._answering = framed(self._waiting, row(self.accept, self.deny, self.answer_notice))
+        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("[Accept]"), cls="nl-primary")
+        self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"))
+        self.accept.add_class(ACCEPT)
+        self.deny.add_class(REFUSE)
+        self.actions.children = [self.accept, self.deny]
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, lambda: self.composer.draw_sum(self.seen.private))
+        self.composer = OfferEditor(self, self._composed)
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
-        self.words = w.Textarea(description="Your message", rows=2, continuous_update=False)
+        self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         self.on_change(self.words)
-        self.words.placeholder = "Goes along with what you send."
-        self._last = w.HTML(
-            element("div", "This is the last turn: an offer made now cannot be answered.", cls="nl-due")
-        )
-        self.offer = self.button("Make this offer", lambda: self._make(""), cls="nl-primary")
-        self.speak = self.button("Send message without an offer", lambda: self._send("", None, self.notice))
-        self.counter = self.button("Deny and make this offer", lambda: self._make("[Deny]"))
-        self.extend = self.button("Accept and make this offer", lambda: self._make("[Accept]"))
-        clear = self.button("Clear", lambda: self.composer.put(NOTHING, NOTHING), cls="nl-link")
-        title = row(w.HTML(element("h2", "Make an offer")), clear)
+        self.words.placeholder = WORDS.MESSAGE_HINT
+        self._last = w.HTML(element("div", WORDS.LAST_TURN, cls="nl-due"))
+        self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls="nl-primary")
+        self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice))
+        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"))
+        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"))
+        clear = self.button(WORDS.CLEAR, lambda: self.composer.put(NOTHING, NOTHING), cls="nl-link")
+        title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear)
         title.add_class("nl-title-row")
         buttons = row(self.offer, self.speak, self.counter, self.extend, self.notice)
         self._offering = framed(title, self.composer.goods, self.composer.sum, self.words, self._last, buttons)
+        self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:
@@ -193,7 +197,7 @@ class TradingTable(Table):
         self._gain.value = view.render_gain(self.seen)
         lost = self.rejection is not None and self.seen.public.loser == self.seat
         what = (
-            html.panel("What ended the match", render_rejected(self.rejection))
+            html.panel(table_texts.WHAT_ENDED, render_rejected(self.rejection))
             if self.rejection is not None and lost
             else ""
         )
@@ -201,9 +205,9 @@ class TradingTable(Table):
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
         set_visible(self._after, over)
         self._talk.value = html.panel(
-            "What was said", render_conversation(view.conversation_entries(self.seen), whole=over)
+            table_texts.SAID, render_conversation(view.conversation_entries(self.seen), whole=over)
         )
-        for part in (self._answering, self._offering, self._typing):
+        for part in (self._offering, self._typing):
             set_visible(part, not over)
         self._draw_answer(incoming)
         self.composer.draw(own, self._most(own, incoming), asked=self.asked)
@@ -214,17 +218,31 @@ class TradingTable(Table):
             (self.counter, incoming is not None),
             (self.extend, incoming is not None),
         ):
-            button.disabled = not self.asked or (button is self.extend and not self._can_accept(incoming))
+            button.disabled = not self.asked
             set_visible(button, fits)
+        self._draw_answering_offers(incoming)
         self.words.disabled = not self.asked
         set_visible(self._last, view.is_last(self.game, self.seen))
 
+    def _draw_answering_offers(self, incoming: Offer | None) -> None:
+        """Allow to answer with an own offer once something of it is chosen."""
+        ready = self.asked and not self.composer.is_empty
+        self.counter.disabled = not ready
+        self.extend.disabled = not (ready and self._can_accept(incoming))
+
+    def _composed(self) -> None:
+        self.composer.draw_sum(self.seen.private)
+        self._draw_answering_offers(self._incoming())
+
     def _draw_answer(self, incoming: Offer | None) -> None:
-        waiting = self.seen.public.waiting
-        body = () if waiting is None else view.waiting_parts(self.seen, waiting)
-        self._waiting.value = element("div", element("h2", view.waiting_title(self.seen)), *body, cls="nl-waiting")
-        self.deny.disabled = not (self.asked and incoming)
-        self.accept.disabled = self.deny.disabled or not self._can_accept(incoming)
+        due = self.asked and incoming is not None
+        can = due and self._can_accept(incoming)
+        for button, visible in ((self.accept, can), (self.deny, due)):
+            button.disabled = not visible
+            set_visible(button, visible)
+        if incoming is not None:
+            name_accept(self.accept, WORDS.ACCEPT, gain=min(0, view.offer_value(self.seen, incoming)))
+        self.compose = WORDS.COUNTEROFFER if incoming is not None else table_texts.MAKE_AN_OFFER
 
     def _can_accept(self, incoming: Offer | None) -> bool:
         return incoming is not None and covers(self.seen.private.holdings, incoming.want)
@@ -256,7 +274,7 @@ class TradingTable(Table):
         if any(give) and any(get):
             self._send(reply, (give, get), self.notice)
         else:
-            self.refuse("An offer needs something to give and something to get.", self.notice)
+            self.refuse(WORDS.NEEDS_BOTH, self.notice)
 
     def _send(self, reply: str, deal: Deal | None, beside: w.HTML) -> None:
         """Send tokens first, then the words: what the words hold cannot come before the offer."""
@@ -273,26 +291,22 @@ class TradingTable(Table):
         """Return why the game would not take this as it is meant, "" if it would."""
         incoming, holdings = self._incoming(), self.seen.private.holdings
         if reply and incoming is None:
-            return "No offer is waiting for you."
+            return WORDS.NOTHING_WAITS
         if reply == "[Accept]" and incoming is not None:
             if not covers(holdings, incoming.want):
-                return "You do not hold what this offer asks of you."
+                return WORDS.NOT_HELD
             holdings = exchange(holdings, incoming.want, incoming.give)
         if deal is not None and not covers(holdings, deal[0]):
-            return f"You do not hold all that you would give{' after accepting' if reply == '[Accept]' else ''}."
+            return WORDS.NOT_HELD_AFTER if reply == "[Accept]" else WORDS.NOT_HELD_TO_GIVE
         read = self.game.parse(text, self.seen)
         if isinstance(read, Invalid):
-            return read.reason
+            return refusal_text(self.game, read)
         meant = (reply == "[Accept]", reply == "[Deny]", deal, False)
         if (read.accept, read.deny, read.offer, read.malformed) != meant:
-            return "Your message holds a token in square brackets, which would count as a move: write it without them."
+            return WORDS.TOKEN
         return ""
 
 
 def _error_rule_text(game: Trading) -> str:
     """Say what a reply against the rules costs."""
-    if game.lenient:
-        return "One error in a turn is forgiven; a second one loses the match."
-    return "A reply against the rules " + (
-        "loses the match." if not game.retries("A") else "may be mended once a turn."
-    )
+    return WORDS.ERRORS[view.mistakes(game, "A")]

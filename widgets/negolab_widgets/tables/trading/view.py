@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from negolab.game import Seat
+import re
+
+from negolab.formatting import format_number
+from negolab.game import Seat, other
 from negolab.games.trading import GOODS, Entry, Goods, Offer, Trading
-from negolab.games.trading.state import Private, Seen, format_goods, gain, is_trade, subtract, worth
+from negolab.games.trading.offers import canonical_text
+from negolab.games.trading.state import Private, Seen, gain, is_trade, subtract, worth
+from negolab.games.trading.words import WORDS
+from negolab.studies.texts import table_texts
+from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.decision import Decision, pay_class
 
 
 def role(game: Trading, seat: Seat) -> str:
-    return f"player {seat}"
+    return WORDS.ROLE.format(seat=seat)
 
 
 def total_turns(game: Trading) -> int:
@@ -22,10 +30,10 @@ def total_turns(game: Trading) -> int:
 def clock(game: Trading, seen: Seen) -> str:
     public = seen.public
     if public.to_move is None:
-        return f"{public.turn} turn{'' if public.turn == 1 else 's'} played"
+        return WORDS.PLAYED_1 if public.turn == 1 else WORDS.PLAYED.format(count=public.turn)
     left = total_turns(game) - public.turn
     own = (left + 1) // 2 if public.to_move == seen.seat else left // 2
-    return f"Turn {public.turn + 1} of {total_turns(game)}, {own} left for you"
+    return WORDS.AT.format(turn=public.turn + 1, turns=total_turns(game), left=own)
 
 
 def is_last(game: Trading, seen: Seen) -> bool:
@@ -40,20 +48,36 @@ def render(game: Trading, seen: Seen) -> Markup:
         render_waiting(seen) if seen.public.end is None else "",
         render_goods(seen.private),
         render_trades(seen),
-        html.panel("What was said", render_conversation(conversation_entries(seen), whole=seen.public.end is not None)),
+        html.panel(
+            table_texts.SAID, render_conversation(conversation_entries(seen), whole=seen.public.end is not None)
+        ),
         cls="nl-stack",
     )
 
 
 def format_signed(number: int) -> str:
     """Format a gain with its sign, a loss with a real minus."""
-    return f"+{number:,}" if number > 0 else f"{number:,}".replace("-", "\N{MINUS SIGN}")
+    return f"{'+' if number > 0 else ''}{format_number(number)}"
 
 
-def render_change(number: int, words: str) -> Markup:
-    """Render a gain or loss in words, not by colour alone."""
-    cls = "nl-loss" if number < 0 else "nl-gain" if number > 0 else "nl-even-out"
-    return element("span", element("b", format_signed(number)), f" {words}", cls=cls)
+def good_name(at: int) -> str:
+    """Return the name of a good by its index."""
+    return WORDS.GOODS[GOODS[at].lower()]
+
+
+def list_goods(goods: Goods) -> str:
+    """List the goods that are not zero as `2 Wheat, 1 Ore`; "nothing" for none."""
+    some = [WORDS.SOME.format(count=count, good=good_name(at)) for at, count in enumerate(goods) if count]
+    return ", ".join(some) or WORDS.NOTHING
+
+
+def render_change(number: int, text: str) -> Markup:
+    """Render a change of the own gain; `text` has a place for the {amount}.
+
+    A plus is in no colour of a gain: the larger gain wins, and the other's is hidden.
+    """
+    cls = pay_class(min(number, 0))
+    return element("span", html.fill(text, amount=element("b", format_signed(number))), cls=cls)
 
 
 def render_gain(seen: Seen) -> Markup:
@@ -62,21 +86,20 @@ def render_gain(seen: Seen) -> Markup:
     now, start = worth(own.holdings, own.values), worth(own.start, own.values)
     how = element("p", _how_it_ended(seen)) if over else ""
     return html.panel(
-        "Your gain" if over else "Your gain so far",
+        WORDS.GAIN if over else WORDS.GAIN_SO_FAR,
         element("div", format_signed(gain(own)), cls="nl-big"),
-        element("div", f"Your goods are worth {now:,} to you; at the start they were worth {start:,}.", cls="nl-soft"),
+        element("div", WORDS.WORTH_NOW.format(now=f"{now:,}", start=f"{start:,}"), cls="nl-soft"),
         how,
-        cls="nl-standing-gain nl-deal" if over else "nl-standing-gain",
+        cls="nl-standing-gain",
     )
 
 
 def _how_it_ended(seen: Seen) -> str:
     public = seen.public
     if public.loser is not None:
-        whose = "One of your messages was" if public.loser == seen.seat else f"A message of player {public.loser} was"
-        return f"{whose} against the rules, which ended the match."
+        return WORDS.ENDED_BY_YOU if public.loser == seen.seat else WORDS.ENDED_BY_THEM.format(seat=public.loser)
     count = sum(map(is_trade, public.messages))
-    return f"All turns were played, with {'no trade' if not count else '1 trade' if count == 1 else f'{count} trades'}."
+    return (WORDS.TRADE_COUNT if count > 1 else WORDS.TRADE_1 if count else WORDS.NO_TRADE).format(count=count)
 
 
 def give_and_get(offer: Offer, seat: Seat) -> tuple[Goods, Goods]:
@@ -91,12 +114,14 @@ def trade_value(own: Private, give: Goods, get: Goods) -> int:
 
 def render_trade(own: Private, give: Goods, get: Goods) -> Markup:
     """Render a trade from the seat's side, with the value of each half."""
-    rows = (("You get", get), ("You give", give))
+    rows = ((WORDS.YOU_GET, get), (WORDS.YOU_GIVE, give))
     drawn = (
         element(
             "div",
             element("dt", word),
-            element("dd", format_goods(goods) or "nothing", element("span", f"worth {worth(goods, own.values):,}")),
+            element(
+                "dd", list_goods(goods), element("span", WORDS.WORTH.format(worth=f"{worth(goods, own.values):,}"))
+            ),
         )
         for word, goods in rows
     )
@@ -105,28 +130,77 @@ def render_trade(own: Private, give: Goods, get: Goods) -> Markup:
 
 def trade_sentence(own: Private, give: Goods, get: Goods) -> str:
     """Describe the same in one line; "" for nothing at all."""
-    parts = (("give", give), ("get", get))
-    said = [
-        f"{word} {format_goods(goods)}, worth {worth(goods, own.values):,} to you"
-        for word, goods in parts
-        if any(goods)
-    ]
-    return f"You {', and '.join(said)}." if said else ""
+    given, got = list_goods(give), list_goods(get)
+    given_worth, got_worth = f"{worth(give, own.values):,}", f"{worth(get, own.values):,}"
+    if any(give) and any(get):
+        return WORDS.GIVES_AND_GETS.format(given=given, given_worth=given_worth, got=got, got_worth=got_worth)
+    if any(give):
+        return WORDS.GIVES.format(goods=given, worth=given_worth)
+    return WORDS.GETS.format(goods=got, worth=got_worth) if any(get) else ""
+
+
+def rules(game: Trading, seen: Seen) -> list[str]:
+    """Say the rules to a person: the goal, no trade, offers and answers, and what a mistake costs."""
+    words = WORDS.RULES
+    turns = words["turns"].format(turns=total_turns(game))
+    return [words["goal"], words["draw"], turns, words[mistakes(game, seen.seat)]]
+
+
+def mistakes(game: Trading, seat: Seat) -> str:
+    """Return what a reply against the rules does: "lenient", "strict" or "mended"."""
+    return "lenient" if game.lenient else "mended" if game.retries(seat) else "strict"
+
+
+def offer_value(seen: Seen, offer: Offer) -> int:
+    """Return what an offer changes for the seat, at its own values."""
+    return trade_value(seen.private, *give_and_get(offer, seen.seat))
+
+
+def decision(game: Trading, seen: Seen) -> Decision:
+    """Return the waiting offer, its value to the seat, and what the other's last message did."""
+    offer = seen.public.waiting
+    theirs = [entry for entry in seen.public.messages if entry.seat != seen.seat]
+    told = _conversation_entry(seen, theirs[-1]) if theirs else None
+    what = "" if told is None else told.note or " ".join(told.text.split()) or table_texts.NO_WORDS
+    last = WORDS.PLAYER.format(seat=theirs[-1].seat, what=what) if what else ""
+    if offer is None:
+        return Decision(WORDS.NONE_WAITS, last=last)
+    give, get = give_and_get(offer, seen.seat)
+    words = WORDS.SWAP.format(get=list_goods(get), give=list_goods(give))
+    if offer.by == seen.seat:
+        return Decision(
+            WORDS.YOURS_WAITS.format(what=words), render_change(offer_value(seen, offer), WORDS.CHANGE), last
+        )
+    short = _missing_goods(seen.private.holdings, give)
+    pays = (
+        element("span", WORDS.CANNOT_ACCEPT.format(goods=short), cls="nl-due")
+        if short
+        else html.join([render_change(offer_value(seen, offer), WORDS.CHANGE), _render_caution(game, seen)])
+    )
+    return Decision(WORDS.OFFERS.format(seat=offer.by, what=words), pays, "" if theirs[-1].offer == offer else last)
+
+
+def _render_caution(game: Trading, seen: Seen) -> Markup:
+    """Say that the other's gain decides too, what no trade brings, and that accepting does not end the match."""
+    hidden = WORDS.GAIN_HIDDEN.format(seat=other(seen.seat))
+    no_trade = WORDS.DRAW if seen.private.holdings == seen.private.start else ""
+    goes_on = "" if is_last(game, seen) else WORDS.GOES_ON
+    return element("div", " ".join(filter(None, (hidden, no_trade, goes_on))))
 
 
 def render_waiting(seen: Seen) -> Markup:
     """Render the waiting offer and its value to this seat."""
     offer = seen.public.waiting
     if offer is None:
-        return html.panel("Waiting offer", element("div", "No offer is waiting.", cls="nl-soft"))
+        return html.panel(WORDS.WAITING, element("div", WORDS.NONE_WAITING, cls="nl-soft"))
     return html.panel(waiting_title(seen), *waiting_parts(seen, offer))
 
 
 def waiting_title(seen: Seen) -> str:
     offer = seen.public.waiting
     if offer is None:
-        return "No offer is waiting"
-    return "Your offer waits for an answer" if offer.by == seen.seat else f"Player {offer.by} offers"
+        return WORDS.NONE_WAITING_TITLE
+    return WORDS.YOURS_WAITS_TITLE if offer.by == seen.seat else WORDS.OFFERS_TITLE.format(seat=offer.by)
 
 
 def waiting_parts(seen: Seen, offer: Offer) -> tuple[Markup, ...]:
@@ -134,30 +208,33 @@ def waiting_parts(seen: Seen, offer: Offer) -> tuple[Markup, ...]:
     give, get = give_and_get(offer, seen.seat)
     held = _missing_goods(own.holdings, give) if offer.by != seen.seat else ""
     if held:
-        return render_trade(own, give, get), element(
-            "div", f"You cannot accept it: you hold only {held}.", cls="nl-due"
-        )
-    return render_trade(own, give, get), element("div", render_change(trade_value(own, give, get), "for you"))
+        return render_trade(own, give, get), element("div", WORDS.CANNOT_ACCEPT.format(goods=held), cls="nl-due")
+    return render_trade(own, give, get), element("div", render_change(trade_value(own, give, get), WORDS.CHANGE))
 
 
 def _missing_goods(holdings: Goods, wanted: Goods) -> str:
     """Say what is held of the goods of which there are not enough."""
-    return " and ".join(
-        f"{have:,} {name}" for name, have, want in zip(GOODS, holdings, wanted, strict=True) if want > have
-    )
-
-
-HEAD = ("Good", "You hold", "Net so far", "Worth each", "Together")
+    short = [
+        WORDS.SOME.format(count=f"{have:,}", good=good_name(at))
+        for at, (have, want) in enumerate(zip(holdings, wanted, strict=True))
+        if want > have
+    ]
+    whole, *others = short or [""]
+    for each in others:
+        whole = WORDS.AND.format(before=whole, last=each)
+    return whole
 
 
 def render_goods(own: Private) -> Markup:
     """Render the seat's goods: how many, the change since the start, and their value."""
     net = subtract(own.holdings, own.start)
     rows = [
-        (name, f"{held:,}", format_signed(more), f"{value:,}", f"{held * value:,}")
-        for name, held, more, value in zip(GOODS, own.holdings, net, own.values, strict=True)
+        (good_name(at), f"{held:,}", format_signed(more), f"{value:,}", f"{held * value:,}")
+        for at, (held, more, value) in enumerate(zip(own.holdings, net, own.values, strict=True))
     ]
-    return html.panel("Your goods", html.table(HEAD, rows, "Your goods", cls="nl-goods-table"))
+    return html.panel(
+        WORDS.YOUR_GOODS, html.table(list(WORDS.HEAD.values()), rows, WORDS.YOUR_GOODS, cls="nl-goods-table")
+    )
 
 
 def render_trades(seen: Seen) -> Markup:
@@ -167,11 +244,9 @@ def render_trades(seen: Seen) -> Markup:
     for number, entry in enumerate(seen.public.messages, 1):
         if entry.trade is not None and is_trade(entry):
             give, get = give_and_get(entry.trade, seen.seat)
-            rows.append(
-                (str(number), format_goods(give), format_goods(get), format_signed(trade_value(own, give, get)))
-            )
-    head = ("Turn", "You gave", "You got", "For you")
-    return html.panel("Trades", html.table(head, rows, "Trades", cls="nl-trades")) if rows else Markup("")
+            rows.append((str(number), list_goods(give), list_goods(get), format_signed(trade_value(own, give, get))))
+    head = list(WORDS.TRADES_HEAD.values())
+    return html.panel(WORDS.TRADES, html.table(head, rows, WORDS.TRADES, cls="nl-trades")) if rows else Markup("")
 
 
 def conversation_entries(seen: Seen) -> list[ConversationEntry]:
@@ -183,17 +258,33 @@ def _conversation_entry(seen: Seen, entry: Entry) -> ConversationEntry:
     own = entry.seat == seen.seat
     done = []
     if entry.trade is not None and is_trade(entry):
-        done.append(f"accepted: you {_describe_trade(seen, entry.trade, 'gave', 'got')}")
+        done.append(_describe_trade(seen, entry.trade, WORDS.ACCEPTED))
     if entry.denied:
-        done.append("refused the waiting offer")
+        done.append(WORDS.REFUSED)
     if entry.offer is not None:
-        done.append(f"offered: you {_describe_trade(seen, entry.offer, 'give', 'get')}")
+        done.append(_describe_trade(seen, entry.offer, WORDS.OFFERED))
     return ConversationEntry(
-        "you" if own else f"player {entry.seat}", entry.text, "; ".join(done), "own" if own else "other"
+        WORDS.YOU if own else WORDS.ROLE.format(seat=entry.seat),
+        spoken_text(entry.text, acted=bool(done)),
+        "; ".join(done),
+        "own" if own else "other",
     )
 
 
-def _describe_trade(seen: Seen, offer: Offer, gives: str, gets: str) -> str:
+_TOKENS = re.compile(r"\[(?:offer[^\[\]]*|accept|deny)\]", re.IGNORECASE)
+_PASS = canonical_text("", None)
+
+
+def spoken_text(text: str, *, acted: bool) -> str:
+    """Return what is shown of a message: without tokens where a note says what they did, or where a study has texts of
+    its own and shows no protocol."""
+    if not (acted or are_overridden()):
+        return text
+    words = _TOKENS.sub("", text).strip()
+    return "" if words == _PASS else words
+
+
+def _describe_trade(seen: Seen, offer: Offer, text: str) -> str:
     give, get = give_and_get(offer, seen.seat)
     gain = format_signed(trade_value(seen.private, give, get))
-    return f"{gives} {format_goods(give)} and {gets} {format_goods(get)} ({gain} for you)"
+    return text.format(given=list_goods(give), got=list_goods(get), gain=gain)

@@ -1,0 +1,57 @@
+"""The tables of both seats at one moment of a match, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ipywidgets as w
+
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Observation, Seat
+from negolab_widgets.html import Markup, element
+from negolab_widgets.tables import table
+
+Seen = Observation[Any, Any]
+
+
+def render_seat(told: AnyGame, seen: Seen) -> Markup:
+    """Render a seat's table; `told` is the game as the seat may know it."""
+    looks = table(told)
+    name, clock = looks.role(told, seen.seat), looks.clock(told, seen)
+    title = f"Seat {seen.seat} sees" if name.endswith(f" {seen.seat}") else f"Seat {seen.seat}, {name}, sees"
+    head = element("h2", title, element("span", clock, cls="nl-clock"), cls="nl-seat")
+    return element("div", head, looks.render(told, seen), cls=f"nl-view nl-view-{seen.seat.lower()}")
+
+
+def render_seats(game: AnyGame, seen: Mapping[Seat, Seen]) -> Markup:
+    """Render these seats' tables beside each other: each shows what the other seat may not see."""
+    views = (render_seat(game.told(seat), one) for seat, one in seen.items())
+    return element("div", *views, cls="nl-columns nl-halves")
+
+
+class SeatTables:
+    """The tables as a widget; one is drawn again only if what its seat sees has changed."""
+
+    def __init__(self) -> None:
+        self._tables = {seat: w.HTML() for seat in SEATS}
+        self._games: dict[Seat, AnyGame] = {}
+        self._drawn: dict[Seat, Seen] = {}
+        self.widget = w.Box(list(self._tables.values()))
+        self.widget.add_class("nl-columns")
+        self.widget.add_class("nl-halves")
+
+    def set_game(self, game: AnyGame) -> None:
+        """Show a match of this game from now on; each seat's table gets the game as told to that seat."""
+        self._games = {seat: game.told(seat) for seat in SEATS}
+        self._drawn = {}
+
+    def show(self, seen: Mapping[Seat, Seen]) -> None:
+        """Show what these seats see."""
+        for seat, shown in self._tables.items():
+            shown.layout.display = None if seat in seen else "none"
+            if seat not in seen:
+                shown.value = ""
+            elif self._drawn.get(seat) != seen[seat]:
+                self._drawn[seat] = seen[seat]
+                shown.value = render_seat(self._games[seat], seen[seat])
