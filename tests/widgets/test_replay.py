@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+from html import unescape
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +14,25 @@ import ipywidgets as w
 import msgspec
 import pytest
 from negolab_widgets import HumanSeat, Replay
+from negolab_widgets.html import StableHTML
+from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import common_prefix
-from negolab_widgets.replay.record_list import MAX_LISTED, RecordList
-from negolab_widgets.replay.scrubber import record_steps, view_steps
+from negolab_widgets.replay.plane import Course, PlanePoint, Surroundings, render_plane
+from negolab_widgets.replay.record_list import COLUMNS, PAGE, RecordList
+from negolab_widgets.replay.steps import record_steps, view_steps
 
 import negolab as nl
+from negolab.analysis.replies import proposals
 from negolab.catalog import game_names
 from negolab.events import Replied
-from negolab.formats import open_records
-from negolab.game import SEATS, Reply
-from negolab.match import Match, replay_differences
+from negolab.formats import list_source
+from negolab.game import SEATS, Game, Reply
+from negolab.listing import list_record
+from negolab.match import Match
 from negolab.record import Record
 from negolab.runs.plan import make_plan
 from negolab.store import Store, read
+from negolab.verification import replay_differences
 from tests.formats.test_transcript import DEAL, interactions
 from tests.formats.test_transcript import folder as episode
 from tests.support.tables import visible
@@ -38,7 +46,10 @@ def golden(game: str) -> Record:
 
 
 def drawn(widget: w.Widget) -> str:
-    return " ".join(part.value for part in below(widget) if isinstance(part, w.HTML))
+    """All HTML below a widget."""
+    names = ("value", "moment", "moves", "plane", "strip")
+    parts = [part for part in below(widget) if isinstance(part, w.HTML | StableHTML | Cockpit)]
+    return " ".join(getattr(part, name) for part in parts for name in names if hasattr(part, name))
 
 
 def choose(replay: Replay, label: str, value: Any) -> None:
@@ -50,14 +61,20 @@ def choose(replay: Replay, label: str, value: Any) -> None:
 def test_every_step_of_a_record_is_shown_to_the_experimenter(game: str, tmp_path: Path) -> None:
     record = golden(game)
     replay = Replay(record, out=tmp_path)
-    slider = replay._scrubber.slider
-    assert slider.max == len(record.events)
+    cockpit = replay._cockpit
+    assert [event for step in cockpit.steps for event in step.entries] == list(record.events)
     seen = []
-    for at in range(1, slider.max + 1):
-        slider.value = at
-        seen.append(drawn(replay))
+    for at in range(1, cockpit.count + 1):
+        cockpit.step = at
+        seen.append((cockpit.step, drawn(replay)))
     assert len(set(seen)) == len(seen), "each step differs from the others"
-    assert "could not be shown" not in seen[-1]
+    assert "could not be shown" not in seen[-1][1]
+
+
+def test_a_record_is_shown_at_the_step_that_is_asked_for(tmp_path: Path) -> None:
+    replay = Replay(golden("bargaining"), out=tmp_path)
+    replay.show(golden("balloon"), step=5)
+    assert replay._cockpit.step == 3, "a reply and what it caused are one step: 1, 2-3, 4-5"
 
 
 @pytest.mark.parametrize("game", game_names())
@@ -82,9 +99,58 @@ def test_a_seats_view_keeps_the_others_secret_out_of_every_widget() -> None:
     game = nl.load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
     match = nl.play(Match(game, seed=1), {"A": nl.player("fixed", game, price=5601), "B": nl.player("linear", game)})
     replay = Replay(match.record().seen_by("A"))
-    for at in range(1, replay._scrubber.slider.max + 1):
-        replay._scrubber.slider.value = at
+    for at in range(1, replay._cockpit.count + 1):
+        replay._cockpit.step = at
         assert not re.search(r"\b(6173|61\.73)\b", state(replay))
+
+
+def test_another_viewpoint_takes_the_others_numbers_off_the_page() -> None:
+    game = nl.load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
+    match = nl.play(Match(game, seed=1), {"A": nl.player("fixed", game, price=5601), "B": nl.player("linear", game)})
+    replay = Replay(match.record())
+    gain = r"\b(6173|61\.73|572|5\.72)\b"  # of the buyer at the price of 56.01
+    assert re.search(gain, replay._cockpit.plane) and re.search(gain, replay._cockpit.moves)
+    choose(replay, "Seen by", "seat A alone")
+    assert replay._cockpit.plane == replay._cockpit.strip == ""
+    for at in range(1, replay._cockpit.count + 1):
+        replay._cockpit.step = at
+        assert not re.search(gain, state(replay))
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_a_game_words_its_moves_in_one_line_and_never_as_data(game: str) -> None:
+    steps = record_steps(golden(game))
+    said = [step.words for step in steps if step.seat is not None and step.rejection is None]
+    assert said and all(words[:2] in ("A ", "B ") and "\n" not in words and len(words) > 5 for words in said)
+    assert not any(sign in words for words in said for sign in "{}<>[]")
+
+
+def test_the_planes_points_are_the_proposals_and_its_ring_goes_where_the_step_is() -> None:
+    record = golden("bargaining")
+    replay = Replay(record)
+    drawn_pairs = re.findall(r'data-step="(\d+)" data-a="([^"]+)" data-b="([^"]+)"', replay._cockpit.plane)
+    made = [(p.a, p.b) for p in proposals(record)]
+    assert sorted((float(a), float(b)) for _, a, b in drawn_pairs) == sorted(made)
+    places = json.loads(html_text(re.search(r'data-places="([^"]+)"', replay._cockpit.plane)))
+    assert [step for step, _, _ in places] == [1, 2, 3, 4, 5, 6, 8], "no deal, five proposals, the deal"
+    assert "No deal: $0.00 for A, $0.00 for B." in replay._cockpit.moment
+    assert places[-1][1:] == places[-2][1:], "the deal is the last proposal"
+
+
+def test_a_game_without_stakes_terms_or_words_has_no_plane_and_says_what_was_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = golden("bargaining")
+    for name in ("stakes", "terms", "describe"):
+        monkeypatch.setattr(type(record.game), name, getattr(Game, name))
+    replay = Replay(record)
+    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would pay" not in drawn(replay)
+    assert replay._cockpit.steps[1].words == "A says “65.00”" and "no deal" not in drawn(replay)
+
+
+def html_text(found: re.Match[str] | None) -> str:
+    assert found is not None
+    return unescape(found.group(1))
 
 
 def test_a_refused_reply_is_shown_with_its_words_reason_tokens_and_latency() -> None:
@@ -92,73 +158,120 @@ def test_a_refused_reply_is_shown_with_its_words_reason_tokens_and_latency() -> 
     words = "<img src=x onerror=alert(1)> not a message"
     match.submit("A", Reply(words, model="m-1", asked_at=1.0, answered_at=3.5, usage={"prompt_tokens": 12}, cost=0.002))
     replay = Replay(match.record())
-    replay._scrubber.slider.value = 2
+    replay._cockpit.step = 2
     text = drawn(replay)
     assert "&lt;img src=x onerror=alert(1)&gt; not a message" in text
     assert "<img" not in text
     for fact in ("m-1", "2.50 s", "12 prompt tokens", "$0.0020"):
         assert fact in text
-    replay._scrubber.slider.value = 3
+    replay._cockpit.step = 3
     assert "format fault" in drawn(replay)
 
 
-def test_the_list_is_filtered_and_sorted() -> None:
-    records = nl.batch("trading", "greedy-honest", "random-legal", n=6, seed=1) + nl.batch(
-        "split", "greedy", "random-legal", n=4, seed=1
-    )
-    chosen: list[Record] = []
-    shelf = RecordList(records, chosen.append)
+def mixed_records() -> list[Record]:
+    return [
+        *nl.batch("trading", "greedy-honest", "random-legal", n=6, seed=1),
+        *nl.batch("split", "greedy", "random-legal", n=4, seed=1),
+    ]
 
-    def listed() -> list[Record]:
-        return [records[i] for _, i in shelf._list.options]
 
-    assert len(listed()) == 10
+def listing(records: list[Record]) -> RecordList:
+    shelf = RecordList(lambda record: None)
+    shelf.set_records([list_record(record) for record in records])
+    return shelf
+
+
+def press_in(shelf: RecordList, **sent: Any) -> None:
+    """Press a button of the table."""
+    shelf._on_sent(sent)
+
+
+def test_the_list_is_filtered_by_game_end_words_and_the_beginning_of_an_id() -> None:
+    records = mixed_records()
+    shelf = listing(records)
+    assert shelf._order == [*range(10)]
     shelf._game.value = "split"
-    assert {r.header.game for r in listed()} == {"split"}
-    shelf._sort.value = "payoff of A, largest first"
-    paid = [r.payoffs["A"] for r in listed()]
-    assert paid == sorted(paid, reverse=True)
+    assert {records[i].header.game for i in shelf._order} == {"split"}
     shelf._game.value = "all"
-    shelf._find.value = f"TRADING {records[2].id}"
-    assert listed() == [records[2]]
-    assert "1 of 10 records" in shelf._count.value
-    shelf._list.value = 2
-    assert chosen == [records[2]]
+    shelf._find.value = f"TRADING {records[2].id[:20]}"
+    assert 2 in shelf._order and all(records[i].header.game == "trading" for i in shelf._order)
+    shelf._find.value = records[2].id
+    assert shelf._order == [2] and "1 of 10 records" in shelf._table.value
+    shelf._find.value, shelf._end.value = "", "agreed"
+    assert {records[i].end for i in shelf._order} == {"AGREED"}
 
 
-def test_a_long_list_is_listed_in_pages() -> None:
-    records = nl.batch("trading", "chat", "chat", n=MAX_LISTED + 10, seed=1)
-    shelf = RecordList(records, lambda record: None)
-    assert len(shelf._list.options) == MAX_LISTED and shelf._previous.disabled
-    assert f"{MAX_LISTED + 10} of {MAX_LISTED + 10} records; listed: 1 to {MAX_LISTED}" in shelf._count.value
-    shelf._next.click()
-    assert [i for _, i in shelf._list.options] == [*range(MAX_LISTED, MAX_LISTED + 10)] and shelf._next.disabled
-    shelf._previous.click()
-    assert shelf._list.options[0][1] == 0
-    shelf._next.click()
-    shelf._sort.value = "end"
-    assert len(shelf._list.options) == MAX_LISTED
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_list_is_sorted_by_any_column_both_ways_and_not(name: str) -> None:
+    records = [*mixed_records(), unfinished()]
+    shelf = listing(records)
+    rows = [getattr(list_record(record), name) for record in records]
+    known = sorted(value for value in rows if value is not None)
+    for expected in (known, known[::-1]):
+        press_in(shelf, sort=name)
+        values = [rows[i] for i in shelf._order]
+        assert values[: len(known)] == expected and set(values[len(known) :]) <= {None}
+    assert "aria-sort" in shelf._table.value
+    press_in(shelf, sort=name)
+    assert shelf._order == [*range(len(records))] and "aria-sort" not in shelf._table.value
 
 
-def test_a_short_list_has_no_pages() -> None:
-    shelf = RecordList(nl.batch("trading", "chat", "chat", n=2, seed=1), lambda record: None)
-    assert not visible(shelf._pages)
-    shelf._find.value = "nothing like it"
-    assert shelf._list.options == ()
+def unfinished() -> Record:
+    return Match(nl.load("trading"), seed=1).record()
+
+
+def test_a_long_list_is_sent_to_the_page_in_parts() -> None:
+    shelf = listing(nl.batch("trading", "chat", "chat", n=PAGE + 10, seed=1))
+    assert shelf._table.value.count("<tr") == PAGE + 1 and f"rows 1 to {PAGE}" in shelf._table.value
+    press_in(shelf, page=1)
+    assert shelf._table.value.count("<tr") == 11 and f"rows {PAGE + 1} to {PAGE + 10}" in shelf._table.value
+    press_in(shelf, page=-1)
+    press_in(shelf, page=1)
+    press_in(shelf, sort="end")
+    assert shelf._first == 0, "another order begins at its first row"
+
+
+def test_what_a_page_sends_to_the_list_is_checked() -> None:
+    shelf = listing(mixed_records())
+    for sent in ({"open": 99}, {"open": -1}, {"sort": "source"}, {"sort": 3}, {"page": 10**9}, {"page": "x"}, 7, None):
+        shelf._on_sent(sent)
+    assert shelf._current == -1 and shelf._sort is None and shelf._table.value.count("<tr") >= 2
+
+
+def test_records_are_walked_through_in_the_order_of_the_list() -> None:
+    replay = Replay(mixed_records())
+    shelf = replay._record_list
+    press_in(shelf, sort="id")
+    press_in(shelf, open=shelf._order[1])
+    assert not visible(shelf.widget), "the list makes room for the match"
+    shown = [replay._record]
+    press(replay, "Next record")
+    shown.append(replay._record)
+    ids = [record.id for record in shown if record is not None]
+    assert ids == [shelf._records[i].id for i in shelf._order[1:3]]
+    press(replay, "Show the list")
+    assert visible(shelf.widget) and "record 3 of 10" in drawn(replay)
+
+
+def test_an_id_is_there_to_be_copied_whole() -> None:
+    record = unfinished()
+    assert f'data-copy="{record.id}"' in listing([record])._table.value
 
 
 @pytest.mark.parametrize("game", game_names())
 def test_a_branch_shares_its_beginning_and_is_kept_with_its_origin(game: str, tmp_path: Path) -> None:
     record = golden(game)
     replay = Replay(record, out=tmp_path)
-    at = next(i for i, s in enumerate(record_steps(record), 1) if type(s.entry).__name__ == "Stepped")
-    replay._scrubber.slider.value = at
+    at = next(i for i, s in enumerate(record_steps(record), 1) if s.seat is not None)
+    replay._cockpit.step = at
     press(replay, "Branch from this step")
     origin, branch = read(tmp_path)
     assert origin == record
-    assert f"The first {common_prefix(record, branch)} steps are the same." in drawn(replay)
+    common = common_prefix(record, branch)
+    shared = sum(step.at <= common for step in record_steps(record))
+    assert f"The first {shared} steps are the same." in drawn(replay)
     assert branch.header.notes["forked_from"] == record.id
-    assert common_prefix(record, branch) >= at
+    assert common >= replay._cockpit.current.at
     assert branch.end is not None
     assert replay_differences(branch) == []
     assert replay._comparison.widget.layout.display is None
@@ -170,9 +283,7 @@ def test_a_person_can_play_a_branch_on(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("negolab_widgets.play.seat.DOUBLE_CLICK", 0)
     record = golden("bargaining")
     replay = Replay(record, out=tmp_path)
-    replay._scrubber.slider.value = next(
-        i for i, s in enumerate(record_steps(record), 1) if getattr(s.entry, "seats", ()) == ("A",)
-    )
+    replay._cockpit.step = next(i for i, s in enumerate(record_steps(record), 1) if s.seat == "A")
     choose(replay, "Seat B is played on by", "you, at the table")
     press(replay, "Branch from this step")
     (seat,) = [part for part in below(replay) if isinstance(part, HumanSeat)]
@@ -184,9 +295,7 @@ def test_a_person_can_play_a_branch_on(tmp_path: Path, monkeypatch: pytest.Monke
 def start_own_branch(replay: Replay, seat: str = "B") -> None:
     record = replay._record
     assert record is not None
-    replay._scrubber.slider.value = next(
-        i for i, s in enumerate(record_steps(record), 1) if getattr(s.entry, "seats", ()) == ("A",)
-    )
+    replay._cockpit.step = next(i for i, s in enumerate(record_steps(record), 1) if s.seat == "A")
     choose(replay, f"Seat {seat} is played on by", "you, at the table")
     press(replay, "Branch from this step")
 
@@ -195,7 +304,7 @@ def test_a_branch_that_is_left_is_kept_with_its_own_origin(tmp_path: Path) -> No
     records = nl.batch("bargaining", "linear", "boulware", n=2, seed=1)
     replay = Replay(records, out=tmp_path)
     start_own_branch(replay)
-    replay._record_list._list.value = 1
+    replay._record_list.choose(1)
     origin, branch = read(tmp_path)
     assert origin.id == records[0].id == branch.header.notes["forked_from"]
     assert branch.end == "ABORTED"
@@ -205,7 +314,7 @@ def test_a_branch_that_is_left_is_kept_with_its_own_origin(tmp_path: Path) -> No
 def test_a_branch_that_cannot_be_written_is_said_and_written_with_the_next(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file where the folder should be")
     replay = Replay(golden("trading"), out=tmp_path / "out")
-    replay._scrubber.slider.value = 3
+    replay._cockpit.step = 3
     press(replay, "Branch from this step")
     assert "not kept yet" in drawn(replay)
     assert replay._comparison.widget.layout.display is None, "it is there to be looked at"
@@ -218,7 +327,7 @@ def test_branches_are_not_mixed_into_a_batch(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.claim(make_plan(nl.load("split"), "greedy", "greedy", n=1))
     replay = Replay(golden("trading"), out=tmp_path)
-    replay._scrubber.slider.value = 3
+    replay._cockpit.step = 3
     press(replay, "Branch from this step")
     assert "holds a batch" in drawn(replay)
     assert read(tmp_path) == []
@@ -229,7 +338,7 @@ def test_a_record_that_says_something_else_than_its_replies_is_called_so() -> No
     forged = msgspec.structs.replace(record.events[-1], payoffs={"A": 999999, "B": -5})
     replay = Replay(Record(record.header, (*record.events[:-1], forged)))
     assert "not what the rules make of its replies" in drawn(replay)
-    replay._scrubber.slider.value = 3
+    replay._cockpit.step = 3
     assert "not what the rules make of its replies" in drawn(replay)
 
 
@@ -238,10 +347,10 @@ def test_a_record_that_cannot_be_replayed_leaves_nothing_of_another_on_the_page(
     reply = msgspec.structs.replace(good.events[1], reply=Reply("rubbish"))
     bad = Record(msgspec.structs.replace(good.header, id="bad"), (good.events[0], reply, *good.events[2:]))
     replay = Replay([good, bad])
-    replay._record_list._list.value = 1
+    press(replay, "Next record")
     assert "record bad, event 2: cannot be replayed" in drawn(replay)
     assert replay._match.layout.display == "none"
-    replay._record_list._list.value = 0
+    press(replay, "Previous record")
     assert "cannot be replayed" not in drawn(replay)
     assert replay._match.layout.display is None
 
@@ -250,12 +359,12 @@ def test_one_unreadable_record_or_episode_hides_no_other(tmp_path: Path) -> None
     good = golden("trading")
     strange = Record(msgspec.structs.replace(good.header, id="strange", game="nosuch"), good.events)
     replay = Replay([good, strange])
-    assert len(replay._record_list._list.options) == 2
-    replay._record_list._list.value = 1
+    assert len(replay._record_list._order) == 2
+    press(replay, "Next record")
     assert "nosuch" in drawn(replay)
     episode(tmp_path / "good", interactions(*DEAL))
     (episode(tmp_path / "odd", interactions(*DEAL)) / "interactions.json").write_text('{"turns": 5}')
-    found = open_records(tmp_path)
+    found = list_source(tmp_path)
     assert len(found.records) == 1
     assert "odd" in found.troubles[0]
 
@@ -274,14 +383,14 @@ def test_what_is_no_record_is_refused_in_one_sentence() -> None:
 def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
     records = nl.batch("bargaining", "linear", "boulware", n=2, seed=1)
     replay = Replay(records)
-    replay._scrubber.slider.value = 6
-    seen = replay._scrubber.step.seen["A"]
+    replay._cockpit.step = 6
+    seen = replay._cockpit.current.seen["A"]
     choose(replay, "Seen by", "seat A alone")
-    assert replay._scrubber.step.seen["A"] == seen
+    assert replay._cockpit.current.seen["A"] == seen
     assert "would pay A" not in drawn(replay)
-    replay._record_list._list.value = 1
+    replay._record_list.choose(1)
     assert replay._viewpoint.value == "seat A alone"
-    assert set(replay._scrubber.step.seen) == {"A"}
+    assert set(replay._cockpit.current.seen) == {"A"}
 
 
 def test_both_seats_cannot_be_one_persons(tmp_path: Path) -> None:
@@ -295,7 +404,7 @@ def test_both_seats_cannot_be_one_persons(tmp_path: Path) -> None:
 
 def test_where_the_match_is_over_there_is_nothing_to_branch(tmp_path: Path) -> None:
     replay = Replay(golden("trading"), out=tmp_path)
-    replay._scrubber.slider.value = replay._scrubber.slider.max
+    replay._cockpit.step = replay._cockpit.count
     button = replay._branching._branch_button
     assert button.disabled
     button.click()
@@ -312,11 +421,11 @@ def test_a_published_episode_is_opened_and_branched_at_its_third_message(tmp_pat
     record = replay._record
     assert record is not None
     third = [i for i, s in enumerate(record_steps(record), 1) if isinstance(s.entry, Replied)][2]
-    replay._scrubber.slider.value = third
+    replay._cockpit.step = third
     press(replay, "Branch from this step")
     origin, branch = read(tmp_path / "branches")
     assert origin.events[1:] == record.events[1:]
-    assert common_prefix(origin, branch) == third - 1
+    assert common_prefix(origin, branch) == record_steps(record)[third - 2].at
     assert replay_differences(branch) == []
 
 
@@ -351,20 +460,26 @@ def test_nothing_to_open_shows_what_to_do_and_a_bad_file_what_is_wrong(
     )
 
 
-def test_a_slider_takes_only_what_is_in_its_range() -> None:
+def test_a_page_cannot_go_beyond_the_steps() -> None:
     replay = Replay(golden("trading"))
-    slider = replay._scrubber.slider
-    for sent in (10**9, -5, 2.7):
-        slider.set_state({"value": sent})
-        assert 1 <= slider.value <= slider.max
-    for name, value in (("max", 10**6), ("value", 10**6), ("min", -100), ("value", -50)):
-        slider.set_state({name: value})
-        assert replay._scrubber.step in replay._scrubber._steps
+    cockpit = replay._cockpit
+    for name, value in (("step", 10**9), ("step", -5), ("step", 2.7), ("count", 10**6), ("step", 10**6)):
+        cockpit.set_state({name: value})
+        assert cockpit.current in cockpit.steps
     replay.show(golden("split"))
-    assert (slider.min, slider.value, slider.max) == (1, 1, len(golden("split").events))
+    assert (cockpit.step, cockpit.count) == (1, len(cockpit.steps))
     assert "could not be shown" not in drawn(replay)
 
 
 def test_records_from_everywhere_are_opened() -> None:
-    assert open_records(GOLDEN / "split.jsonl").records == (golden("split"),)
-    assert {r.header.game for r in open_records(GOLDEN).records} == set(game_names())
+    assert [one.open() for one in list_source(GOLDEN / "split.jsonl").records] == [golden("split")]
+    assert {listed.game for listed in list_source(GOLDEN).records} == set(game_names())
+
+
+def test_letters_of_a_plane_lie_upon_nothing() -> None:
+    joined = Surroundings([(0, 10), (10, 0)], True, (0, 0), None, "points", 1, False)
+    points = (PlanePoint(2, "A", 3, 3), PlanePoint(3, "B", 9, 9), PlanePoint(4, "B", 9.1, 9))
+    drawn = render_plane({"": Course(points, 5, None, False)}, joined)
+    crowded = re.findall(r'nl-point-[ab]( nl-crowded)?"[^>]*data-step="(\d)"', drawn)
+    assert sorted(crowded, key=itemgetter(1)) == [("", "2"), (" nl-crowded", "3"), ("", "4")]
+    assert ">2.5<" in drawn and ">7.5<" in drawn, "a tick has all its digits"

@@ -1,62 +1,21 @@
-"""Two branches of a match side by side: how they ended, where their proposals lie, and what was said in each."""
+"""Two branches of a match side by side: how they ended, where their proposals lie, and the moves of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import ipywidgets as w
 
-from negolab.analysis.replies import proposals
-from negolab.events import Stepped
+from negolab.formatting import format_end
 from negolab.game import SEATS
-from negolab.money import display_unit
 from negolab.record import Record, start_state
-from negolab.theory.solutions import nash_point
 from negolab_widgets import html
-from negolab_widgets.charts import Chart, Point, path
-from negolab_widgets.html import Markup, table
-from negolab_widgets.replay.record_list import UNFINISHED, count_replies
-from negolab_widgets.replay.scrubber import Step, record_steps, render_step
+from negolab_widgets.html import Markup
+from negolab_widgets.replay.cards import render_step
+from negolab_widgets.replay.plane import course, render_plane, surroundings
+from negolab_widgets.replay.record_list import count_replies
+from negolab_widgets.replay.steps import Step, record_steps
 from negolab_widgets.tables.controls import column
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-def proposal_figure(branches: Mapping[str, Record]) -> Figure | None:
-    """Draw each branch's proposals in the plane of both payoffs; None where the game has no stakes. All branches share
-    one start."""
-    points = {name: [Point(p.seat, p.a, p.b, p.text) for p in proposals(record)] for name, record in branches.items()}
-    if not any(points.values()):
-        return None
-    first = next(iter(branches.values()))
-    game, dealt = first.game, start_state(first)
-    # Where every round pays by itself, the frontier of the first round says nothing of the points so far.
-    adds_up = game.pays_as_it_goes and getattr(game, "rounds", 1) > 1
-    frontier = () if adds_up else game.frontier(dealt)
-    disagreement = game.disagreement(dealt)
-    corner = (disagreement["A"], disagreement["B"])
-    marks = {"no deal": corner, "Nash": nash_point(frontier, corner, game.divisible) if frontier else None}
-    unit, by = display_unit(game.unit)
-    what = "payoff so far" if adds_up else "payoff"
-    return path(points, frontier, marks, joined=game.divisible, unit=game.stake_unit or unit, what=what, scale=by)
-
-
-def proposal_table(record: Record) -> Markup:
-    """Render the same as a table: each proposal with its step, and what it would pay A and B."""
-    game = record.game
-    unit, by = display_unit(game.unit)
-    rows = [
-        (n, f"step {p.at + 1}", f"seat {p.seat}", f"{p.a / by:,.6g}", f"{p.b / by:,.6g}")
-        for n, p in enumerate(proposals(record), 1)
-    ]
-    head = ("proposal", "at", "by", *(f"would pay {seat} ({game.stake_unit or unit})" for seat in SEATS))
-    return table(head, rows, "What each proposal would pay", cls="nl-long")
-
-
-MAX_STEPS = 60
-"""Steps that are shown of each branch."""
 
 
 class Comparison:
@@ -68,11 +27,10 @@ class Comparison:
         for side in self._sides:
             side.observe(lambda _: self._draw(), "value")
         self._ends, self._side_by_side = w.HTML(), w.HTML()
-        self._chart = Chart(height=400)
         form = w.Box(self._sides)
         form.add_class("nl-form")
         title = w.HTML(html.element("h2", "Branches side by side"))
-        self.widget = column(title, form, self._ends, self._chart, self._side_by_side)
+        self.widget = column(title, form, self._ends, self._side_by_side)
         self.widget.add_class("nl-panel")
         self.set_branches({})
 
@@ -91,20 +49,20 @@ class Comparison:
         chosen = dict.fromkeys(side.value for side in self._sides if side.value in self._records)
         pair = {name: self._records[name] for name in chosen}
         if len(self._records) < 2:
+            self._ends.value = self._side_by_side.value = ""
             return
         self._ends.value = _render_ends(pair)
-        self._chart.show(proposal_figure(pair))
         self._side_by_side.value = _render_side_by_side(pair)
 
 
-def _render_ends(pair: Mapping[str, Record]) -> html.Markup:
+def _render_ends(pair: Mapping[str, Record]) -> Markup:
     """Render one row per branch."""
     rows = []
     for name, record in pair.items():
         game, header = record.game, record.header
         players = " / ".join(header.players.get(seat, "?") for seat in SEATS)
         paid = (game.format_payoff(record.payoffs[seat]) for seat in SEATS)
-        rows.append((name, players, record.end or UNFINISHED, *paid, count_replies(record)))
+        rows.append((name, players, format_end(record.end), *paid, count_replies(record)))
     head = ("branch", "players A / B", "end", "paid to A", "paid to B", "replies")
     return html.table(head, rows, "How the branches ended", cls="nl-unbroken")
 
@@ -117,25 +75,28 @@ def common_prefix(one: Record, two: Record) -> int:
     return next((i for i, (a, b) in enumerate(pairs, 1) if a != b), min(len(one.events), len(two.events)))
 
 
-def _render_side_by_side(pair: Mapping[str, Record]) -> html.Markup:
+def _render_side_by_side(pair: Mapping[str, Record]) -> Markup:
+    """Render the plane of both, and beside it the steps of each after those that they share."""
     records = list(pair.values())
     common = common_prefix(records[0], records[-1]) if len(records) > 1 else 0
-    head = html.element("p", f"The first {common} steps are the same.") if common else ""
-    columns = (
-        html.element(
-            "div", html.element("h2", name), *_render_steps(record, _telling_steps(record, common)), cls="nl-half"
-        )
-        for name, record in pair.items()
+    steps = {name: record_steps(record) for name, record in pair.items()}
+    shared = sum(step.at <= common for step in next(iter(steps.values())))
+    head = html.element("p", f"The first {shared} steps are the same.") if shared else ""
+    sides = ("left", "right") if len(pair) > 1 else ("",)
+    courses = {side: course(pair[name], steps[name]) for side, name in zip(sides, pair, strict=True)}
+    drawn = any(each.points for each in courses.values())
+    plane = render_plane(courses, surroundings(records[0])) if drawn else ""
+    halves = (
+        _render_half(name, at, steps[name], common if len(pair) > 1 else 0, record)
+        for at, (name, record) in enumerate(pair.items())
     )
-    return html.join([head, html.element("div", *columns, cls="nl-columns nl-halves")])
+    place = [html.element("div", plane, cls="nl-branches-plane")] if drawn else []
+    return html.join([head, html.element("div", *place, *halves, cls="nl-branches")])
 
 
-def _telling_steps(record: Record, common: int) -> list[Step]:
-    """Return the steps after the common ones, without those that only say that a reply took effect."""
-    return [step for step in record_steps(record)[common:] if not isinstance(step.entry, Stepped)]
-
-
-def _render_steps(record: Record, after: list[Step]) -> list[html.Markup]:
-    cards = [render_step(step, record.game) for step in after[:MAX_STEPS]]
-    left = len(after) - MAX_STEPS
-    return [*cards, html.element("p", f"and {left} more steps")] if left > 0 else cards
+def _render_half(name: str, at: int, steps: Sequence[Step], common: int, record: Record) -> Markup:
+    cards = (render_step(step, record.game) for step in steps if step.at > common)
+    dash = html.element("i", cls=f"nl-key-course nl-key-course-{at}")
+    scrolled = {"tabindex": "0", "role": "group", "aria_label": f"Steps of {name}"}
+    head = html.element("h2", dash, name)
+    return html.element("div", head, html.element("div", *cards, cls="nl-half-steps", **scrolled), cls="nl-half")

@@ -114,7 +114,7 @@ class HostContinuation:
     def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
         found = self._begin(match)
 
-        def ended(_: str) -> None:
+        def ended(*_: object) -> None:
             over(self._record(self._host.ask("/branched", match=found["match"])))
 
         maker = HostMatchmaker(self._socket, ended)

@@ -1,130 +1,227 @@
-"""The list of records: filter it, sort it, choose one."""
+"""The list of records: a table that is filtered and sorted here, of which the page gets some rows at a time."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import ipywidgets as w
 
+from negolab import catalog
 from negolab.events import Replied
-from negolab.game import SEATS, Seat
+from negolab.formatting import DASH, display_unit, format_end, format_money, format_number
+from negolab.listing import ListedRecord
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
+from negolab_widgets.html import Markup, StableHTML, element
 from negolab_widgets.tables.controls import column, row, set_visible
 
-MAX_LISTED = 200
-"""Records that are listed at once."""
+PAGE = 100
+"""Rows that are on the page at once."""
 
 ALL = "all"
 
+COLUMNS = {
+    "id": "record",
+    "game": "game",
+    "preset": "preset",
+    "a": "player A",
+    "b": "player B",
+    "end": "end",
+    "payoff_a": "paid to A",
+    "payoff_b": "paid to B",
+    "replies": "replies",
+    "seed": "seed",
+    "created": "played",
+}
+"""Fields of `ListedRecord` with the heads of their columns."""
+
 
 class RecordList:
-    """A list of records with filters.
+    """Records in a table, and buttons that go through them in its order.
 
     Args:
-        records: The records at first.
         choose: Called with a record when another one is chosen.
         guard: Runs the callbacks of its controls.
+        hidden: Called when the table was hidden with the row that had the focus.
     """
 
     def __init__(
         self,
-        records: Sequence[Record],
-        choose: Callable[[Record], None],
+        choose: Callable[[ListedRecord], None],
         guard: FaultGuard | None = None,
+        hidden: Callable[[], None] = lambda: None,
     ) -> None:
-        self._choose = choose
-        guard = guard or FaultGuard("the list of records")
-        self._find = w.Text(
-            description="Find", placeholder="player, preset, id; several words", continuous_update=False
-        )
+        self._choose, self._on_hidden = choose, hidden
+        self._guard = guard = guard or FaultGuard("the list of records")
+        self._records: Sequence[ListedRecord] = ()
+        self._texts: list[str] | None = None
+        self._order: list[int] = []
+        self._sort: tuple[str, bool] | None = None
+        self._first, self._current = 0, -1
+        self._find = w.Text(description="Find", placeholder="id, player, preset; several words")
         self._game, self._end = w.Dropdown(description="Game"), w.Dropdown(description="End")
-        self._sort = w.Dropdown(description="Sort by", options=list(SORTS))
-        self._list = w.Select(description="Records", rows=8)
-        self._count, self._first = w.HTML(), 0
-        self._previous = guard.button(f"Previous {MAX_LISTED}", lambda: self._turn_page(-MAX_LISTED))
-        self._next = guard.button(f"Next {MAX_LISTED}", lambda: self._turn_page(MAX_LISTED))
-        self._pages = row(self._previous, self._next)
-        for control in (self._find, self._game, self._end, self._sort):
-            control.observe(lambda _: guard(self._show_first), "value")
-        self._list.observe(lambda _: guard(self._on_chosen), "value")
-        form = w.Box([self._find, self._game, self._end, self._sort])
+        self._table = StableHTML()
+        self._table.on_msg(lambda _, sent, __: guard(lambda: self._on_sent(sent)))
+        self._previous = guard.button("Previous record", lambda: self._walk(-1))
+        self._next = guard.button("Next record", lambda: self._walk(1))
+        self._fold, self._place = guard.button("", lambda: self._open(not self._is_open)), w.HTML()
+        for control in (self._find, self._game, self._end):
+            control.observe(lambda _: guard(self._arrange), "value")
+        form = w.Box([self._find, self._game, self._end])
         form.add_class("nl-form")
-        self.widget = column(form, self._list, self._count, self._pages)
-        self.set_records(records)
+        self._panel = column(form, self._table)
+        self._panel.add_class("nl-panel")
+        self.controls = row(self._previous, self._next, self._place, self._fold)
+        self.controls.add_class("nl-record-controls")
+        self.widget = self._panel
+        self._open(True)
 
-    def set_records(self, records: Sequence[Record]) -> None:
+    def set_records(self, records: Sequence[ListedRecord]) -> None:
         """Show other records and reset the filters."""
-        self._records = list(records)
-        self._texts = [_search_text(record) for record in records]
-        self._game.options = [ALL, *sorted({record.header.game for record in records})]
-        self._end.options = [ALL, *sorted({record.end or UNFINISHED for record in records})]
+        self._records, self._texts, self._sort, self._current = records, None, None, -1
+        self._find.value = ""
+        self._game.options = [ALL, *sorted({record.game for record in records})]
+        self._end.options = [ALL, *sorted({format_end(record.end) for record in records})]
         self._game.index = self._end.index = 0
-        self._show_first()
+        self._arrange()
 
-    def add(self, record: Record) -> None:
-        """Add a record to the list."""
-        self.set_records([*self._records, record])
+    def choose(self, index: int) -> None:
+        """Choose the record of this index in the order of the files."""
+        self._current = index
+        self._show()
+        self._choose(self._records[index])
 
-    def _show_first(self) -> None:
-        """List the records from the first that matches the filters."""
-        self._first = 0
-        self._show_page()
+    @property
+    def _is_open(self) -> bool:
+        return bool(self._panel.layout.display != "none")
 
-    def _turn_page(self, by: int) -> None:
-        self._first = max(0, self._first + by)
-        self._show_page()
+    def _open(self, is_open: bool) -> None:
+        set_visible(self._panel, is_open)
+        self._fold.description = "Hide the list" if is_open else "Show the list"
 
-    def _show_page(self) -> None:
+    def _on_sent(self, sent: Any) -> None:
+        """Do what was pressed in the table; a page can send anything."""
+        match sent:
+            case {"open": int(index)} if 0 <= index < len(self._records):
+                self.choose(index)
+                self._open(False)
+                self._on_hidden()
+            case {"sort": str(name)} if name in COLUMNS:
+                self._sort_by(name)
+            case {"page": int(by)}:
+                self._first = max(0, min(self._first + by * PAGE, len(self._order) - 1))
+                self._show()
+
+    def _sort_by(self, name: str) -> None:
+        """Sort upwards, downwards, and then in the order of the files again."""
+        orders = [(name, False), (name, True), None]
+        self._sort = orders[(orders.index(self._sort) + 1) % 3 if self._sort in orders[:2] else 0]
+        self._arrange()
+
+    def _walk(self, by: int) -> None:
+        at = self._order.index(self._current) if self._current in self._order else -1
+        self.choose(self._order[max(0, min(at + by, len(self._order) - 1))])
+
+    def _arrange(self) -> None:
+        """Filter, sort, and show the first page."""
         found = self._matching()
-        listed = found[self._first : self._first + MAX_LISTED]
-        old = self._list.value
-        with self._list.hold_sync():
-            self._list.options = [(record_label(self._records[i]), i) for i in listed]
-            self._list.value = old if old in listed else None
-        last = self._first + len(listed)
-        shown = f"; listed: {self._first + 1:,} to {last:,}" if len(found) > MAX_LISTED else ""
-        set_visible(self._pages, len(found) > MAX_LISTED)
-        self._previous.disabled, self._next.disabled = self._first == 0, last >= len(found)
-        nothing = "; the match below stays as it was" if self._records and not found else ""
-        self._count.value = f"{len(found):,} of {len(self._records):,} records{shown}{nothing}"
+        if self._sort is not None:
+            name, downwards = self._sort
+            value = attrgetter(name)
+            values = [value(self._records[i]) for i in found]
+            known = [(one, i) for one, i in zip(values, found, strict=True) if one is not None]
+            known.sort(key=lambda pair: pair[0], reverse=downwards)
+            unknown = [i for one, i in zip(values, found, strict=True) if one is None]
+            found = [i for _, i in known] + unknown
+        self._order, self._first = found, 0
+        self._show()
 
     def _matching(self) -> list[int]:
         words = self._find.value.lower().split()
         game, end = self._game.value, self._end.value
-        found = [
-            i
-            for i, record in enumerate(self._records)
-            if game in (ALL, None, record.header.game)
-            and end in (ALL, None, record.end or UNFINISHED)
-            and all(word in self._texts[i] for word in words)
+        found: Sequence[int] = range(len(self._records))
+        if game not in (ALL, None):
+            found = [i for i in found if self._records[i].game == game]
+        if end not in (ALL, None):
+            found = [i for i in found if format_end(self._records[i].end) == end]
+        if words:
+            if self._texts is None:
+                self._texts = [_search_text(record) for record in self._records]
+            for word in words:
+                found = [i for i in found if word in self._texts[i]]
+        return list(found)
+
+    def _show(self) -> None:
+        self._table.value = self._render()
+        at = self._order.index(self._current) if self._current in self._order else None
+        place = "" if at is None else f"record {at + 1:,} of {len(self._order):,}"
+        self._place.value = element("span", place, cls="nl-soft nl-number")
+        self._previous.disabled = not at
+        self._next.disabled = not self._order or at == len(self._order) - 1
+
+    def _render(self) -> Markup:
+        """Render the rows in view, with the number of all."""
+        rows = self._order[self._first : self._first + PAGE]
+        last = self._first + len(rows)
+        shown = f", rows {self._first + 1:,} to {last:,}" if len(self._order) > PAGE else ""
+        count = element("span", f"{len(self._order):,} of {len(self._records):,} records{shown}", role="status")
+        turn = [
+            _button(words, {"page": by}, disabled=not there)
+            for words, by, there in (("Previous rows", -1, self._first), ("Next rows", 1, last < len(self._order)))
         ]
-        key = SORTS[self._sort.value]
-        return sorted(found, key=lambda i: key(self._records[i])) if key else found
+        head = element("tr", *(self._render_head(name, words) for name, words in COLUMNS.items()))
+        body = (self._render_row(i) for i in rows)
+        table = element(
+            "table",
+            element("caption", "Records", cls="nl-hidden"),
+            element("thead", head),
+            element("tbody", *body),
+            cls="nl-facts nl-records",
+        )
+        scrolled = element("div", table, cls="nl-wide", tabindex="0", role="group", aria_label="Records")
+        pages = turn if len(self._order) > PAGE else []
+        return element("div", scrolled, element("div", count, *pages, cls="nl-row"))
 
-    def _on_chosen(self) -> None:
-        if self._list.value is not None:
-            self._choose(self._records[self._list.value])
+    def _render_head(self, name: str, words: str) -> Markup:
+        order = {} if self._sort is None or self._sort[0] != name else {"aria_sort": _direction(self._sort[1])}
+        return element("th", _button(words, {"sort": name}), scope="col", **order)
+
+    def _render_row(self, index: int) -> Markup:
+        record = self._records[index]
+        current = {"aria_current": "true"} if index == self._current else {}
+        name = element(
+            "th",
+            _button(short_id(record.id), {"open": index}, title=f"Open record {record.id}"),
+            copy_button(record.id),
+            scope="row",
+        )
+        cells = (
+            record.game,
+            record.preset or DASH,
+            record.a,
+            record.b,
+            format_end(record.end),
+            _format_payoff(record, record.payoff_a),
+            _format_payoff(record, record.payoff_b),
+            str(record.replies),
+            DASH if record.seed is None else str(record.seed),
+            record.created[:16].replace("T", " "),
+        )
+        return element(
+            "tr", name, *(element("td", cell) for cell in cells), data_send=json.dumps({"open": index}), **current
+        )
 
 
-UNFINISHED = "unfinished"
+def _button(words: str, message: dict[str, Any], *, disabled: bool = False, **more: str) -> Markup:
+    off = {"disabled": ""} if disabled else {}
+    return element("button", words, type="button", data_send=json.dumps(message), **off, **more)
 
 
-def record_label(record: Record) -> str:
-    """Describe a record in one line."""
-    header = record.header
-    players = " / ".join(header.players.get(seat, "?") for seat in SEATS)
-    paid = " / ".join(_format_payoff(record, seat) for seat in SEATS)
-    parts = (
-        header.game,
-        players,
-        record.end or UNFINISHED,
-        f"paid {paid}",
-        f"{count_replies(record)} replies",
-        short_id(record),
-    )
-    return " · ".join(parts)
+def _direction(downwards: bool) -> str:
+    return "descending" if downwards else "ascending"
 
 
 def count_replies(record: Record) -> int:
@@ -132,38 +229,27 @@ def count_replies(record: Record) -> int:
     return sum(isinstance(event, Replied) for event in record.events)
 
 
-def short_id(record: Record) -> str:
+def short_id(name: str) -> str:
     """Shorten an id to its ends: those of a batch differ in their last digits only."""
-    return record.id if len(record.id) <= 13 else f"{record.id[:4]}\N{HORIZONTAL ELLIPSIS}{record.id[-8:]}"
+    return name if len(name) <= 13 else f"{name[:4]}\N{HORIZONTAL ELLIPSIS}{name[-8:]}"
 
 
-def _format_payoff(record: Record, seat: Seat) -> str:
-    payoff = record.payoffs[seat]
+def copy_button(name: str) -> Markup:
+    """Render a button that copies an id."""
+    return element("button", "copy", type="button", cls="nl-copy-id", data_copy=name, aria_label=f"Copy the id {name}")
+
+
+def _format_payoff(record: ListedRecord, payoff: float | None) -> str:
+    """Write a payoff without its unit, unless it is money; the game of an unreadable record is not known."""
     if payoff is None:
-        return "\N{EN DASH}"
+        return DASH
     try:
-        game = record.game
-    except ValueError:  # an unreadable record is listed too
-        return f"{payoff:g}"
-    return game.format_payoff(payoff).removesuffix(f" {game.unit}")
+        unit = catalog.imported_class(record.game).unit
+    except ValueError:
+        return format_number(payoff)
+    return format_money(payoff) if display_unit(unit)[0] == "dollars" else format_number(payoff)
 
 
-def _search_text(record: Record) -> str:
-    header = record.header
-    notes = (str(note) for note in header.notes.values() if isinstance(note, str | int))
-    return " ".join((header.id, header.game, header.preset or "", *header.players.values(), *notes)).lower()
-
-
-def _by_payoff(seat: str) -> Callable[[Record], float]:
-    return lambda record: -(record.payoffs[seat] if record.payoffs[seat] is not None else float("-inf"))  # type: ignore[index, operator]
-
-
-SORTS: dict[str, Callable[[Record], Any] | None] = {
-    "order of the file": None,
-    "newest first": lambda record: tuple(-ord(c) for c in record.header.created),
-    "payoff of A, largest first": _by_payoff("A"),
-    "payoff of B, largest first": _by_payoff("B"),
-    "replies, most first": lambda record: -count_replies(record),
-    "end": lambda record: record.end or UNFINISHED,
-}
-"""Sort keys by name; None keeps the order of the file."""
+def _search_text(record: ListedRecord) -> str:
+    notes = record.notes.decode("utf-8", "replace")
+    return " ".join((record.id, record.game, record.preset or "", record.a, record.b, notes)).lower()

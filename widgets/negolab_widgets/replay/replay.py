@@ -10,20 +10,25 @@ from pathlib import Path
 
 import ipywidgets as w
 
-from negolab.formats import OpenedRecords, open_records, transcript
-from negolab.game import Seat
-from negolab.match import replay_differences
+from negolab.catalog import AnyGame
+from negolab.formats import Listing, list_source, transcript
+from negolab.formatting import format_end
+from negolab.game import SEATS, Seat
+from negolab.listing import ListedRecord, list_record
 from negolab.record import Record, SeatRecord
 from negolab.store import Store
+from negolab.verification import replay_differences
 from negolab_widgets import html, page
-from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import OUT, SOURCE, import_modules
 from negolab_widgets.replay.branching import Branching
-from negolab_widgets.replay.comparison import Comparison, proposal_figure, proposal_table
-from negolab_widgets.replay.record_list import RecordList, short_id
-from negolab_widgets.replay.scrubber import Scrubber, Step, record_steps, view_steps
+from negolab_widgets.replay.cockpit import Cockpit
+from negolab_widgets.replay.comparison import Comparison
+from negolab_widgets.replay.plane import Course, Surroundings, course, surroundings
+from negolab_widgets.replay.record_list import RecordList, copy_button, short_id
+from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, view_steps
 from negolab_widgets.tables.controls import column, row, set_visible, warning
+from negolab_widgets.tables.seats import SeatTables
 
 VIEWPOINTS: dict[str, Seat | None] = {"the experimenter": None, "seat A alone": "A", "seat B alone": "B"}
 SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"}
@@ -55,14 +60,15 @@ class Replay(w.VBox):  # type: ignore[misc]
         self._unsaved: list[tuple[Record, Record]] = []
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guard, self._close)
-        self._head, self._troubles, self._facts = w.HTML(), w.HTML(), w.HTML()
-        self._record_list = RecordList((), self.show, self._guard)
+        self._head, self._troubles = html.StableHTML(), w.HTML()
+        style, shield = page.page_head()
+        self._record_list = RecordList(self._open_listed, self._guard, shield.focus)
         self._viewpoint = w.Dropdown(description="Seen by", options=list(VIEWPOINTS))
         self._viewpoint.observe(lambda _: self._guard(self._draw), "value")
-        self._scrubber = Scrubber(self._on_moved, self._guard)
-        self._chart, self._stakes = Chart(height=400), w.HTML()
-        self._plane = column(w.HTML(html.element("h2", "What each proposal would pay")), self._chart, self._stakes)
-        self._plane.add_class("nl-panel")
+        self._controls = row(self._viewpoint, self._record_list.controls)
+        self._controls.add_class("nl-replay-controls")
+        self._cockpit = Cockpit(self._on_moved, self._guard)
+        self._tables, self._stakes = SeatTables(), w.HTML()
         self._branching, self._comparison = Branching(self._save_branch), Comparison()
         self._style = w.Dropdown(description="Transcript as", options=list(transcript.STYLES))
         self._write = w.Button(description="Write the transcript")
@@ -70,27 +76,29 @@ class Replay(w.VBox):  # type: ignore[misc]
         self._link = w.HTML()
         export = row(self._style, self._write, self._link)
         self._match = column(
-            self._facts,
-            row(self._viewpoint),
-            self._scrubber.widget,
-            self._plane,
-            self._branching.widget,
+            self._cockpit,
+            self._tables.widget,
+            self._stakes,
             self._comparison.widget,
+            self._branching.widget,
             export,
         )
         super().__init__(
             children=[
-                *page.page_head(),
+                style,
+                shield,
                 self._head,
                 self._troubles,
                 self._guard.notice,
+                self._controls,
                 self._record_list.widget,
                 self._match,
             ]
         )
         self.add_class("nl-page")
-        set_visible(self._match, False)
-        set_visible(self._record_list.widget, False)
+        self.add_class("nl-replay")
+        for part in (self._match, self._controls, self._record_list.widget, self._record_list.controls):
+            set_visible(part, False)
         self._guard(lambda: self._start(source))
 
     def _start(self, source: Record | SeatRecord | Sequence[Record] | Path | str | None) -> None:
@@ -107,74 +115,96 @@ class Replay(w.VBox):  # type: ignore[misc]
             self._open_source(source)
 
     def _open_source(self, source: Sequence[Record] | Path | str) -> None:
-        found = open_records(source) if isinstance(source, Path | str) else OpenedRecords(_all_records(source))
+        found = list_source(source) if isinstance(source, Path | str) else Listing(_list_records(source))
         records = found.records
         if found.troubles:
             self._troubles.value = warning("Not everything could be read as it is. " + " ".join(found.troubles[:5]))
         self._record_list.set_records(records)
-        set_visible(self._record_list.widget, len(records) > 1)
+        for part in (self._record_list.widget, self._record_list.controls, self._controls):
+            set_visible(part, len(records) > 1)
         if records:
-            self.show(records[0])
+            self._record_list.choose(0)
+
+    def _open_listed(self, listed: ListedRecord) -> None:
+        """Show a record of the list; of one that cannot be shown nothing else is left on the page."""
+        self._leave()
+        self.show(listed.open())
 
     # One match.
 
-    def show(self, record: Record) -> None:
-        """Show a record from its start."""
-        self._branching.leave()
-        self._record = self._view = None
-        set_visible(self._match, False)
+    def show(self, record: Record, *, step: int = 1) -> None:
+        """Show a record at a step.
+
+        Args:
+            record: The match.
+            step: Number of an event from 1: the step that `record.events[step - 1]` belongs to is shown.
+        """
+        self._leave()
         told = record_steps(record)  # a record that cannot be replayed stops here, and nothing of it is shown
         self._faults = replay_differences(record)
         self._record = record
-        self._branches = {f"original {short_id(record)}": record}
+        self._branches = {f"original {short_id(record.id)}": record}
         self._comparison.set_branches(self._branches)
-        self._draw(told)
+        self._draw(told, next((n for n, one in enumerate(told, 1) if one.at >= step), len(told)))
+
+    def _leave(self) -> None:
+        """Take the match off the page."""
+        self._branching.leave()
+        self._record = self._view = None
+        set_visible(self._match, False)
+        self._head.value = html.element("h1", "Replay")
 
     def _open_view(self, view: SeatRecord) -> None:
         self._record, self._view = None, view
-        for part in (self._viewpoint, self._plane, self._branching.widget, self._comparison.widget):
+        for part in (self._branching.widget, self._comparison.widget):
             set_visible(part, False)
         set_visible(self._match, True)
-        self._facts.value = html.element("p", f"{view.game}, as seat {view.seat} saw it")
-        self._scrubber.set_steps(view_steps(view), view.told)
+        self._head.value = _render_head(f"{view.game}, as seat {view.seat} saw it")
+        self._tables.set_game(view.told)
+        self._cockpit.show(view_steps(view), view.told)
 
-    def _draw(self, told: list[Step] | None = None) -> None:
-        """Show the match as the experimenter or as one seat, at the moment that is shown already."""
+    def _draw(self, told: list[Step] | None = None, first: int = 1) -> None:
+        """Show the match as the experimenter or as one seat: a new one at step number `first`, else at the moment that
+        is shown already."""
         record = self._record
         if record is None:
             return
         seat = VIEWPOINTS[self._viewpoint.value]
-        fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
-        self._facts.value = html.join([warning(fault) if seat is None and fault else "", _render_facts(record, seat)])
-        self._link.value = ""
         styles = transcript.styles(record.header.game)
         if list(self._style.options) != styles:
             self._style.options = styles
             self._style.index = 0
-        set_visible(self._match, True)
-        for part in (self._plane, self._branching.widget):
-            set_visible(part, seat is None)
+        self._link.value = ""
+        for part in (self._match, self._controls):
+            set_visible(part, True)
+        set_visible(self._branching.widget, seat is None)
         set_visible(self._comparison.widget, seat is None and len(self._branches) > 1)
-        before = None if told else self._scrubber.step
+        before = None if told else self._cockpit.current
         if seat is None:
-            self._draw_plane(record)
-            seen = told or record_steps(record)
-            self._scrubber.set_steps(seen, record.game, at=_matching_step(seen, before))
+            self._draw_for_experimenter(record, told or record_steps(record), before, first)
         else:
-            self._chart.show(None)
-            self._stakes.value = ""
-            self._comparison.set_branches({})
-            view = record.seen_by(seat)
-            seen = view_steps(view)
-            self._scrubber.set_steps(seen, view.told, at=_matching_step(seen, before))
+            self._draw_for_seat(record.seen_by(seat), before)
 
-    def _draw_plane(self, record: Record) -> None:
-        figure = proposal_figure({"": record})
-        set_visible(self._plane, figure is not None)
-        self._chart.show(figure)
-        self._stakes.value = proposal_table(record) if figure else ""
+    def _draw_for_experimenter(self, record: Record, steps: list[Step], before: Step | None, first: int) -> None:
+        fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
+        self._head.value = html.join([_render_record_head(record), warning(fault) if fault else ""])
+        drawn = course(record, steps), surroundings(record)
+        has_plane = bool(drawn[0].points)
+        self._stakes.value = _render_stakes(*drawn, record.game) if has_plane else ""
+        self._tables.set_game(record.game)
+        at = first if before is None else _matching_step(steps, before)
+        self._cockpit.show(steps, record.game, drawn if has_plane else None, at=at)
+
+    def _draw_for_seat(self, view: SeatRecord, before: Step | None) -> None:
+        self._head.value = _render_head(f"{view.game}, as seat {view.seat} saw it")
+        self._stakes.value = ""
+        self._comparison.set_branches({})
+        steps = view_steps(view)
+        self._tables.set_game(view.told)
+        self._cockpit.show(steps, view.told, at=1 if before is None else _matching_step(steps, before))
 
     def _on_moved(self, step: Step) -> None:
+        self._tables.show(step.seen)
         if self._record is not None and step.at:
             self._branching.set_start(self._record, step.at)
 
@@ -183,7 +213,7 @@ class Replay(w.VBox):  # type: ignore[misc]
     def _save_branch(self, parent: Record, branch: Record) -> str:
         """Keep a branch, and its parent if it is not there yet; return where they are."""
         if parent is self._record:
-            self._branches[f"branch {len(self._branches)}, {short_id(branch)}"] = branch
+            self._branches[f"branch {len(self._branches)}, {short_id(branch.id)}"] = branch
             if VIEWPOINTS[self._viewpoint.value] is None:
                 self._comparison.set_branches(self._branches)
         self._unsaved.append((parent, branch))
@@ -191,7 +221,7 @@ class Replay(w.VBox):  # type: ignore[misc]
             self._write_unsaved()
         except (ValueError, OSError) as error:
             return f"The branch is not kept yet: {error}. It is tried again with the next one and when the page closes."
-        return f"Kept as record {short_id(branch)} in {self._out}."
+        return f"Kept as record {short_id(branch.id)} in {self._out}."
 
     def _write_unsaved(self) -> None:
         """Write the branches that are not written yet."""
@@ -228,8 +258,8 @@ class Replay(w.VBox):  # type: ignore[misc]
 NO_RECORDS = "No records were given. Start it with a file or folder: negolab replay FILE --browser."
 
 
-def _all_records(source: Sequence[Record]) -> tuple[Record, ...]:
-    """Check that all items are records; raise ValueError otherwise."""
+def _list_records(source: Sequence[Record]) -> tuple[ListedRecord, ...]:
+    """List records; raise ValueError if an item is none."""
     try:
         records = tuple(source)
     except TypeError:
@@ -237,31 +267,43 @@ def _all_records(source: Sequence[Record]) -> tuple[Record, ...]:
     for one in records:
         if not isinstance(one, Record):
             raise ValueError(f"Replay shows a list of records; {one!r:.80} is none")
-    return records
+    return tuple(map(list_record, records))
 
 
-def _matching_step(steps: list[Step], before: Step | None) -> int:
+def _matching_step(steps: list[Step], before: Step) -> int:
     """Return the number of the first step at which a seat saw what it saw in `before`, else 1."""
-    if before is None:
-        return 1
     for number, step in enumerate(steps, 1):
         if any(before.seen.get(seat) == seen for seat, seen in step.seen.items()):
             return number
     return 1
 
 
-def _render_facts(record: Record, seat: Seat | None) -> html.Markup:
-    """Render whose match it was; to a seat only what it knows."""
-    header = record.header
-    if seat is not None:
-        return html.element("p", f"{header.game}, as seat {seat} saw it")
-    game = record.game
+def _render_head(*facts: object) -> html.Markup:
+    """Render the title with facts on its line."""
+    words = (html.element("span", fact) for fact in facts)
+    return html.element("div", html.element("h1", "Replay"), *words, cls="nl-replay-head")
+
+
+def _render_record_head(record: Record) -> html.Markup:
+    """Render whose match it was, how it ended and what it paid."""
+    header, game = record.header, record.game
+    preset = f", preset {header.preset}" if header.preset else ""
+    deal = "explicit deal" if header.seed is None else f"seed {header.seed}"
+    paid = (
+        html.element("span", f"{seat} {header.players.get(seat, '?')}: ", html.element("b", format_pay(pay, game)))
+        for seat, pay in record.payoffs.items()
+    )
+    name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id)
+    end = html.element("b", format_end(record.end))
+    return _render_head(f"{header.game}{preset}", *paid, end, deal, name)
+
+
+def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:
+    """Render what the plane shows as a table: each proposal with its step, and what it would pay A and B."""
     rows = [
-        ("game", f"{header.game}, preset {header.preset or 'none'}"),
-        *((f"player {s}", name) for s, name in header.players.items()),
-        ("deal", "explicit" if header.seed is None else f"seed {header.seed}"),
-        ("end", record.end or "unfinished"),
-        *((f"paid to {s}", game.format_payoff(pay)) for s, pay in record.payoffs.items()),
-        ("record", header.id),
+        (n, f"step {p.step}", f"seat {p.seat}", format_stake(p.a, game), format_stake(p.b, game))
+        for n, p in enumerate(each.points, 1)
     ]
-    return html.panel("The match", html.pairs(rows))
+    head = ("proposal", "at", "by", *(f"would pay {seat} ({around.unit})" for seat in SEATS))
+    name = "What each proposal would pay"
+    return html.details(name, html.table(head, rows, name, cls="nl-long"))

@@ -1,0 +1,118 @@
+"""Steps of a match in full: what was said, why it was refused, and how a model came to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from negolab.catalog import AnyGame
+from negolab.events import Ended, Rejected, Replied
+from negolab.formatting import display_unit
+from negolab.game import Reply, Seat, other
+from negolab_widgets.html import Markup, details, element, join, preformatted
+from negolab_widgets.replay.steps import Step, describe_stakes
+
+TOKEN_NAMES = {
+    "input": "tokens in",
+    "cached": "of them cached",
+    "output": "tokens out",
+    "reasoning": "of them reasoning",
+}
+_NOT_TOKENS = ("queued", "latency", "attempts", "finish", "fingerprint", "replayed")
+
+
+def reply_details(reply: Reply) -> Markup:
+    """Render how a reply was made: facts in one line; a model's prompt, raw answer and reasoning folded below."""
+    parts = {
+        "What the model was told": reply.asked,
+        "What it wrote": reply.raw,
+        "Its reasoning, seen by nobody else": reply.reasoning,
+    }
+    return join(
+        [_facts_line(reply), *(details(title, scrollable(title, text)) for title, text in parts.items() if text)]
+    )
+
+
+def scrollable(title: str, text: str) -> Markup:
+    """Render a text that may be long, so that the keyboard can go into it and scroll it."""
+    return element("div", preformatted(text), cls="nl-scrolled", tabindex="0", role="group", **{"aria-label": title})
+
+
+def _facts_line(reply: Reply) -> Markup:
+    facts = [*_source_facts(reply), *_time_facts(reply), *_token_facts(reply.usage or {}), *_cost_facts(reply)]
+    return element("div", join([" · ".join(facts)]), cls="nl-who") if facts else Markup("")
+
+
+def _source_facts(reply: Reply) -> list[str]:
+    usage = reply.usage or {}
+    found = [reply.model or "", f"by {reply.via}" if reply.via else ""]
+    found.append("" if usage.get("finish") in (None, "stop") else f"stopped by {usage['finish']}")
+    found.append("kept from an earlier run" if usage.get("replayed") else "")
+    return [fact for fact in found if fact]
+
+
+def _time_facts(reply: Reply) -> list[str]:
+    usage = reply.usage or {}
+    if "latency" in usage:
+        found = [f"{usage['latency']:.2f} s to answer"]
+        found += [f"{usage['queued']:.2f} s in line"] if usage.get("queued", 0) >= 0.005 else []
+        return found + ([f"{usage['attempts']} attempts"] if usage.get("attempts", 1) > 1 else [])
+    if reply.asked_at is not None and reply.answered_at is not None:
+        return [f"{reply.answered_at - reply.asked_at:.2f} s"]
+    return []
+
+
+def _token_facts(usage: dict[str, Any], prefix: str = "") -> list[str]:
+    """Format token counts, also as other providers nest and name them."""
+    found: list[str] = []
+    for name, value in usage.items():
+        if isinstance(value, dict):
+            found += _token_facts(value, f"{prefix}{name} ")
+        elif name not in _NOT_TOKENS and type(value) is int and value:
+            found.append(f"{value:,} {prefix}{TOKEN_NAMES.get(name, name.replace('_', ' '))}")
+    return found
+
+
+def _cost_facts(reply: Reply) -> list[str]:
+    if reply.cost is not None:
+        return [f"${reply.cost:.4f}" if reply.cost >= 0.001 or not reply.cost else f"${reply.cost:.6f}"]
+    return ["cost unknown"] if reply.via == "model" else []
+
+
+def render_step(step: Step, game: AnyGame) -> Markup:
+    """Render a step: what happened, what it would pay, raw words, reasons, tokens, seconds and cost."""
+    stakes = describe_stakes(step, game)
+    agreed = f"If {other(step.seat)} goes along: " if step.seat else ""
+    words = f"{agreed}{stakes}{_unit(game)}."
+    body: list[object] = [element("p", words[0].upper() + words[1:])] if stakes else []
+    match step.entry:
+        case Replied(_, reply):
+            body += [scrollable("the reply", reply.text), *_render_rejection(step), reply_details(reply)]
+        case Rejected(_, _, _, unread):
+            came = () if unread is None else (scrollable("the answer", unread.text), reply_details(unread))
+            body += [*_render_rejection(step), *came]
+        case Ended(_, _, reason):
+            unit = display_unit(game.unit)[0]
+            body += [element("p", f"Payoffs are {unit}."), element("div", reason or "", cls="nl-who")]
+    if step.news:
+        body.append(scrollable("what the seat reads", step.news))
+    return _card(step.words, *body, bad=step.rejection is not None, seat=step.seat)
+
+
+def _unit(game: AnyGame) -> str:
+    """Name the unit of what proposals would pay, where numbers do not show it."""
+    unit = game.stake_unit or game.unit
+    return "" if display_unit(unit)[0] == "dollars" else f" ({unit})"
+
+
+def _render_rejection(step: Step) -> list[Markup]:
+    """Render what kind of fault it was; the reason stands in the step's words."""
+    if step.rejection is None:
+        return []
+    invalid = step.rejection.invalid
+    return [element("div", f"{invalid.kind} fault: {', '.join(invalid.codes)}", cls="nl-who")]
+
+
+def _card(title: str, *body: object, bad: bool, seat: Seat | None) -> Markup:
+    paper = {"A": "nl-from-a", "B": "nl-from-b", None: "nl-from-master"}[seat]
+    classes = f"nl-panel nl-card {'nl-bad' if bad else paper}"
+    return element("div", element("h2", title, cls="nl-heading"), *body, cls=classes)
