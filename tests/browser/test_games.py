@@ -15,6 +15,7 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     check_result,
+    leave_match,
     open_lobby,
     open_page,
     play_to_end,
@@ -41,7 +42,7 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
         assert accessibility_violations(page, ".nl-page", least=SERIOUS) == []
         play_to_end(hand, table, game)
         check_result(table, lab.out, game)
-        page.get_by_role("button", name="Choose another match").click()
+        page.get_by_role("button", name="Another game").click()
     assert not errors
     page.close()
 
@@ -56,10 +57,10 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
         hand.reach(page.get_by_label(label, exact=True))
         assert page.evaluate(outline) == "solid", label
     table = start_match(hand, "trading")
-    page.wait_for_function("() => document.activeElement.tagName === 'H1'", timeout=60_000)
+    page.wait_for_function("() => document.activeElement.closest('.nl-decision')", timeout=60_000)
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
-    hand.press(page.get_by_role("button", name="Leave this match"))
+    leave_match(hand)
     page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=60_000)
     page.close()
 
@@ -100,7 +101,7 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
     table.get_by_label("Your message").press_sequentially(words, delay=5)
     table.get_by_role("button", name="Send message without an offer").dblclick()
     page.wait_for_timeout(2500)
-    leave(page)
+    leave_match(Mouse(page))
     said = [e.reply.text for e in read(served.out)[-1].events if hasattr(e, "reply") and words in e.reply.text]
     assert said == [words]
     page.close()
@@ -121,7 +122,7 @@ def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Serve
     table.get_by_label("Give Wheat").evaluate("field => new Promise(done => setTimeout(done, 2500))")
     amounts = [field.input_value() for field in table.locator(".nl-stepper input").all()]
     assert sorted(amounts)[-2:] == ["1", "3"]
-    leave(page)
+    leave_match(Mouse(page))
     page.close()
 
 
@@ -136,7 +137,7 @@ def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chro
     page.goto(served.url)
     page.locator(".nl-bar").wait_for(timeout=60_000)
     assert page.locator(".nl-page .nl-page").inner_text() == before
-    leave(page)
+    leave_match(Mouse(page))
     assert read(served.out)[-1].end == "ABORTED"
     page.close()
 
@@ -152,7 +153,17 @@ def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Serv
     page.close()
 
 
-def leave(page: Any) -> None:
-    """Leave the match, whose record is then complete."""
-    page.get_by_role("button", name="Leave this match").click()
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium: Any, served: Served) -> None:
+    page = chromium.new_page()
+    page.goto(served.url)
+    table = start_match(Mouse(page), "trading")
+    words = table.get_by_label("Your message")
+    words.fill("long " * 60_000)
+    table.get_by_role("button", name="Send message without an offer").click()
+    said = words.evaluate("field => field.validationMessage")
+    assert said == "This text has 300,000 characters; 30,000 are the most."
+    words.fill("Let us trade.")
+    table.get_by_role("button", name="Send message without an offer").click()
+    table.locator(".nl-you", has_text="Let us trade.").first.wait_for(timeout=20_000)
+    leave_match(Mouse(page))
+    page.close()

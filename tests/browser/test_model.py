@@ -12,11 +12,19 @@ from typing import Any
 import pytest
 
 from negolab.events import Ended, Rejected, Replied
-from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.store import read
+from negolab.verification import replay_differences
 from tests.conftest import Served, serving
-from tests.support.browser import Mouse, accessibility_violations, fits_width, is_turn, open_lobby, screenshot
+from tests.support.browser import (
+    Mouse,
+    accessibility_violations,
+    fits_width,
+    is_turn,
+    leave_match,
+    open_lobby,
+    screenshot,
+)
 from tests.support.local_model import LocalModel, serving_model
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -133,8 +141,7 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     for number in range(EXCHANGES):
         if is_turn(table):
             offered(page, table, 42 + number)
-    page.get_by_role("button", name="Leave this match").or_(page.get_by_role("button", name="Choose another")).click()
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    leave_match(Mouse(page))
     record = kept(desk)
     assert record.end is not None and replay_differences(record) == []
     assert record.header.players["B"] == "person"
@@ -155,9 +162,7 @@ def test_the_record_holds_what_the_model_was_told_wrote_and_took(desk: Served, m
 
 
 def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
-    options = replay.get_by_label("Steps").locator("option")
-    options.nth(2).wait_for(state="attached")
-    replay.get_by_label("Steps").select_option(index=1)
+    replay.locator(".nl-move").nth(1).click()
     card = replay.locator(".nl-card").first
     card.get_by_text("What the model was told").wait_for(timeout=60_000)
     first = next(e.reply for e in kept(desk).events if isinstance(e, Replied))
@@ -176,7 +181,7 @@ def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
 def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Served) -> None:
     """Depends on the test before, which leaves the page at the model's first offer."""
     record = kept(desk)
-    replay.get_by_label("Steps").select_option(index=2)
+    replay.locator(".nl-move").nth(1).click()
     replay.wait_for_timeout(500)
     replay.get_by_label("Seat A is played on by").select_option(label="linear")
     replay.get_by_label("Seat B is played on by").select_option(label=MODEL)

@@ -10,10 +10,11 @@ import pytest
 
 from negolab.catalog import game_names
 from negolab.events import Ended
-from negolab.studies import texts
+from negolab.studies.texts import texts
 from tests.support import study_visit
 from tests.support.browser import (
     MOVES,
+    SHOTS,
     Input,
     Keyboard,
     accessibility_violations,
@@ -91,6 +92,18 @@ def open_in_a_second_tab(person: Person) -> None:
     older.close()
 
 
+def come_back_after_a_crash(person: Person) -> None:
+    """Crash the page's process, so that nothing is said to the server, and open the link in another browser."""
+    crashed = person.context
+    with person.page.expect_event("crash"), pytest.raises(Exception, match="crash"):
+        person.page.goto("chrome://crash")
+    person.open_browser()
+    person.page.goto(person.link)
+    person.press("Continue")
+    goes_on(person)
+    crashed.close()
+
+
 RESTORED = "The page is being restored. Nothing is lost."
 
 
@@ -120,6 +133,7 @@ def goes_on(person: Person) -> None:
 HAPPENS: dict[str, Callable[[Person], None]] = {
     "a reload": reload,
     "a second tab": open_in_a_second_tab,
+    "a crash of the browser": come_back_after_a_crash,
     "the kernel killed": lose("kernel", RESTORED),
     "the host killed": lose("host", texts.AWAY),
     "Voila killed": lose("voila", "Connection lost.", RESTORED),
@@ -227,7 +241,7 @@ def nobody_comes_for_the_third(chromium: Any, server: StudyServer) -> None:
 def time_is_up_and_no_move_is_made(prompt: Person, late: Person) -> None:
     assert late.completion_code() == "LATE4242"
     assert prompt.completion_code() == "LEFT4242"
-    late.wait_for_text("no answer came in time")
+    late.wait_for_text("no valid answer came in time")
     prompt.wait_for_text("the other person has left or did not answer in time")
     record = prompt.check_record()
     assert late.check_record() == record
@@ -254,9 +268,42 @@ def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Pa
         person = study_visit.visit(chromium, server, checked, PHONE)
         assert met == list(study_visit.PAGES)
         assert person.completion_code() == "DONE4242"
+        person.wait_for_text("For taking part")
+        back = person.page.get_by_role("link", name="Go on to panel.example")
+        assert back.get_attribute("href") == "https://panel.example/submissions/complete?cc=DONE4242"
+        assert back.get_attribute("rel") == "noopener noreferrer"
         person.check_record()
         with server.database() as database:
             assert database.answers(person.id)["experience"] == "never"
+        person.close()
+
+
+def test_a_study_of_many_steps_is_usable_by_keyboard_and_on_a_phone(tmp_path: Path, chromium: Any) -> None:
+    """Pass the quiz at the second attempt, play two matches, see the results, answer a grid, and see the earnings."""
+    met: list[str] = []
+
+    def checked(page: Any, name: str) -> None:
+        met.append(name)
+        page.wait_for_timeout(300)
+        assert accessibility_violations(page) == [], name
+        for size in (WIDE, PHONE):
+            page.set_viewport_size(size)
+            page.wait_for_timeout(300)
+            assert fits_width(page), name
+            screenshot(page, f"steps-{name}-{size['width']}")
+
+    with serving_study(tmp_path, study_visit.STEPS) as server:
+        person = study_visit.visit_steps(chromium, server, checked, PHONE)
+        assert met == list(study_visit.STEP_PAGES)
+        with server.database() as database:
+            assert database.answers(person.id) == {
+                "felt.fair": "mostly",
+                "felt.again": "not at all",
+                "how": "by numbers",
+            }
+            assert [attempt.is_right for attempt in database.attempts(person.id)] == [False, True, True, True]
+            assert len(database.matches(server.study.name, participant=person.id)) == 2
+        assert person.errors == []
         person.close()
 
 
@@ -271,7 +318,18 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
         row.wait_for(timeout=TIMEOUT_MS)
         assert row.locator("td, th").all_inner_texts()[:4] == ["1", "pairs", "playing", "open"]
         assert accessibility_violations(page) == []
-        end_it(Keyboard(page), "1, playing", "The room must be closed.")
+        hand = Keyboard(page)
+        hand.press(row.get_by_role("button", name="watch the match of participant 1"))
+        page.get_by_role("heading", name="as it goes").wait_for(timeout=TIMEOUT_MS)
+        page.get_by_role("heading", name="Seat B sees").wait_for(timeout=TIMEOUT_MS)
+        assert accessibility_violations(page) == []
+        for size, width in ((PHONE, 360), (WIDE, 1280)):
+            page.set_viewport_size(size)
+            page.wait_for_timeout(300)
+            screenshot(page, f"monitor-watching-{width}")
+            assert fits_width(page)
+        hand.press(page.get_by_role("button", name="Close the match"))
+        end_it(hand, "1", "The room must be closed.")
         assert person.completion_code() == "STOP4242"
         person.wait_for_text("The experimenter has ended the study for you.")
         page.get_by_role("cell", name="ended", exact=True).wait_for(timeout=TIMEOUT_MS)
@@ -295,10 +353,89 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
 
 
 def end_it(hand: Keyboard, who: str, why: str) -> None:
-    """End it for a participant, in the researcher's two steps."""
+    """End it for a participant, from the button in their row."""
     page = hand.page
-    page.get_by_label("Participant", exact=True).select_option(label=who)
+    hand.press(page.get_by_role("button", name=f"end the study for participant {who}"))
+    page.wait_for_function("() => document.activeElement.matches('.nl-ending')", timeout=TIMEOUT_MS)
     hand.fill(page.get_by_label("Reason"), why)
-    hand.press(page.get_by_role("button", name="End for this participant"))
     hand.press(page.get_by_role("button", name="Yes, end it"))
     page.get_by_text("Ended for participant 1.").wait_for(timeout=TIMEOUT_MS)
+
+
+IN_VIEW = """
+[[treatments]]
+name = "alone"
+opponent = "conceder"
+seat = "A"
+[[steps]]
+kind = "instructions"
+[[steps]]
+kind = "match"
+[[steps]]
+kind = "match"
+disclosure = "A computer program sits across."
+"""
+
+
+@pytest.mark.parametrize("size", [WIDE, {"width": 360, "height": 740}], ids=["wide", "phone"])
+def test_what_a_participant_has_to_see_is_in_view(size: dict[str, int], tmp_path: Path, chromium: Any) -> None:
+    """The top of a page, an own offer, a question and a result, none of them behind the header or the bar."""
+    with serving_study(tmp_path, study_toml("agenda", IN_VIEW)) as server:
+        person = Person(chromium, server, size).join()
+        person.press("Start")
+        person.seated().wait_for_turn()
+        opens_at_its_top(person)
+        person.press("Make an offer")
+        is_in_view(person, person.table.locator(".nl-compose").get_by_text("food", exact=True).first)
+        for name in ("Walk away, no deal", "Leave the study"):
+            question_is_in_view(person, name)
+        while person.wait_for_turn():
+            person.move()
+        is_in_view(person, person.table.locator(".nl-result"))
+        shot(person, "result")
+        person.press("Continue")
+        disclosed = person.page.get_by_text("A computer program sits across.")
+        disclosed.wait_for()
+        person.seated().wait_for_turn()
+        opens_at_its_top(person)
+        is_in_view(person, disclosed)
+        shot(person, "top")
+        assert person.errors == []
+        person.close()
+
+
+def opens_at_its_top(person: Person) -> None:
+    assert person.page.evaluate("() => document.querySelector('#rendered_cells').scrollTop") == 0
+
+
+def is_in_view(person: Person, target: Any) -> None:
+    """Check that nothing covers the corners of a part of the page, after it has come to rest."""
+    person.wait_until(lambda: target.evaluate(UNCOVERED), f"{target} is covered")
+
+
+UNCOVERED = """part => {
+  const { left, right, top, bottom } = part.getBoundingClientRect();
+  return [[left + 3, top + 3], [right - 3, bottom - 3]].every(([x, y]) => {
+    const there = document.elementFromPoint(x, y);
+    return there !== null && (part.contains(there) || there.contains(part));
+  });
+}"""
+
+
+def question_is_in_view(person: Person, name: str) -> None:
+    """Open a question and answer it with no: its buttons are in view, the focus is on no, and then where it was."""
+    person.page.evaluate("() => document.querySelector('#rendered_cells').scrollTo(0, 100000)")
+    person.press(name)
+    button = person.page.locator(".nl-leaving button:visible").get_by_text("No, go on", exact=True)
+    is_in_view(person, button)
+    person.wait_until(lambda: button.evaluate("button => button === document.activeElement"))
+    shot(person, f"asks-{name.split()[0].lower()}")
+    button.click()
+    opener = person.button(name)
+    person.wait_until(lambda: opener.evaluate("button => button === document.activeElement"))
+
+
+def shot(person: Person, name: str) -> None:
+    """Save what is in view."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    person.page.screenshot(path=str(SHOTS / f"in-view-{name}-{person.page.viewport_size['width']}.png"))

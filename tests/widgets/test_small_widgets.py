@@ -12,7 +12,7 @@ from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.tables.inputs import RadioGroup
 
-from negolab.studies import texts
+from negolab.studies.texts import texts
 
 pytestmark = pytest.mark.browser
 

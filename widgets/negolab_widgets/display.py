@@ -13,15 +13,16 @@ from negolab import catalog
 from negolab.analysis.observations import sample_text
 from negolab.analysis.summary import Observed, Tally, fallback_lines, tally_records
 from negolab.catalog import AnyGame
+from negolab.formatting import format_amount, format_end
 from negolab.game import SEATS, Observation, observe
 from negolab.match import Match
-from negolab.money import display_unit
 from negolab.protocols import Scripted
 from negolab.record import Record, final_state
 from negolab_widgets.html import Markup, element, format_value, join, label, pairs, panel, table, theme
-from negolab_widgets.replay.record_list import UNFINISHED, count_replies, short_id
-from negolab_widgets.replay.scrubber import record_steps, render_step
-from negolab_widgets.tables import table as table_of
+from negolab_widgets.replay.cards import render_step
+from negolab_widgets.replay.record_list import count_replies, short_id
+from negolab_widgets.replay.steps import record_steps
+from negolab_widgets.tables.seats import render_seats
 
 MAX_ROWS = 20
 """Rows of a list of records."""
@@ -50,28 +51,22 @@ def match(match: Match) -> str:
     facts = [("state", state), *((f"player {seat}", name) for seat, name in match.players.items())]
     facts += [("deal", "explicit" if match.seed is None else f"seed {match.seed}"), ("events", str(len(match.events)))]
     title = f"Match of {catalog.game_id(match.game)}"
-    return page(panel(title, pairs(facts)), _render_both_seats(match.game, {seat: match.seen(seat) for seat in SEATS}))
+    return page(panel(title, pairs(facts)), render_seats(match.game, {seat: match.seen(seat) for seat in SEATS}))
 
 
 def record(record: Record) -> str:
     """Show how a match ended and what was said in it."""
     header, told = record.header, record.game
     facts = [(f"player {seat}", name) for seat, name in header.players.items()]
-    facts += [("end", record.end or UNFINISHED)]
+    facts += [("end", format_end(record.end))]
     facts += [(f"paid to {seat}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
     facts += [("replies", str(count_replies(record))), ("record", header.id)]
-    cards = [
-        render_step(step, told)
-        for step in record_steps(record)
-        if hasattr(step.entry, "seat") or hasattr(step.entry, "end")
-    ]
+    cards = [render_step(step, told) for step in record_steps(record)[1:]]
     left = len(cards) - MAX_STEPS
     more = element("p", f"and {left} more steps: Replay(record) shows them all") if left > 0 else ""
     last = final_state(record)
     seen = {seat: observe(last, seat) for seat in SEATS}
-    return page(
-        panel(f"Record of {header.game}", pairs(facts)), _render_both_seats(told, seen), *cards[:MAX_STEPS], more
-    )
+    return page(panel(f"Record of {header.game}", pairs(facts)), render_seats(told, seen), *cards[:MAX_STEPS], more)
 
 
 def observation(seen: Observation[Any, Any]) -> str:
@@ -86,7 +81,7 @@ def records(found: list[Any]) -> str | None:
     if not found or not all(isinstance(one, Record) for one in found):
         return None
     rows = [
-        (short_id(one), one.header.game, *(one.header.players.get(s, "?") for s in SEATS), one.end or UNFINISHED,
+        (short_id(one.id), one.header.game, *(one.header.players.get(s, "?") for s in SEATS), format_end(one.end),
          *(one.game.format_payoff(one.payoffs[s]) for s in SEATS), count_replies(one))
         for one in found[:MAX_ROWS]
     ]  # fmt: skip
@@ -128,25 +123,12 @@ def _format_mean(counted: Tally, game: AnyGame, paid: list[Observed]) -> tuple[s
 
 def _format_amount(game: AnyGame, amount: float) -> str:
     """Format an amount that need not be a payoff, such as a mean, in the unit in which people read it."""
-    unit, by = display_unit(game.unit)
-    return f"${amount / by:.2f}" if unit == "dollars" else f"{amount:.2f} {unit}"
+    return format_amount(amount, game.unit)
 
 
 def player(player: Scripted) -> str:
     """Show a player's name and what it does."""
     return page(panel(f"Player {player.name or type(player).__name__}", element("p", _first_paragraph(player.__doc__))))
-
-
-def _render_both_seats(game: AnyGame, seen: dict[Any, Observation[Any, Any]]) -> Markup:
-    views = []
-    for seat, one in seen.items():
-        told = game.told(seat)
-        looks = table_of(told)
-        title = element(
-            "h2", f"Seat {seat} sees", element("span", looks.clock(told, one), cls="nl-clock"), cls="nl-seat"
-        )
-        views.append(element("div", title, looks.render(told, one), cls=f"nl-view nl-view-{seat.lower()}"))
-    return element("div", *views, cls="nl-columns nl-halves")
 
 
 def format_shortened(value: Any) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 import ipywidgets as w
 
-from negolab.studies import texts
 from negolab.studies.client import PageClient
 from negolab.studies.page_state import NotDelivered
+from negolab.studies.texts import texts
 from negolab_widgets.tables.controls import warning
 
 log = logging.getLogger("negolab.widgets")

@@ -15,6 +15,8 @@ import traitlets as t
 from markupsafe import Markup
 from markupsafe import escape as _escape
 
+from negolab.studies.texts import table_texts
+
 __all__ = [
     "Markup",
     "StableHTML",
@@ -23,6 +25,7 @@ __all__ = [
     "element",
     "escape",
     "facts",
+    "fill",
     "format_value",
     "join",
     "label",
@@ -61,6 +64,11 @@ def element(tag: str, *children: object, cls: str = "", **attributes: str) -> Ma
     named = {"class": cls, **attributes} if cls else attributes
     written = (f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in named.items())
     return Markup(f"<{tag}{''.join(written)}>{join(children)}</{tag}>")
+
+
+def fill(text: str, **parts: object) -> Markup:
+    """Fill the placeholders of a text; both are escaped unless they are `Markup`."""
+    return escape(text).format(**parts)
 
 
 def preformatted(text: str) -> Markup:
@@ -118,7 +126,7 @@ def facts(values: Mapping[str, Any]) -> Markup:
     """Values by name as tables: a mapping of mappings becomes rows and columns, anything else a line."""
     single = [(label(name), format_value(value)) for name, value in values.items() if not _is_grid(value)]
     grids = (_grid(name, value) for name, value in values.items() if _is_grid(value))
-    return join([table((), single, "Your facts") if single else "", *grids])
+    return join([table((), single, table_texts.FACTS) if single else "", *grids])
 
 
 def _is_grid(value: Any) -> bool:
@@ -142,7 +150,7 @@ def format_value(value: Any) -> str:
         case None | () | []:
             return "\N{EN DASH}"
         case bool():
-            return "yes" if value else "no"
+            return table_texts.YES if value else table_texts.NO
         case float():
             return f"{value:.2f}".rstrip("0").rstrip(".")
         case list() | tuple() | frozenset():
@@ -209,8 +217,31 @@ const fill = (old, fresh) => {
   });
   had.slice(wanted.length).forEach((node) => node.remove());
 };
+const copy = async (button) => {
+  const text = button.dataset.copy;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // The clipboard of the browser is there on https only; the older way works everywhere.
+    const field = document.createElement("textarea");
+    field.value = text;
+    button.after(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+    button.focus();
+  }
+  button.classList.add("nl-copied");
+  setTimeout(() => button.classList.remove("nl-copied"), 1500);
+};
 export default {
   render({ model, el }) {
+    el.addEventListener("click", ({ target }) => {
+      const button = target.closest("[data-copy]"), pressed = target.closest("[data-send]");
+      if (button) copy(button);
+      else if (pressed?.matches("tr") && getSelection().toString()) return;
+      else if (pressed) model.send(JSON.parse(pressed.dataset.send));
+    });
     const draw = () => {
       const fresh = document.createElement("template");
       fresh.innerHTML = model.get("value");
@@ -226,7 +257,7 @@ export default {
 
 class StableHTML(anywidget.AnyWidget):
     """Show `value`, which must be `Markup`, and change only what is new when it is set again: nothing flickers or
-    scrolls back."""
+    scrolls back. A press on an element with `data-send` sends this JSON to `on_msg`, one with `data-copy` copies it."""
 
     _esm = _ESM
     value = t.Unicode("").tag(sync=True)

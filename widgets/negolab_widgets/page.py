@@ -9,8 +9,10 @@ from typing import Any
 
 import anywidget
 import ipywidgets as w
+import traitlets as t
 
 from negolab import catalog
+from negolab.studies.texts import table_texts
 from negolab_widgets import html
 
 _ESM = """
@@ -27,21 +29,62 @@ export default {
       const within = page.parentElement.closest(".nl-page");
       // Of pages in each other the outermost holds presses: held twice they would lose their order.
       if (!within) {
+        page.addEventListener("input", tooLong, true);
+        page.addEventListener("change", tooLong, true);
         page.addEventListener("input", () => { typed = true; });
         page.addEventListener("click", hold, true);
+        page.addEventListener("click", ask);
       }
       page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
       // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
       page.tabIndex = -1;
-      if (within) take(page, 120);
+      if (within) take(page);
+    };
+    const soon = (frames, done) => {
+      if (!done() && frames > 0) requestAnimationFrame(() => soon(frames - 1, done));
+    };
+    // A text that the server would close the connection for is not sent, and its field says so.
+    const tooLong = (event) => {
+      const field = event.target, most = 30000;
+      if (typeof field.value !== "string" || !field.setCustomValidity) return;
+      const length = field.value.length;
+      field.setCustomValidity(length > most
+        ? model.get("too_long").replace(/{(length|most)}/g, (_, name) => ({ length, most })[name].toLocaleString("en"))
+        : "");
+      if (length <= most) return;
+      event.stopImmediatePropagation();
+      field.reportValidity();
     };
     // What was pressed is taken away a moment later; then its focus is nowhere.
-    const take = (page, frames) => {
+    const take = (page) => soon(120, () => {
       const found = [...page.querySelectorAll("h1")].find((title) => title.offsetParent);
-      if (document.activeElement === document.body && found) {
-        found.tabIndex = -1;
-        found.focus();
-      } else if (frames > 0) requestAnimationFrame(() => take(page, frames - 1));
+      if (document.activeElement !== document.body || !found) return false;
+      found.tabIndex = -1;
+      found.focus({ preventScroll: page.closest(".nl-from-top") !== null });
+      return true;
+    });
+    const reveal = (page, selector) => soon(600, () => {
+      const part = page.querySelector(selector);
+      if (!part || !part.offsetParent) return false;
+      part.scrollIntoView({ block: "nearest" });
+      return true;
+    });
+    // A question that was opened comes into view, with the focus on the answer that changes nothing.
+    const ask = ({ target }) => {
+      const asking = target.closest(".nl-leaving"), question = asking && asking.querySelector(".nl-panel");
+      if (!question || !target.closest("button")) return;
+      const wasOpen = question.offsetParent !== null;
+      soon(600, () => {
+        const isOpen = question.offsetParent !== null;
+        if (isOpen === wasOpen) return false;
+        if (isOpen) {
+          [...question.querySelectorAll("button")].at(-1).focus({ preventScroll: true });
+          if (!asking.closest(".nl-decision")) question.scrollIntoView({ block: "center" });
+        } else if (question.contains(document.activeElement) || document.activeElement === document.body) {
+          asking.querySelector("button").focus({ preventScroll: true });
+        }
+        return true;
+      });
     };
     // ipywidgets keeps what was typed last to itself while the kernel is busy with what was typed before, but sends a
     // press at once: words would be cut off. So a press that follows typing waits until the kernel has answered what
@@ -58,6 +101,14 @@ export default {
     };
     const hold = (event) => {
       const button = event.target.closest("button");
+      const unsent = button && [...event.currentTarget.querySelectorAll(":is(textarea, input)")].find(
+        (field) => field.offsetParent && field.validity.customError);
+      if (unsent) {
+        event.stopImmediatePropagation();
+        event.preventDefault();
+        unsent.reportValidity();
+        return;
+      }
       if (!button || passing || !(typed || held.length)) return;
       event.stopImmediatePropagation();
       event.preventDefault();
@@ -68,8 +119,13 @@ export default {
       setTimeout(() => pass(after), 10000);
     };
     model.on("msg:custom", (said) => {
-      if (!said.after) take(el.closest(".nl-page"), 120);
-      else pass(said.after);
+      const page = el.closest(".nl-page");
+      if (said.after) pass(said.after);
+      else if (said.reveal) reveal(page, said.reveal);
+      else {
+        page.scrollIntoView({ block: "start" });
+        take(page);
+      }
     });
     shield();
   },
@@ -84,10 +140,16 @@ class Shield(anywidget.AnyWidget):
     """
 
     _esm = _ESM
+    too_long = t.Unicode().tag(sync=True)
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
+        self.set_texts()
         self.on_msg(self._answer)
+
+    def set_texts(self) -> None:
+        """Take the texts anew, which a warm kernel learns late."""
+        self.too_long = table_texts.FIELD_TOO_LONG
 
     def _answer(self, _: object, said: Any, __: object) -> None:
         """Confirm that all which was sent before this message has been handled."""
@@ -96,8 +158,12 @@ class Shield(anywidget.AnyWidget):
             self.send({"after": after})
 
     def focus(self) -> None:
-        """Put the keyboard's focus on the page's title, after what had it was taken away."""
+        """Scroll to the page's top and put the keyboard's focus on its title, after what had it was taken away."""
         self.send({"focus": "title"})
+
+    def reveal(self, selector: str) -> None:
+        """Scroll to the first part of the page that matches, as soon as it is drawn."""
+        self.send({"reveal": selector})
 
 
 def page_head() -> tuple[w.Widget, Shield]:

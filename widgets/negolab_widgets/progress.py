@@ -6,6 +6,7 @@ import asyncio
 
 import ipywidgets as w
 
+from negolab.formatting import format_significant
 from negolab.runs.progress import Progress
 from negolab.runs.run import Run
 from negolab_widgets import page
@@ -102,15 +103,10 @@ def render_progress(now: Progress, folder: str) -> Markup:
     elif now.calls is not None:
         facts.append(("cost", "unknown: not every price is"))
     if now.new:
-        facts.append(("pace", f"{_rate(now.rate)} games a second{_left(now)}"))
+        facts.append(("pace", f"{format_significant(now.rate)} games a second{_left(now)}"))
     facts.append(("folder", folder))
     meter = bar(now.over, now.games, f"{now.over} of {now.games} games", name="Games that are over")
     return element("div", panel("Run", meter, pairs(facts)))
-
-
-def _rate(rate: float) -> str:
-    """Format a rate with three digits, but whole numbers whole."""
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def _left(now: Progress) -> str:

@@ -14,10 +14,13 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
 from negolab.players.lookup import compatible_players, list_players
 from negolab.protocols import Scripted
+from negolab.record import Record
 from negolab.scenarios import SUFFIX
+from negolab.studies.session import PERSON
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import ADMIN, OUT, Arrival
+from negolab_widgets.play.ending import EndScreen
 from negolab_widgets.play.matchmaking import (
     HostMatchmaker,
     LocalMatchmaker,
@@ -26,9 +29,13 @@ from negolab_widgets.play.matchmaking import (
 )
 from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
 from negolab_widgets.tables import table as table_of
-from negolab_widgets.tables.controls import column, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, column, set_visible, warning
 
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
+MAX_ABOUT = 200
+"""Characters up to which a description is shown whole."""
+SEED_FAULT = "The seed is a whole number of up to 18 digits, or nothing."
+LEAVE_QUESTION = "Leave? The match is stopped, and what was played is kept as a record."
 
 
 class Lobby(w.VBox):  # type: ignore[misc]
@@ -54,6 +61,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
             HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
         self._scenarios: dict[str, str] = {}
+        self._request: MatchRequest | None = None
         self._form, (style, self._shield) = (
             self._build_form(list(catalog.list_games()) if game is None else [game]),
             page.page_head(),
@@ -84,18 +92,20 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._opponent = w.Dropdown(description="Opponent")
         self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
         self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
+        self._seed_fault = w.HTML()
         self._start_button = w.Button(description="Start the match")
         self._start_button.add_class("nl-primary")
-        self._leave_button = w.Button(description=LEAVE_MATCH)
+        self._leave_button = AskFirst(LEAVE_MATCH, LEAVE_QUESTION, "Leave", "Stay", lambda: self._guard(self._leave))
+        self._another = self._guard.button(CHOOSE_ANOTHER, self._leave)
         self._about, self._table = w.HTML(), column()
         self._models = ModelChoice(self._matchmaker.list_endpoints)
         self._game.observe(lambda _: self._guard(self._update_presets), "value")
         self._seat.observe(lambda _: self._guard(self._update_opponents), "value")
         self._opponent.observe(lambda _: self._guard(self._describe), "value")
         self._preset.observe(lambda _: self._guard(self._update_opponents), "value")
+        self._seed.observe(lambda _: self._check_seed(), "value")
         self._start_button.on_click(lambda _: self._guard(self._start_match))
-        self._leave_button.on_click(lambda _: self._guard(self._leave))
-        fields = w.Box([self._game, self._preset, self._opponent, self._seat, self._seed])
+        fields = w.Box([self._game, self._preset, self._opponent, self._seat, w.VBox([self._seed, self._seed_fault])])
         fields.add_class("nl-form")
         fields.add_class("nl-roomy")
         intro = "Choose a game and who sits across the table. What you play is kept as a record."
@@ -158,23 +168,31 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._about.value = html.element(
             "div",
             *(
-                html.element("p", html.element("b", f"{name}. "), _first_paragraph(text))
+                html.element("p", html.element("b", f"{name}. "), _in_short(text))
                 for name, text in about.items()
                 if text
             ),
         )
 
+    def _check_seed(self) -> bool:
+        """Say beside its field what is wrong with the seed; return True if nothing is."""
+        is_seed = _is_seed(self._seed.value)
+        self._seed_fault.value = "" if is_seed else warning(SEED_FAULT)
+        return is_seed
+
     def _start_match(self) -> None:
+        if not self._check_seed():
+            return
         self._leave()  # a press of a button that is not shown any more
         opponent = self._models.name() if self._opponent.value == MODEL_CHOICE else self._opponent.value
-        request = MatchRequest(
-            self._game.value, self._preset.value, opponent, self._seat.value, _parse_seed(self._seed.value)
-        )
-        self._leave_button.description = LEAVE_MATCH
+        seed = int(text) if (text := self._seed.value.strip()) else None
+        request = MatchRequest(self._game.value, self._preset.value, opponent, self._seat.value, seed)
+        self._request = request
         self._show(self._matchmaker.start_match(request))
 
     def _show(self, table: w.Widget) -> None:
         self._guard.notice.value = ""
+        self._leave_button.reset()
         self._table.children = [table, self._leave_button]
         self._form.layout.display = "none"
 
@@ -192,9 +210,26 @@ class Lobby(w.VBox):  # type: ignore[misc]
         self._form.layout.display = None
         self._shield.focus()
 
-    def _on_ended(self, stopped: str) -> None:
-        self._leave_button.description = CHOOSE_ANOTHER
+    def _on_ended(self, stopped: str, record: Record | None) -> None:
+        """Offer the ways on, above the table as it stands at the end."""
         self._guard.notice.value = warning(stopped)
+        if not self._table.children:
+            return
+        table = self._table.children[0]
+        if record is None:
+            self._table.children = [table, self._another]
+            return
+        seat: Seat = "A" if record.header.players["A"] == PERSON else "B"
+        end = EndScreen(record, seat, lambda: self._rematch(record, seat), self._leave)
+        self._table.children = [end, table]
+        self._shield.focus()
+
+    def _rematch(self, record: Record, seat: Seat) -> None:
+        """Play the same game against the same player in the same seat, on a new deal."""
+        header = record.header
+        again = self._request or MatchRequest(header.game, header.preset or "", header.players[other(seat)], seat, None)
+        self._leave()
+        self._show(self._matchmaker.start_match(again._replace(seed=None)))
 
 
 def _titled(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -217,12 +252,12 @@ def _seat_names(game: AnyGame) -> list[tuple[str, Seat]]:
     return [(seat if named.get(seat) in plain[seat] else f"{seat}: {named[seat]}", seat) for seat in SEATS]
 
 
-def _first_paragraph(text: str | None) -> str:
-    return " ".join((text or "").split("\n\n")[0].replace("`", "").split())
+def _in_short(text: str) -> str:
+    """Return the first paragraph, or only its first sentence where it is long."""
+    said = " ".join(text.split("\n\n")[0].replace("`", "").split())
+    return said if len(said) <= MAX_ABOUT else f"{said.partition('. ')[0].removesuffix('.')}."
 
 
-def _parse_seed(text: str) -> int | None:
+def _is_seed(text: str) -> bool:
     text = text.strip()
-    if text and not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise ValueError("The seed is a whole number of up to 18 digits, or nothing.")
-    return int(text) if text else None
+    return not text or (text.isascii() and text.isdigit() and len(text) <= 18)

@@ -14,6 +14,7 @@ from negolab.catalog import title
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
+from negolab.record import Record, parse_record
 from negolab.runs.driver import seat_players
 from negolab.store import Store
 from negolab.studies.client import HostClient, HostSeat, PageClient
@@ -36,11 +37,14 @@ class MatchRequest(NamedTuple):
     seed: int | None
 
 
+Ended = Callable[[str, Record | None], None]
+
+
 class Matchmaker(Protocol):
     """Start one match at a time and report its end.
 
     A matchmaker calls back once a match is over and kept, or goes on elsewhere, with the reason why it was stopped ("":
-    it was not).
+    it was not), and with its record (None: it goes on elsewhere).
     """
 
     def start_match(self, request: MatchRequest) -> w.Widget:
@@ -63,7 +67,7 @@ class Matchmaker(Protocol):
 class LocalMatchmaker:
     """Play matches in this process and keep their records in the folder `out`."""
 
-    def __init__(self, out: Path, ended: Callable[[str], None]) -> None:
+    def __init__(self, out: Path, ended: Ended) -> None:
         self._out, self._on_ended = out, ended
         self._match: Match | None = None
         self._kept: set[str] = set()
@@ -97,17 +101,18 @@ class LocalMatchmaker:
         self._match = None
 
     def _keep(self, match: Match) -> str:
+        record = match.record()
         with Store(self._out, wait=3).for_single_matches() as store:
-            store.append(match.record())
+            store.append(record)
         self._kept.add(match.id)
-        self._on_ended(_stop_notice(match.ended.reason if match.ended else None))
+        self._on_ended(_stop_notice(match.ended.reason if match.ended else None), record)
         return _record_notice(match.id)
 
 
 class HostMatchmaker:
     """Play matches at the host, which keeps their records. The newest page of a match is the one that plays it."""
 
-    def __init__(self, socket: str, ended: Callable[[str], None]) -> None:
+    def __init__(self, socket: str, ended: Ended) -> None:
         self._host, self._on_ended = HostClient(socket), ended
         self._page: PageClient | None = None
         self._following: asyncio.Task[None] | None = None
@@ -141,7 +146,7 @@ class HostMatchmaker:
             banner.value = warning(fault)
             if page.replaced:
                 set_visible(seat, False)
-                self._on_ended("")
+                self._on_ended("", None)
 
         page.watch(show)
         self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=show)))
@@ -152,7 +157,7 @@ class HostMatchmaker:
         return endpoints
 
     def _match_over(self, match: str) -> str:
-        self._on_ended("")
+        self._on_ended("", parse_record(self._host.ask("/branched", match=match)["record"]))
         return _record_notice(match)
 
     def _forget(self) -> None:

@@ -15,8 +15,9 @@ import ipywidgets as w
 from negolab.catalog import AnyGame
 from negolab.game import other
 from negolab.record import SeatOutcome
-from negolab.studies import texts
 from negolab.studies.page_state import NotDelivered, SeatHandle, SeatView, TalkEntry
+from negolab.studies.texts import format_payoff, texts
+from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
@@ -24,6 +25,7 @@ from negolab_widgets.page import page_head
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import ControlsContext
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.decision import Decision, DecisionBar
 
 log = logging.getLogger("negolab.widgets")
 
@@ -36,7 +38,7 @@ def render_result(game: AnyGame, closing: SeatOutcome, kept: str) -> Markup:
     return element(
         "div",
         element("strong", texts.MATCH_ENDS[closing.end]),
-        element("div", texts.RESULT.format(payoff=game.format_payoff(closing.payoff))),
+        element("div", texts.RESULT.format(payoff=format_payoff(game, closing.payoff))),
         element("div", kept, cls="nl-who"),
         cls="nl-result",
         role="status",
@@ -59,6 +61,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         self._handle, self._seat = handle, handle.seat
         self._title, self._keep, self._opponent_model = title, keep, thinker
         self._record_notice: str | None = None
+        self._pause = ""
         self._game = handle.game
         self._table = table(self._game)
         self._pressed = 0.0
@@ -75,13 +78,22 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
 
     def _build(self) -> list[w.Widget]:
         self._header, self._log, self._result, self._rules = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        self._header.value = element("h1", self._title)
         context = ControlsContext(self._on_reply, self._guard, self._log)
         self._controls = self._table(self._game, self._view.seen, context)
         self._controls.main.add_class("nl-main")
         self._controls.side.add_class("nl-side")
         columns = w.Box([self._controls.main, self._controls.side])
         columns.add_class("nl-columns")
-        return [*page_head(), self._header, self._rules, self._result, columns]
+        self._bar = DecisionBar(self._controls.actions, self._controls.answer_notice)
+        style, self._shield = page_head()
+        return [style, self._shield, self._header, self._rules, self._result, columns, self._bar]
+
+    def show_pause(self, why: str) -> None:
+        """Show in the bar why the match does not go on just now; "" once it does."""
+        if why != self._pause:
+            self._pause = why
+            self._draw_bar(self._view)
 
     def _on_change(self) -> None:
         # What an own reply changes is drawn once it is known whether it was accepted.
@@ -93,30 +105,50 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         now = self._view = self._handle.view()
         if now.closing is not None and self._record_notice is None:
             self._record_notice = self._save_record()
-        if now.rules and not self._rules.value:
-            self._rules.value = html.details(texts.RULES, html.preformatted(now.rules))
-        self._header.value = self._render_header(now)
+            self._shield.reveal(".nl-result")
+        if now.rules:
+            self._rules.value = self._render_rules(now)
         fronted = self._handle.fronted
         talk = [_conversation_entry(entry, fronted) for entry in now.talk]
         self._log.value = render_conversation(talk, monospaced=fronted, whole=now.closing is not None)
         if now.closing is not None:
             self._result.value = render_result(self._game, now.closing, self._record_notice or "")
         self._controls.update(now.seen, asked=now.asked, left=now.left)
+        self._draw_bar(now)
 
-    def _render_header(self, now: SeatView) -> str:
-        """Render the game, the seat, how far the match is, and whose turn it is."""
+    def _draw_bar(self, now: SeatView) -> None:
+        decision = self._table.decision(self._game, now.seen) if now.closing is None else Decision()
+        turn, compose = (now.turn, self._controls.compose) if now.asked else (None, "")
+        over = now.closing is not None
+        self._bar.draw(self._render_turn(now), decision, turn=turn, over=over, compose=compose)
+
+    def _render_rules(self, now: SeatView) -> Markup:
+        """Render the rules for a person, open until the first answer, with the game's own text behind a click."""
+        rules = self._table.rules(self._game, now.seen)
+        whole = html.details(texts.RULES, html.preformatted(now.rules))
+        if not rules:
+            return whole
+        is_new = now.closing is None and not any(entry.kind == "own" for entry in now.talk)
+        goal, *others = rules
+        listed = element("ul", *(element("li", rule) for rule in others))
+        body = element("div", element("p", goal, cls="nl-strong"), listed, cls="nl-prose-text")
+        # A study with texts of its own shows no prompt: it is written for models, in the game's own language.
+        return html.details(texts.RULES_IN_SHORT, html.join([body, "" if are_overridden() else whole]), is_open=is_new)
+
+    def _render_turn(self, now: SeatView) -> Markup:
+        """Render the seat, how far the match is, and whose turn it is."""
         role = self._table.role
         across = role(self._game, other(self._seat))
         model = self._opponent_model
         waiting = texts.THINKING.format(model=model) if model else texts.WAITING_FOR.format(role=across)
-        status = texts.MATCH_OVER if now.closing else texts.YOUR_TURN if now.asked else waiting
+        running = f"{texts.YOUR_TURN} {self._pause}".strip() if now.asked else self._pause or waiting
+        status = texts.MATCH_OVER if now.closing else running
         state = "nl-turn" if now.asked else "nl-wait" if now.closing else "nl-wait nl-alive"
         return html.element(
             "div",
-            html.element("h1", self._title),
-            html.element("span", texts.YOU_ARE.format(role=role(self._game, self._seat))),
-            html.element("span", self._table.clock(self._game, now.seen)),
             html.element("span", status, cls=state, role="status"),
+            html.element("span", texts.YOU_ARE.format(role=role(self._game, self._seat)), cls="nl-seat"),
+            html.element("span", self._table.clock(self._game, now.seen)),
             cls="nl-bar",
         )
 

@@ -1,0 +1,143 @@
+"""The end of a match in the lobby: what both got, what was possible, why it ended, and the ways on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ipywidgets as w
+
+from negolab.analysis.measures import surplus, surplus_share
+from negolab.analysis.replies import Proposal, proposals
+from negolab.catalog import title
+from negolab.events import Ended
+from negolab.formatting import format_amount, format_end, format_estimate, format_number
+from negolab.game import Seat, other
+from negolab.record import Record, start_state
+from negolab_widgets import html
+from negolab_widgets.faults import FaultGuard
+from negolab_widgets.html import Markup, element
+from negolab_widgets.replay.plane import course, render_legend, render_plane, surroundings
+from negolab_widgets.replay.steps import record_steps
+from negolab_widgets.tables import table
+from negolab_widgets.tables.controls import column, row, set_visible
+from negolab_widgets.tables.decision import end_class
+
+
+class EndScreen(w.VBox):  # type: ignore[misc]
+    """The end of a match for the person who may see its record.
+
+    Args:
+        record: The match.
+        seat: The person's seat.
+        rematch: Called to play the same again, with a new deal.
+        another: Called to choose another game.
+    """
+
+    def __init__(self, record: Record, seat: Seat, rematch: Callable[[], None], another: Callable[[], None]) -> None:
+        self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")
+        again = guard.button("Rematch", rematch)
+        again.add_class("nl-primary")
+        self._open = guard.button("Replay", self._show_replay)
+        buttons = row(again, self._open, guard.button("Another game", another))
+        self._replay = column()
+        result = column(w.HTML(render_end(record, seat)), buttons, guard.notice)
+        result.add_class("nl-main")
+        self._planes = self._plane()
+        columns = w.Box([result, *self._planes])
+        columns.add_class("nl-columns")
+        super().__init__([w.HTML(element("h1", _title(record))), columns, self._replay])
+        self.add_class("nl-column")
+
+    def _plane(self) -> list[w.Widget]:
+        made = course(self._record, record_steps(self._record))
+        if not made.points:
+            return []
+        around = surroundings(self._record)
+        drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
+        heading = "What was paid after each round" if around.adds_up else "What each proposal would have paid"
+        plane = w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn))
+        plane.add_class("nl-side")
+        return [plane]
+
+    def _show_replay(self) -> None:
+        from negolab_widgets.replay import Replay  # slow to import
+
+        self._replay.children = [Replay(self._record)]
+        for widget in (self._open, *self._planes):
+            set_visible(widget, False)
+
+
+def render_end(record: Record, seat: Seat) -> Markup:
+    """Render what both got, and how that compares with no deal and with what was possible."""
+    game, away = record.game, other(seat)
+    names = {seat: "You", away: _name(record, away)}
+    rows = [(f"{names[each]} got", game.format_payoff(record.payoffs[each])) for each in (seat, away)]
+    gain = _gain(record, seat)
+    (you, paid), theirs = rows
+    own = ", ".join(filter(None, (paid, _compare_with_no_deal(record, seat, gain))))
+    told = [(you, own), theirs, *_possible(record, seat), *_best_offer(record, seat)]
+    return html.panel("Who got what", html.pairs(told), cls=end_class(gain))
+
+
+def _gain(record: Record, seat: Seat) -> float:
+    """Return what the seat was paid beyond no deal; 0 where the match paid nothing."""
+    paid = record.payoffs[seat]
+    return 0 if paid is None else paid - record.game.disagreement(start_state(record))[seat]
+
+
+def _compare_with_no_deal(record: Record, seat: Seat, gain: float) -> str:
+    """Compare a deal with no deal; "" without a deal, where a payoff is a win or a loss, or where all of it is gain."""
+    if record.end != "AGREED" or record.game.stake_unit is not None or record.payoffs[seat] == gain > 0:
+        return ""
+    if not gain:
+        return "the same as without a deal"
+    return f"{format_amount(abs(gain), record.game.unit)} {'more' if gain > 0 else 'less'} than without a deal"
+
+
+def _title(record: Record) -> str:
+    last = record.events[-1]
+    reason = last.reason if isinstance(last, Ended) else None
+    return f"{title(record.header.game)}. {format_end(record.end).capitalize()}{f': {reason}' if reason else ''}"
+
+
+def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
+    """Return the joint gain over no deal beside the possible one, and the seat's share; none where one lost by it."""
+    joint, possible = surplus(record)
+    if joint is None or possible is None or joint < 0:
+        return []
+    unit = record.game.stake_unit or record.game.unit
+    both = f"{format_estimate(joint, unit)} of {format_amount(possible, unit)}"
+    share = surplus_share(record)[seat]
+    told = [("Gained together over no deal, of what was possible", both)]
+    if share is not None and 0 <= share <= 1:
+        told.append(("Your share of that gain", f"{format_number(100 * share, 0)} %"))
+    return told
+
+
+def _best_offer(record: Record, seat: Seat) -> list[tuple[str, str]]:
+    """Return, where nothing was agreed, what the other's best offer would have paid both: where the larger stake wins,
+    the one that was furthest ahead for the seat; none if that would have gained nothing."""
+    game = record.game
+    if record.end == "AGREED" or game.pays_as_it_goes:
+        return []
+    no_deal = game.disagreement(start_state(record))
+
+    def gains(of: Proposal) -> tuple[float, float]:
+        pay = {"A": of.a, "B": of.b}
+        return pay[seat] - no_deal[seat], pay[other(seat)] - no_deal[other(seat)]
+
+    def advantage(of: Proposal) -> float:
+        own, theirs = gains(of)
+        return own - theirs if game.stake_unit else own
+
+    best = max((each for each in proposals(record) if each.seat != seat), key=advantage, default=None)
+    if best is None or advantage(best) <= 0:
+        return []
+    (own, theirs), unit = gains(best), game.stake_unit or game.unit
+    both = f"{format_estimate(own, unit)} for you, for them {format_amount(theirs, unit)}"
+    return [("Their best offer to you, over no deal", both)]
+
+
+def _name(record: Record, seat: Seat) -> str:
+    role = table(record.game).role(record.game, seat)
+    return role[:1].upper() + role[1:]
