@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections import deque
@@ -21,8 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from negolab import catalog
-from negolab.cli.serve import OPTIONS
+from negolab.cli.serve import OPTIONS, free_ports
 from negolab.players import code
+from negolab.studies.trial.browsers import FLAGS
 from negolab.user_code import TRUSTED
 
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
@@ -119,9 +119,7 @@ class Served(NamedTuple):
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_ports(1)[0]
 
 
 def serving(command: list[str], out: Path, *options: str, **popen: Any) -> Generator[Served, None, None]:
@@ -234,10 +232,8 @@ def launch_chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     path = needs("chromium", "chromium")
-    quiet = "no-sandbox disable-gpu disable-quic no-first-run"
-    quiet += " disable-background-networking disable-component-update disable-sync"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=[f"--{flag}" for flag in quiet.split()])
+        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *FLAGS])
         yield launched
         launched.close()
 

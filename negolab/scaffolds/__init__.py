@@ -8,7 +8,7 @@ from importlib.resources import files
 from keyword import iskeyword
 from pathlib import Path
 
-from negolab.studies.study_config import check_name
+from negolab.studies.checks import check_name
 from negolab.studies.template import study_text
 
 _HERE = files(__name__)

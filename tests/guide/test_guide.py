@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,7 @@ SLOW = {
     "own-game",
     "own-player",
     "own-table",
+    "paid-study",
     "play",
     "replay",
     "scenario",
@@ -46,6 +48,8 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["option
 
 
 def is_server(words: list[str]) -> bool:
+    if words[1:3] == ["study", "try"]:
+        return False
     return "--browser" in words or words[1] in ("serve", "lab") or words[1:3] in (["model", "serve"], ["sweep", "show"])
 
 
@@ -84,6 +88,8 @@ class Reader:
             self.env[name] = value
         elif words[0] == "pip":
             assert words[2].removeprefix("negolab[").removesuffix("]") in EXTRAS
+        elif words[1:3] == ["study", "try"] and "--browser" in words and shutil.which("chromium") is None:
+            return
         elif is_server(words):
             is_model = words[1] == "model"
             if not is_model:

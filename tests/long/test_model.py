@@ -28,9 +28,10 @@ from negolab.llm.local import weights
 from negolab.llm.local.process import running_server
 from negolab.llm.local.server import MODEL_ALIAS, ServerConfig
 from negolab.llm.models import Models
-from negolab.match import Match, replay_differences
+from negolab.match import Match
 from negolab.record import parse_record
 from negolab.runs.driver import aplay, make_player
+from negolab.verification import replay_differences
 from tests.conftest import free_port
 from tests.support.local_model import LocalModel, needs_runtime, needs_weights, serving_model
 

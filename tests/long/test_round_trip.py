@@ -17,8 +17,8 @@ import pytest
 from negolab.scaffolds import write_scaffold
 from negolab.store import read
 from negolab.studies.database import Database
+from negolab.studies.trial.browsers import open_browser
 from tests.conftest import free_port, needs, running
-from tests.support import crowd
 from tests.support.crowd import BrowserParticipant
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -36,7 +36,7 @@ def negolab(*args: object) -> str:
 async def people(links: list[str]) -> list[tuple[str, list[str]]]:
     """Play all participants, the last ones leaving midway; return their codes and messages."""
     gate = asyncio.Semaphore(AT_ONCE)
-    async with crowd.chromium() as chrome:
+    async with open_browser(needs("chromium", "chromium")) as chrome:
 
         async def one(i: int, link: str) -> tuple[str, list[str]]:
             async with gate:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from negolab.events import Replied
-from negolab.match import replay_differences
 from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
+from negolab.verification import replay_differences
 from tests.conftest import free_port, running
 from tests.support.bots import Bot
 from tests.support.crowd import STUDY, invite_links

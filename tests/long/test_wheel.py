@@ -39,7 +39,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_wheel_watches_and_batches(installed: Path, tmp_path: Path) -> None:
     for game in (("bargaining",), ("agenda", "--scenario", "hiring")):
-        assert "AGREED" in run(installed, "watch", *game, "--a", "linear", "--b", "linear", cwd=tmp_path)
+        assert "agreed" in run(installed, "watch", *game, "--a", "linear", "--b", "linear", cwd=tmp_path)
     command = ["batch", "balloon", "--a", "linear", "--b", "conceder", "--n", "20", "--out", "run"]
     assert "n = 20" in run(installed, *command, cwd=tmp_path)
     assert "20 records" in run(installed, "check", "run", cwd=tmp_path)

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from negolab.analysis import summary
-from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.store import read
+from negolab.verification import replay_differences
 from tests.cli.test_cli import NEGOLAB, negolab
 from tests.support.endpoints import Server, running_endpoint
 

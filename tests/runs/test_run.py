@@ -24,7 +24,6 @@ from negolab.llm.endpoint.call import Answer, Call, Usage
 from negolab.llm.endpoint.endpoint import timer_paused
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, RunFailed
 from negolab.llm.models import Models
-from negolab.match import replay_differences
 from negolab.players.lookup import resolve
 from negolab.record import Record
 from negolab.runs import run as collector
@@ -34,6 +33,7 @@ from negolab.runs.plan import make_plan
 from negolab.runs.progress import MAX_SAME_FAILURES
 from negolab.runs.run import Run
 from negolab.store import Store
+from negolab.verification import replay_differences
 from tests.support.endpoint_server import answer_text
 
 GAME = nl.load("bargaining")
@@ -184,7 +184,7 @@ def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
     shown = "\n".join(summary.tally_lines(summary.tally_records(played(tmp_path, Fake(act))), "cents"))
     assert "8 games" in shown and "without a result: 3 of 8 games" in shown
     assert "2   no answer in 6 attempts" in shown and "1   the game was not over after 9 s" in shown
-    assert "NO_DEAL        62.5 %" in shown and "failed         25.0 %" in shown, "shares are of all games"
+    assert "no deal        62.5 %" in shown and "failed         25.0 %" in shown, "shares are of all games"
     assert "n = 5 for this deal" in shown, "means are of those with a result"
 
 

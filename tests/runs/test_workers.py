@@ -17,7 +17,6 @@ import pytest
 import negolab as nl
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed
-from negolab.match import replay_differences
 from negolab.players.lookup import resolve
 from negolab.record import Record
 from negolab.runs import workers
@@ -26,6 +25,7 @@ from negolab.runs.failure_log import FILE
 from negolab.runs.plan import make_plan
 from negolab.runs.run import Run
 from negolab.runs.workers import AUTOMATIC_FROM, count_workers
+from negolab.verification import replay_differences
 from tests.cli.test_cli import NEGOLAB
 
 OWN = """

@@ -11,6 +11,7 @@ from typing import Any
 from negolab.catalog import title
 from negolab.record import Record
 from negolab.store import read
+from negolab.studies.trial.browsers import FITS_WIDTH, HEIGHT, TALLEST
 
 SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
 MAX_TABS = 150
@@ -111,9 +112,19 @@ def check_result(table: Any, out: Any, game: str) -> None:
 def open_lobby(page: Any) -> None:
     """Wait for the lobby; leave a match that still runs there."""
     page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match)$")).wait_for(timeout=60_000)
-    running = page.get_by_role("button", name="Leave this match")
-    if running.is_visible():
-        running.click()
+    if page.get_by_role("button", name="Leave this match").is_visible():
+        leave_match(Mouse(page))
+
+
+def leave_match(hand: Input) -> None:
+    """Leave the match, whether it is over or not."""
+    page = hand.page
+    over = page.get_by_role("button", name="Another game")
+    if over.is_visible():
+        hand.press(over)
+    else:
+        hand.press(page.get_by_role("button", name="Leave this match"))
+        hand.press(page.get_by_role("button", name="Leave", exact=True))
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
 
 
@@ -142,9 +153,13 @@ def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] 
         MOVES[game](hand, table)
         page.wait_for_timeout(DOUBLE_CLICK_MS)
         for _ in range(200):
-            if table.locator(".nl-result").count() or (table.inner_text() != before and is_turn(table)):
+            if table.locator(".nl-result").count():
                 break
             page.wait_for_timeout(100)
+            # The last parts of a table that shows the end may come a moment after the first.
+            if table.inner_text() != before and is_turn(table):
+                page.wait_for_timeout(200)
+                break
         else:
             raise AssertionError(f"no response to move {number + 1}: {table.inner_text()[:1500]}")
     raise AssertionError("60 moves and no end")
@@ -175,7 +190,7 @@ def balloon(hand: Input, table: Any) -> None:
 
 def agenda(hand: Input, table: Any) -> None:
     """Accept what is offered, else offer."""
-    accept = find_button(table, "^Accept$")
+    accept = find_button(table, "^Accept")
     if accept is None:
         offer_first_options(hand, table)
     else:
@@ -245,14 +260,10 @@ MOVES: dict[str, Callable[[Input, Any], None]] = {
 def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
     """Open the first record of the list, go to the third reply, and branch there twice."""
     page.goto(url)
-    page.get_by_label("Records").wait_for(timeout=60_000)
-    page.get_by_label("Records").select_option(index=0)
-    slider = page.get_by_role("slider")
-    slider.wait_for(timeout=60_000)
-    options = page.get_by_label("Steps").locator("option")
-    options.nth(5).wait_for(state="attached")
-    replies = [at for at, text in enumerate(options.all_text_contents()) if re.search(r"\b[AB]:\s", text)]
-    page.get_by_label("Steps").select_option(index=replies[2])
+    page.locator(".nl-records tbody th button").first.click(timeout=60_000)
+    moves = page.locator(".nl-move")
+    moves.nth(3).wait_for(timeout=60_000)
+    moves.nth(3).click()
     page.wait_for_timeout(1000)
     before()
     for number in (1, 2):
@@ -262,6 +273,16 @@ def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None
             state="attached", timeout=60_000
         )
     page.wait_for_timeout(1000)
+
+
+# Figures
+
+
+def click_mark(page: Any, mark: Any, across: float = 0.5, down: float = 0.5) -> None:
+    """Click a place of a mark, where plotly's own layer lies above it."""
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
+    page.mouse.click(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
 
 
 # JupyterLab
@@ -299,10 +320,23 @@ def accessibility_violations(page: Any, scope: str | None = None, *, least: tupl
 
 def fits_width(page: Any) -> bool:
     """Return True if nothing overflows the page's width."""
-    return bool(
+    return bool(page.evaluate(FITS_WIDTH))
+
+
+def overlapping_labels(page: Any) -> list[str]:
+    """Texts of one figure that lie on each other, by pairs."""
+    return list(
         page.evaluate(
-            """() => [document.documentElement, document.querySelector('#rendered_cells')]
-              .every(el => !el || el.scrollWidth <= innerWidth)"""
+            """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap((plot) => {
+              const texts = [...plot.querySelectorAll('text')]
+                .map((one) => ({ words: one.textContent, box: one.getBoundingClientRect() }))
+                .filter(({ words, box }) => words.trim() && box.width);
+              const meet = ({ box: a }, { box: b }) =>
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+              return texts.flatMap((one, at) =>
+                texts.slice(at + 1).filter((two) => meet(one, two)).map((two) => `${one.words} | ${two.words}`));
+            })"""
         )
     )
 
@@ -311,8 +345,8 @@ def screenshot(page: Any, name: str) -> None:
     """Save a picture of the whole page, including what is scrolled out of view."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     size = page.viewport_size
-    height = page.evaluate("() => document.querySelector('#rendered_cells')?.scrollHeight ?? innerHeight")
-    page.set_viewport_size({"width": size["width"], "height": max(size["height"], min(int(height), 8000))})
+    height = max(size["height"], min(int(page.evaluate(HEIGHT)), TALLEST))
+    page.set_viewport_size({"width": size["width"], "height": height})
     page.wait_for_timeout(250)
     page.screenshot(path=str(SHOTS / f"{name}.png"))
     page.set_viewport_size(size)

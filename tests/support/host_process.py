@@ -18,11 +18,11 @@ import ipywidgets as w
 import msgspec
 from negolab_widgets.study import StudyPage
 
-from negolab.match import replay_differences
 from negolab.studies import links
 from negolab.studies.client import HostClient, PageClient
 from negolab.studies.database import Database, Participant, StoredMatch
 from negolab.studies.host_config import HostConfig
+from negolab.verification import replay_differences
 
 TIMEOUT = 20.0
 """Seconds before a wait fails."""

@@ -86,7 +86,7 @@ def display_escaped() -> None:
         records.append(record)
         for source in (record, record.seen_by("A"), record.seen_by("B")):
             replay = Replay(source)
-            replay._scrubber.slider.value = min(2, replay._scrubber.slider.max)
+            replay._cockpit.step = 2
             display(replay)
         display(match, record, match.seen("B"), match.game)
     display(Replay(records), records)

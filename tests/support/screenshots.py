@@ -1,100 +1,249 @@
-"""`python -m tests.support.screenshots [FOLDER]`: pictures of every table (start, middle, end),
-of the replay with two branches, of
-every page of a participant's visit and of the monitor, 360 and 1280 px wide, light and dark. Default folder:
-`data/runs/screenshots`, which git ignores."""
+"""`python -m tests.support.screenshots [FOLDER [PART ...]]`: pictures of every page, 360 and 1280 px wide, light and
+dark, each checked with axe, for overflow and for labels on each other. What is found is printed beside the picture's
+name. Default folder: `data/runs/screenshots`, which git ignores. Parts: see `PARTS`; all if none is named."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import closing
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from negolab.catalog import game_names
-from tests.conftest import ROOT, Served, launch_chromium, launching, serving
+from negolab.catalog import game_names, title
+from negolab.formats import transcript
+from negolab.store import read
+from tests.conftest import ROOT, launch_chromium, launching, serving, showing
 from tests.support import browser, study_visit
-from tests.support.browser import Mouse, branch_replay, play_to_end, screenshot, start_match
+from tests.support.browser import (
+    Mouse,
+    accessibility_violations,
+    branch_replay,
+    click_mark,
+    fits_width,
+    leave_match,
+    open_lobby,
+    overlapping_labels,
+    play_to_end,
+    screenshot,
+    start_match,
+)
 from tests.support.study_server import serving_study
+from tests.support.sweeps import finished_sweep
 
-WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 800}}
+WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 740}}
 SCHEMES = ("light", "dark")
+LONG = 60_000
+"""Milliseconds that a page may take."""
 MIDDLE = {"split": 5}
 """The move that is the middle of a game, where it is not the second."""
+NEGOLAB = [sys.executable, "-m", "negolab"]
+Camera = Callable[[str], AbstractContextManager[Any]]
+"""Opens a page in a colour scheme."""
 
 
 def pictures(page: Any, name: str) -> None:
-    """Save the page as it is now, at both widths."""
+    """Save the page as it is now at both widths, and a phone's window as it stands; print what is wrong with it."""
     for width, size in WIDTHS.items():
         page.set_viewport_size(size)
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(500)
+        if width == "360" and page.locator(".nl-decision").count():
+            page.screenshot(path=str(browser.SHOTS / f"{name}-{width}-window.png"))
         screenshot(page, f"{name}-{width}")
+        faults = [*accessibility_violations(page), *overlapping_labels(page)]
+        for fault in faults if fits_width(page) else [*faults, "wider than the window"]:
+            print(f"{name}-{width}: {fault}", flush=True)
     page.set_viewport_size(WIDTHS["1280"])
+    page.wait_for_timeout(500)
 
 
-def table(page: Any, scheme: str, *, served: Served, game: str) -> None:
+# The lobby and its tables
+
+
+def lobby(camera: Camera) -> None:
+    """Show each game in the lobby, an error beside its field, and every table from start to end."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([*NEGOLAB, "new", "game", "ultimatum"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        own = f"--module={Path(folder) / 'ultimatum.py'}"
+        with closing(serving(NEGOLAB, Path(folder) / "out", own)) as servers:
+            url = next(servers).url
+            for scheme in SCHEMES:
+                with camera(scheme) as page:
+                    page.goto(url)
+                    show_lobby(page, scheme)
+                    for game in game_names():
+                        show_table(page, scheme, game)
+                    show_own_table(page, scheme)
+
+
+def show_lobby(page: Any, scheme: str) -> None:
+    open_lobby(page)
+    for game in game_names():
+        page.get_by_label("Game", exact=True).select_option(label=title(game))
+        page.wait_for_timeout(800)
+        pictures(page, f"lobby-{game}-{scheme}")
+    page.get_by_label("Seed of the deal").fill("twelve")
+    page.get_by_role("button", name="Start the match").click()
+    page.get_by_text("The seed is a whole number").wait_for(timeout=LONG)
+    pictures(page, f"lobby-error-{scheme}")
+
+
+def show_table(page: Any, scheme: str, game: str) -> None:
     """Play one game from its start to its end."""
-    page.goto(served.url)
     hand = Mouse(page)
-    at_table = start_match(hand, game)
+    table = start_match(hand, game)
 
     def each(move: int) -> None:
         if move in (0, MIDDLE.get(game, 1)):
             page.wait_for_timeout(500)
             pictures(page, f"{game}-{'middle' if move else 'start'}-{scheme}")
 
-    play_to_end(hand, at_table, game, each)
+    play_to_end(hand, table, game, each)
     page.wait_for_timeout(800)
     pictures(page, f"{game}-end-{scheme}")
+    leave_match(hand)
 
 
-def replay(page: Any, scheme: str, *, served: Served) -> None:
-    """Show a list of records, one of them, and two branches of it side by side."""
-    branch_replay(page, served.url, lambda: pictures(page, f"replay-{scheme}"))
-    pictures(page, f"branches-{scheme}")
+def show_own_table(page: Any, scheme: str) -> None:
+    """Show the plain table of a game of somebody's own."""
+    open_lobby(page)
+    page.get_by_label("Game", exact=True).select_option(label="Ultimatum: take it or leave it")
+    page.wait_for_timeout(800)
+    table = start_match(Mouse(page), "ultimatum", choose_game=False)
+    pictures(page, f"own-game-start-{scheme}")
+    table.locator(".nl-options button:visible").first.click()
+    table.locator(".nl-result").wait_for(timeout=LONG)
+    pictures(page, f"own-game-end-{scheme}")
+    leave_match(Mouse(page))
 
 
-def lobby(page: Any, scheme: str, *, served: Served) -> None:
-    """Show the lobby."""
-    page.goto(served.url)
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
-    pictures(page, f"lobby-{scheme}")
+# Replay
 
 
-def study(launched: Any, scheme: str) -> None:
+def replay(camera: Camera) -> None:
+    """Show the list of records, each game in the cockpit, and two branches side by side."""
+    with tempfile.TemporaryDirectory() as out:
+        source = ROOT / "data" / "replays"
+        with closing(launching(Path(out), command="page", page="replay", source=source)) as servers:
+            url = next(servers).url
+            for scheme in SCHEMES:
+                with camera(scheme) as page:
+                    page.goto(url)
+                    page.locator(".nl-records tbody tr").first.wait_for(timeout=LONG)
+                    pictures(page, f"records-{scheme}")
+                    for game in game_names():
+                        page.goto(url)
+                        page.locator(".nl-records tbody tr", has_text=game).first.click(timeout=LONG)
+                        page.locator(".nl-replay-head", has_text=game).wait_for(timeout=LONG)
+                        page.locator(".nl-move").nth(3).click()
+                        page.wait_for_timeout(1000)
+                        pictures(page, f"replay-{game}-{scheme}")
+                    branch_replay(page, url)
+                    pictures(page, f"branches-{scheme}")
+
+
+# Sweeps and what is written
+
+
+def sweep(camera: Camera) -> None:
+    """Follow a sweep's results from the first figure over a heat map and a distribution to a match."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = finished_sweep(Path(folder))
+        command = [*NEGOLAB, "sweep", "show", str(found.path), f"--out={folder}/branches"]
+        with closing(showing(command, Path(folder) / "branches", cwd=ROOT)) as servers:
+            url = next(servers).url
+            for scheme in SCHEMES:
+                with camera(scheme) as page:
+                    page.goto(url)
+                    show_results(page, scheme)
+
+
+def show_results(page: Any, scheme: str) -> None:
+    page.locator(".nl-chart .js-plotly-plot text", has_text="mean efficiency").first.wait_for(timeout=LONG)
+    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for(timeout=LONG)
+    page.get_by_label("Outcome").select_option(label="result: payoff of B (dollars)")
+    page.locator(".nl-chart .js-plotly-plot text", has_text="mean payoff of B").first.wait_for(timeout=LONG)
+    pictures(page, f"results-1-{scheme}")
+    page.get_by_label("Figure", exact=True).select_option(label="heat map of means")
+    cell = page.locator(".nl-chart .hm").first
+    cell.wait_for(timeout=LONG)
+    pictures(page, f"results-2-heat-map-{scheme}")
+    click_mark(page, cell, 1 / 6, 1 / 4)
+    page.get_by_role("heading", name="Matches of beta 0.2, rounds 4").wait_for(timeout=LONG)
+    page.locator(".nl-chart text", has_text="Press a point").first.wait_for(timeout=LONG)
+    pictures(page, f"results-3-distribution-{scheme}")
+    click_mark(page, page.locator(".nl-chart .scatterlayer .point").first)
+    page.get_by_role("heading", name="at the step that decided it").wait_for(timeout=LONG)
+    pictures(page, f"results-4-match-{scheme}")
+
+
+def papers(camera: Camera) -> None:
+    """Show the reports of sweeps, a tournament among them, and the transcript of a match of each game."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = {"report": finished_sweep(folder / "plain").path / "report.html"}
+        for experiment in ("barter", "people"):
+            files[f"report-{experiment}"] = folder / experiment / "report.html"
+            plan = ROOT / "notebooks" / "experiments" / experiment / "plan.toml"
+            negolab("sweep", "run", str(plan), "--tiny", f"--out={folder / experiment}")
+        for file in files.values():
+            negolab("sweep", "report", str(file.parent))
+        for game in game_names():
+            (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")[:1]
+            files[f"transcript-{game}"] = folder / f"{game}.html"
+            files[f"transcript-{game}"].write_text(transcript.html(record), "utf-8")
+        for scheme in SCHEMES:
+            with camera(scheme) as page:
+                for what, file in files.items():
+                    page.goto(file.as_uri())
+                    page.wait_for_timeout(1500)
+                    pictures(page, f"{what}-{scheme}")
+
+
+def negolab(*args: str) -> None:
+    subprocess.run([*NEGOLAB, *args], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+# Studies
+
+
+def study(camera: Camera) -> None:
     """Show a participant's pages, then the monitor, on a server with one place."""
+    for scheme in SCHEMES:
 
-    def show(page: Any, name: str) -> None:
-        pictures(page, f"study-{name}-{scheme}")
+        def show(page: Any, name: str, scheme: str = scheme) -> None:
+            pictures(page, f"study-{name}-{scheme}")
 
-    folder = Path(tempfile.mkdtemp(prefix="negolab-screens-"))
-    with serving_study(folder, study_visit.STUDY, *study_visit.OPTIONS) as server:
-        study_visit.visit(launched, server, show, color_scheme=scheme).close()
-        page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
-        page.goto(server.desk)
-        page.get_by_role("cell", name="complete", exact=True).first.wait_for(timeout=60_000)
-        pictures(page, f"monitor-{scheme}")
-        page.close()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            serving_study(Path(folder), study_visit.STUDY, *study_visit.OPTIONS) as server,
+            camera(scheme) as page,
+        ):
+            study_visit.visit(page.context.browser, server, show, color_scheme=scheme).close()
+            page.goto(server.desk)
+            page.get_by_role("cell", name="complete", exact=True).first.wait_for(timeout=LONG)
+            pictures(page, f"monitor-{scheme}")
+
+
+PARTS: dict[str, Callable[[Camera], None]] = {part.__name__: part for part in (lobby, replay, sweep, papers, study)}
 
 
 def main() -> None:
     if len(sys.argv) > 1:
         browser.SHOTS = Path(sys.argv[1])
-    out = Path(tempfile.mkdtemp(prefix="negolab-screens-"))
-    play = [sys.executable, "-m", "negolab"]
-    look = launching(out, command="page", page="replay", source=ROOT / "data" / "replays")
-    with launch_chromium() as launched, closing(serving(play, out)) as served, closing(look) as shown:
-        playing, replaying = next(served), next(shown)
-        work: list[Callable[[Any, str], None]] = [partial(lobby, served=playing), partial(replay, served=replaying)]
-        work += [partial(table, served=playing, game=game) for game in game_names()]
-        for scheme in SCHEMES:
-            for one in work:
-                page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
-                one(page, scheme)
-                page.close()
-            study(launched, scheme)
+    browser.SHOTS.mkdir(parents=True, exist_ok=True)
+    with launch_chromium() as launched:
+
+        @contextmanager
+        def camera(scheme: str) -> Iterator[Any]:
+            page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
+            yield page
+            page.close()
+
+        for part in sys.argv[2:] or PARTS:
+            PARTS[part](camera)
     print(f"{len(list(browser.SHOTS.glob('*.png')))} pictures in {browser.SHOTS}")
 
 

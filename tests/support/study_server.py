@@ -6,16 +6,17 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from negolab.events import Replied
 from negolab.game import Seat
-from negolab.match import replay_differences
 from negolab.record import Record
 from negolab.studies import links
 from negolab.studies.database import Database, Participant, StoredMatch
 from negolab.studies.study_file import read_study
+from negolab.verification import replay_differences
 from tests.conftest import free_port, running
 from tests.support.browser import MOVES, Mouse, is_turn
 from tests.support.processes import ProcessKind, command_line, kernels_of, kill, processes_of
@@ -106,11 +107,16 @@ class Person:
     def __init__(self, chromium: Any, server: StudyServer, size: dict[str, int] = WIDE, **options: Any) -> None:
         self.server = server
         self.id, self.link = server.invite()
-        self.context = chromium.new_context(viewport=size, **options)
-        self.context.add_init_script(f"({_RECORD_WARNINGS})()")
+        self._new_context = partial(chromium.new_context, viewport=size, **options)
         self.errors: list[str] = []
-        self.page = self.tab()
         self.messages: list[str] = []
+        self.open_browser()
+
+    def open_browser(self) -> None:
+        """Open a browser without cookies."""
+        self.context = self._new_context()
+        self.context.add_init_script(f"({_RECORD_WARNINGS})()")
+        self.page = self.tab()
 
     def tab(self) -> Any:
         page = self.context.new_page()
