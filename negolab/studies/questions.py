@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from math import isfinite
 from typing import Any, Literal
 
@@ -25,7 +26,8 @@ class Question(TomlTable, frozen=True):
     """A question to participants.
 
     - text: a text
-    - number: a number, from `least` to `most` if these are given; "35,5" is 35.5, but "1,000" is refused as unclear
+    - number: a number, from `least` to `most` if these are given, and without decimals if it is to be `whole`;
+      "35,5" is 35.5, but "1,000" is refused as unclear
     - choice: one of `choices`
     - several: any of `choices`
     - grid: one of `choices` for each of `rows`, such as a Likert scale
@@ -39,6 +41,7 @@ class Question(TomlTable, frozen=True):
     """Statements of a grid by name; the answer to one is kept as "question.name"."""
     least: float | None = None
     most: float | None = None
+    whole: bool = False
     required: bool = False
     when: Literal["before", "after"] = "before"
     """Before or after the matches, in a study without [[steps]]."""
@@ -52,11 +55,16 @@ class Question(TomlTable, frozen=True):
         for name, statement in self.rows.items():
             check_identifier(name, "the name of a row")
             check_text(statement, f"rows.{name}")
+        self._check_limits()
+
+    def _check_limits(self) -> None:
         limits = [limit for limit in (self.least, self.most) if limit is not None]
-        if limits and self.kind != "number":
-            raise ValueError('least and most are for kind = "number"')
+        if (limits or self.whole) and self.kind != "number":
+            raise ValueError('least, most and whole are for kind = "number"')
         if not all(map(isfinite, limits)) or limits != sorted(limits):
             raise ValueError("least and most must be numbers, least below most")
+        if self.whole and any(limit % 1 for limit in limits):
+            raise ValueError("least and most of a whole number must be whole numbers")
 
     def _check_choices(self) -> None:
         if (self.kind in ("choice", "several", "grid")) != bool(self.choices):
@@ -153,8 +161,7 @@ def check_answer(question: Question, answer: object) -> str:
         if question.required:
             raise _wrong(question, "missing")
     elif question.kind == "number":
-        text = _plain_number(text)
-        _check_number(question, text)
+        text = _checked_number(question, _plain_number(text))
     elif question.kind != "text":
         chosen = text.split(PARTED_BY) if question.kind == "several" else [text]
         if not set(chosen) <= set(question.choices) or len(set(chosen)) < len(chosen):
@@ -176,13 +183,27 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?")
 """What is taken as a number: a table of answers holds no other, and none that is long."""
 
 
-def _check_number(question: Question, text: str) -> None:
+def _checked_number(question: Question, text: str) -> str:
+    """Return a number as it is kept, "35.0" as "35" where it is to be whole."""
     if not _NUMBER.fullmatch(text):
-        raise _wrong(question, "number")
-    number = float(text)
+        raise _wrong(question, "whole" if question.whole else "number")
+    if question.whole:
+        text, _, decimals = text.partition(".")
+        if decimals.strip("0"):
+            raise _wrong(question, "whole")
     for limit, kind in ((question.least, "least"), (question.most, "most")):
-        if limit is not None and (number < limit if kind == "least" else number > limit):
-            raise _wrong(question, kind, limit=f"{limit:g}")
+        if limit is not None and (float(text) < limit if kind == "least" else float(text) > limit):
+            raise _wrong(question, kind, limit=write_number(limit))
+    return text
+
+
+def write_number(number: float) -> str:
+    """Write a number as an answer has it: with digits and a point alone, and no more of them than it needs.
+
+    >>> write_number(1_500_000.0), write_number(0.5)
+    ('1500000', '0.5')
+    """
+    return f"{Decimal(repr(number)).normalize():f}"
 
 
 def _wrong(question: Question, kind: str, **values: Any) -> ValueError:

@@ -49,6 +49,7 @@ class PageTexts(Texts, group="page"):
         "missing": "please answer.",
         "choice": "choose one of the answers.",
         "number": "please write a number.",
+        "whole": "please write a whole number.",
         "least": "please write a number of at least {limit}.",
         "most": "please write a number of at most {limit}.",
     }

@@ -329,6 +329,25 @@ def test_numbers_are_kept_in_plain_digits_and_short() -> None:
             check_answers((age,), {"age": odd})
 
 
+def test_a_whole_number_is_kept_without_decimals_and_any_other_is_refused_in_words() -> None:
+    age = Question(name="age", label="Your age", kind="number", least=18, whole=True)
+    for typed in ("19", "19.0", "19,0", "19."):
+        assert check_answers((age,), {"age": typed}) == {"age": "19"}
+    for odd in ("19.5", "19,5", "nineteen", "1,000"):
+        with pytest.raises(ValueError, match=r"^Your age: please write a whole number\.$"):
+            check_answers((age,), {"age": odd})
+    with pytest.raises(ValueError, match="at least 18"):
+        check_answers((age,), {"age": "17"})
+
+
+def test_a_limit_is_told_in_the_digits_that_may_be_typed() -> None:
+    income = Question(name="income", label="Income", kind="number", least=0.5, most=2_500_000)
+    with pytest.raises(ValueError, match=r"at most 2500000\.$"):
+        check_answers((income,), {"income": "3000000"})
+    with pytest.raises(ValueError, match=r"at least 0\.5\.$"):
+        check_answers((income,), {"income": "0"})
+
+
 def test_an_answer_to_a_question_that_is_not_asked_is_refused() -> None:
     with pytest.raises(ValueError, match="Answer the questions"):
         check_answers((HOW,), {"how": ["luck"], "evil": "x"})

@@ -99,6 +99,15 @@ def test_a_trial_is_drawn_from_the_seed_takes_no_time_and_leaves_nothing_behind(
     assert abs(clock.time() - time.time()) < 1, "the clock is the machine's again"
 
 
+def test_bots_write_whole_and_large_numbers_as_the_page_takes_them() -> None:
+    asked = QUIZ.replace('"10"', '"2500000"\nwhole = true') + GRID.partition("\n")[2].replace(
+        "least = 18\nmost = 99", "least = 1500000\nmost = 9500000\nwhole = true"
+    )
+    quiz, questions = asked.partition('[[steps.questions]]\nname = "trust"')[::2]
+    parts = steps("instructions", quiz, f'questions\n[[steps.questions]]\nname = "trust"{questions}', "match")
+    assert found(with_codes(parts + "\n" + ALONE), 8).wrong == []
+
+
 def test_models_are_replaced_and_named() -> None:
     study = with_codes(steps("instructions", 'match\nopponent = "llm:gpt-5-mini"') + "\n" + PAIRS)
     with trial(study, 2) as (run, database):

@@ -25,7 +25,7 @@ from negolab.studies.page_state import (
     Results,
     Waiting,
 )
-from negolab.studies.questions import Question, QuizQuestion
+from negolab.studies.questions import Question, QuizQuestion, write_number
 from negolab.studies.service import StudyService
 from negolab.studies.steps import QuizStep, StepPage
 from negolab.studies.study_config import Study
@@ -287,7 +287,7 @@ def random_answer(question: Question, rng: random.Random) -> Any:
         return {} if question.kind == "grid" else ""
     kinds: dict[str, Callable[[], Any]] = {
         "text": lambda: "An answer by a bot.",
-        "number": lambda: f"{_number(question, rng):g}",
+        "number": lambda: write_number(_number(question, rng)),
         "choice": lambda: rng.choice(question.choices),
         "several": lambda: rng.sample(question.choices, rng.randint(1, len(question.choices))),
         "grid": lambda: {row: rng.choice(question.choices) for row in question.rows},
@@ -311,4 +311,4 @@ def wrong_answer(question: QuizQuestion) -> str:
     candidates = [float(question.answer) + 1, float(question.answer) - 1, *limits, float(question.answer)]
     least, most = question.least, question.most
     within = [c for c in candidates if (least is None or c >= least) and (most is None or c <= most)]
-    return f"{next((c for c in within if not question.is_right(f'{c:g}')), within[-1]):g}"
+    return next((c for c in map(write_number, within) if not question.is_right(c)), question.answer)
