@@ -203,6 +203,54 @@ def test_questions_after_the_match_come_before_the_code(host: Hosts) -> None:
         assert database.answers(who.id)["after"] == "good"
 
 
+QUIZ = """
+[[steps]]
+kind = "instructions"
+[[steps]]
+kind = "quiz"
+attempts = 3
+[[steps.questions]]
+name = "few"
+label = "Which one?"
+kind = "choice"
+choices = ["this", "that"]
+answer = "this"
+[[steps.questions]]
+name = "many"
+label = "Which of many?"
+kind = "choice"
+choices = ["a", "b", "c", "d", "e", "f", "g", "h"]
+answer = "h"
+[[steps.questions]]
+name = "turns"
+label = "How many turns?"
+kind = "number"
+whole = true
+answer = "10"
+explanation = "Count again."
+[[steps]]
+kind = "match"
+"""
+
+
+def test_after_a_wrong_quiz_what_was_right_stands_there_also_on_a_page_that_is_opened_anew(host: Hosts) -> None:
+    hosted = host(tables=QUIZ + AGAINST)
+    page, who, token = hosted.join()
+    press_button(page, "Start" if "Start" in button_labels(page) else "Continue")
+    for label, answer in (("Which one", "this"), ("Which of many", "h"), ("How many", "12")):
+        field(page, label).value = answer
+    press_button(page, "Check my answers")
+    for shown in (page, hosted.open(token)):
+        entered = [field(shown, label).value or "" for label in ("Which one", "Which of many", "How many")]
+        assert entered == ["this", "h", ""] and "Count again." in page_text(shown)
+        assert page_text(shown).count("This is not right.") == 0
+    field(shown, "How many").value = "10"
+    press_button(shown, "Check my answers")
+    assert seated(shown)
+    with hosted.database() as database:
+        assert [a.is_right for a in database.attempts(who.id)] == [True, True, False, True, True, True]
+
+
 def test_who_waits_sees_for_how_long_at_most_and_can_only_leave(host: Hosts) -> None:
     hosted = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 90")
     page, _, _ = hosted.join()
