@@ -201,6 +201,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     pays_as_it_goes: ClassVar[bool] = False
     """True if an unfinished match has payoffs: what was earned so far."""
 
+    @property
+    def has_paid_rounds(self) -> bool:
+        """True if each of several rounds pays by itself: the last one ends the match, not an agreement."""
+        return self.pays_as_it_goes and getattr(self, "rounds", 1) > 1
+
     unit: ClassVar[str] = "points"
     """Unit of a payoff; see `formatting.display_unit` for the unit in which people read it."""
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from negolab_widgets.play.ending import render_end
+import ipywidgets as w
+from negolab_widgets.play.ending import EndScreen, render_end
 
 from negolab.catalog import load
-from negolab.game import Seat
+from negolab.game import SEATS, Seat
 from negolab.match import Match
+from negolab.players.lookup import player
+from negolab.runs.driver import play
+from tests.support.host_process import descendants
 
 
 def end(price: str, seat: Seat) -> str:
@@ -63,3 +67,13 @@ def test_where_the_larger_gain_wins_the_best_offer_is_the_one_furthest_ahead() -
     # The Ore would have gained A 10 and B -5, the Wood A 3 and B -3.
     assert "10 for you, for them \N{MINUS SIGN}5 gain in own worth" in render_end(match.record(), "A")
     assert "best offer" not in render_end(match.record(), "B"), "A made none"
+
+
+def test_rounds_that_pay_by_themselves_end_without_a_word_of_agreement() -> None:
+    game = load("split", preset="classic", rounds=2)
+    match = Match(game, seed=1)
+    play(match, {seat: player("truthful", game) for seat in SEATS})
+    screen = EndScreen(match.record(), "A", lambda: None, lambda: None)
+    shown = " ".join(widget.value for widget in descendants(screen) if isinstance(widget, w.HTML))
+    assert "All rounds played" in shown and "Earned together, of what was possible" in shown
+    assert ">start<" in shown and ">end<" in shown and "no deal" not in shown and "Agreed" not in shown

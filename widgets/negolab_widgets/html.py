@@ -76,7 +76,7 @@ def preformatted(text: str) -> Markup:
     return element("div", text, cls="nl-said", dir="auto")
 
 
-def details(title: str, body: object, *, is_open: bool = False) -> Markup:
+def details(title: object, body: object, *, is_open: bool = False) -> Markup:
     """A part that opens and closes; drawn again it forgets whether it was open, so use it for what is drawn once."""
     opened = {"open": ""} if is_open else {}
     return element("details", element("summary", title), body, cls="nl-folded", **opened)

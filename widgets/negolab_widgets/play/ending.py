@@ -97,7 +97,9 @@ def _compare_with_no_deal(record: Record, seat: Seat, gain: float) -> str:
 def _title(record: Record) -> str:
     last = record.events[-1]
     reason = last.reason if isinstance(last, Ended) else None
-    return f"{title(record.header.game)}. {format_end(record.end).capitalize()}{f': {reason}' if reason else ''}"
+    played = record.end == "AGREED" and record.game.has_paid_rounds
+    end = "all rounds played" if played else format_end(record.end)
+    return f"{title(record.header.game)}. {end.capitalize()}{f': {reason}' if reason else ''}"
 
 
 def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
@@ -108,9 +110,12 @@ def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     unit = record.game.stake_unit or record.game.unit
     both = f"{format_estimate(joint, unit)} of {format_amount(possible, unit)}"
     share = surplus_share(record)[seat]
-    told = [("Gained together over no deal, of what was possible", both)]
+    rounds = record.game.has_paid_rounds
+    told = [
+        (f"{'Earned' if rounds else 'Gained'} together{'' if rounds else ' over no deal'}, of what was possible", both)
+    ]
     if share is not None and 0 <= share <= 1:
-        told.append(("Your share of that gain", f"{format_number(100 * share, 0)} %"))
+        told.append(("Your share of it", f"{format_number(100 * share, 0)} %"))
     return told
 
 

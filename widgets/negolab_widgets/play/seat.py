@@ -132,8 +132,10 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         goal, *others = rules
         listed = element("ul", *(element("li", rule) for rule in others))
         body = element("div", element("p", goal, cls="nl-strong"), listed, cls="nl-prose-text")
+        # Folded, the goal stays in view.
+        head = html.join([texts.RULES_IN_SHORT, element("span", goal, cls="nl-goal")])
         # A study with texts of its own shows no prompt: it is written for models, in the game's own language.
-        return html.details(texts.RULES_IN_SHORT, html.join([body, "" if are_overridden() else whole]), is_open=is_new)
+        return html.details(head, html.join([body, "" if are_overridden() else whole]), is_open=is_new)
 
     def _render_turn(self, now: SeatView) -> Markup:
         """Render the seat, how far the match is, and whose turn it is."""

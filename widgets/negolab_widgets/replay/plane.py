@@ -43,11 +43,16 @@ class Surroundings(NamedTuple):
         """Word for a payoff: where every round pays by itself, proposals count with what was earned before."""
         return "payoff so far" if self.adds_up else "payoff"
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Words for where a match begins, the payoffs without a deal, and for where it ends."""
+        return ("start", "end") if self.adds_up else ("no deal", "deal")
+
 
 def surroundings(record: Record) -> Surroundings:
     """Return what surrounds the proposals of a match."""
     game, dealt = record.game, start_state(record)
-    adds_up = game.pays_as_it_goes and getattr(game, "rounds", 1) > 1
+    adds_up = game.has_paid_rounds
     # The frontier of the first round says nothing of the points so far.
     frontier = () if adds_up else game.frontier(dealt)
     disagreement = game.disagreement(dealt)
@@ -64,7 +69,7 @@ def proposal_figure(branches: Mapping[str, Record]) -> Figure | None:
     if not any(points.values()):
         return None
     around = surroundings(next(iter(branches.values())))
-    marks = {"no deal": around.no_deal, "Nash": around.nash}
+    marks = {around.ends[0]: around.no_deal, "Nash": around.nash}
     return path(
         points,
         around.frontier,
@@ -271,10 +276,11 @@ class _Plane(NamedTuple):
         """Render no deal, Nash and the deals, each with its label where it hides least; return the labels' boxes."""
         deals = {name: each.paid for name, each in courses.items() if each.paid and each.agreed}
         together = len(set(deals.values())) < 2
-        marks = [("no deal", self.around.no_deal, "M-4,-4L4,4M-4,4L4,-4")]
+        start, end = self.around.ends
+        marks = [(start, self.around.no_deal, "M-4,-4L4,4M-4,4L4,-4")]
         if self.around.nash:
             marks.append(("Nash", self.around.nash, "M0,-6L6,0L0,6L-6,0z"))
-        marks += [("deal" if together else f"deal, {name}", pair, _STAR) for name, pair in deals.items()]
+        marks += [(end if together else f"{end}, {name}", pair, _STAR) for name, pair in deals.items()]
         pairs = [(point.a, point.b) for each in courses.values() for point in each.points]
         taken = [_Box(self.x.place(a), self.y.place(b), 5, 5) for a, b in [*pairs, *(pair for _, pair, _ in marks)]]
         labels: list[_Box] = []
