@@ -57,7 +57,7 @@ def status_lines(now: Status) -> list[str]:
         "",
         *_working(working, now.at),
         _matches(now),
-        *filter(None, [now.models, printable(now.replaced())]),
+        *map(printable, filter(None, [*now.waits(), now.models, now.replaced()])),
         *_errors(now),
     ]
 

@@ -18,6 +18,8 @@ from negolab.studies.checks import check_positive, check_text
 
 FALLBACK = "fallback"
 """Kind of the notes about models that were replaced."""
+PAUSE = "pause"
+"""Kind of the notes that a match waits for a model, or goes on."""
 DISCLOSURE = "disclosure"
 """Kind of the notes that keep what a participant was told about who sits across."""
 
@@ -78,6 +80,15 @@ class ModelSeats(TomlTable, frozen=True):
     def player(self) -> str | None:
         """Name of the player who takes over; None: the study ends for the participant."""
         return None if self.then == "end" else self.then
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """The wait of a match for a model that cannot be reached."""
+
+    model: str
+    """Name of the model."""
+    since: float
+    """In seconds since 1970."""
 
 
 class Fallback(msgspec.Struct, frozen=True):

@@ -439,15 +439,12 @@ class StudyService(PageService):
         self._database.note("error", "host", study=self.study.name, participant=id, detail=describe_error(error))
 
     def monitor(self) -> dict[str, Any]:
-        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open,
-        `paused`: seconds for which a match has waited for a language model, by its id, and `gate`: what the
-        participants' server reported last."""
+        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open, and
+        `gate`: what the participants' server reported last."""
         participants = self._database.participants(self.study.name)
         present = [p.number for p in participants if self.presence.is_present(p.id)]
         seen = msgspec.to_builtins(status(self._database, self.study))
-        running = self._sessions.running()
-        paused = {stored.id: session.pause for stored, session in running if session.paused}
-        return {**seen, "present": present, "paused": paused, "gate": msgspec.to_builtins(self.gate)}
+        return {**seen, "present": present, "gate": msgspec.to_builtins(self.gate)}
 
     def watch(self, match: str) -> Record:
         """Return the record of a match of this study so far, for the researcher; AccessDenied for any other match."""

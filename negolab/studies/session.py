@@ -276,6 +276,7 @@ class MatchSession:
     def stop(self, reason: str) -> None:
         """Abort the match, cancelling an answer that is under way; `reason` is recorded."""
         self.cancel()
+        self._recover()
         self.match.abort(reason)
         self._save_events()
         self._notify()
@@ -345,7 +346,7 @@ class MatchSession:
 
     def _pause_late(self) -> None:
         self._pause()
-        self._notify()
+        self._go_on()
 
     def _give_up(self, seat: Seat, thinking: asyncio.Future[Any], late: float) -> None:
         """Wait no longer for an answer."""

@@ -69,6 +69,7 @@ class SessionManager:
         self.model_failed: Callable[[StoredMatch], None] = lambda stored: None
         self.changed: Callable[[StoredMatch, Collection[Seat]], None] = lambda stored, seats: None
         self._open: dict[str, OpenSession] = {}
+        self._paused = set() if study is None else set(database.pauses(study.name))
         self._budget = None if study is None or not study.models.is_limited else self._spent(study)
 
     def _spent(self, study: Study) -> ModelBudget:
@@ -177,8 +178,17 @@ class SessionManager:
     def _opened(self, stored: StoredMatch, session: MatchSession) -> MatchSession:
         self._open[stored.id] = OpenSession(stored, session)
         session.watch(lambda: self.changed(stored, session.changed_seats))
+        session.watch(lambda: self._keep_pause(stored, session))
         session.advance()
         return session
+
+    def _keep_pause(self, stored: StoredMatch, session: MatchSession) -> None:
+        """Keep in the database that a match has begun to wait for its model, or goes on."""
+        if session.paused == (stored.id in self._paused):
+            return
+        model = next(session.match.players[seat] for seat in session.players) if session.paused else ""
+        self._database.keep_pause(stored, model)
+        self._paused ^= {stored.id}
 
     def close(self, match: str) -> None:
         """Drop a finished match from memory; it stays in the database."""

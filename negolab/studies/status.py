@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 
 import msgspec
 
 from negolab.studies.database import ACTIVE, Database, Note, Participant, StoredMatch
 from negolab.studies.earnings import computed_earnings, paid_earnings
-from negolab.studies.model_seats import Fallback, describe_use
+from negolab.studies.model_seats import Fallback, Pause, describe_use
 from negolab.studies.payment import Currency
 from negolab.studies.study_config import Study
 
@@ -80,8 +81,21 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Currency of the earnings; None: the study does not pay."""
     fallbacks: dict[str, Fallback] = {}
     """Replacements of language models, by the match's id."""
+    paused: dict[str, Pause] = {}
+    """Running matches that wait for a language model now, by the match's id."""
     models: str = ""
     """Use of language models so far, in words; "": the study has none."""
+
+    def waits(self) -> list[str]:
+        """Say how many matches wait for which language model now, and since when."""
+        since = defaultdict(list)
+        for pause in self.paused.values():
+            since[pause.model].append(pause.since)
+        return [
+            f"{len(times)} {'match' if len(times) == 1 else 'matches'} paused now: {model} cannot be reached since "
+            f"{datetime.fromtimestamp(min(times)).astimezone():%Y-%m-%d %H:%M:%S}"
+            for model, times in since.items()
+        ]
 
     def replaced(self) -> str:
         """Say in how many matches models were replaced, by whom and why; "" for none."""
@@ -95,7 +109,7 @@ def status(database: Database, study: Study) -> Status:
     people = database.participants(study.name)
     matches = database.matches(study.name)
     moved, ends = database.moved(study.name), database.ends(study.name)
-    errors = [note for note in database.notes(study.name) if note.kind == ERROR]
+    errors = database.notes(study.name, ERROR)
     returned, now = database.returned(study.name), database.clock()
     earned = paid_earnings(computed_earnings(study, people, matches, ends), database.shown_earnings(study.name))
     return Status(
@@ -109,6 +123,7 @@ def status(database: Database, study: Study) -> Status:
         errors=_describe_errors(errors[-_LATEST:], people),
         currency=None if study.payment is None else study.payment.money,
         fallbacks=database.fallbacks(study.name),
+        paused=database.pauses(study.name),
         models=_describe_models(database, study),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -93,12 +94,42 @@ def test_a_model_that_is_away_pauses_the_match_with_a_word_and_it_goes_on(tmp_pa
         await asyncio.sleep(0)
         await asyncio.sleep(0.005)
         assert site.state(id).paused
-        ((match, seconds),) = site.service.monitor()["paused"].items()
-        assert site.service.monitor()["people"][0]["match"] == match and seconds > 0
+        ((match, pause),) = site.service.monitor()["paused"].items()
+        assert site.service.monitor()["people"][0]["match"] == match
+        assert pause["model"] == "llm:fake-1" and 0 <= time.time() - pause["since"] < 60
+        assert told_pauses(site) == ["1 match paused now: llm:fake-1 cannot be reached"]
         assert "127.0.0.1" not in str(site.state(id))
         state = await settle(site, id)
         assert not state.paused and PLAIN in str(state.table) and site.service.monitor()["paused"] == {}
+        assert told_pauses(site) == []
         assert site.database.fallbacks("trade") == {}
+
+    run(scene())
+
+
+def told_pauses(site: Site) -> list[str]:
+    """What `study status` says of matches that are paused now, without the time."""
+    lines = status_lines(status(site.database, site.study))
+    return [line.partition(" since ")[0] for line in lines if "paused now" in line]
+
+
+def test_a_pause_is_told_no_more_when_its_match_has_ended_or_its_host_was_started_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = ModelSite(tmp_path, of("[models]\npatience = 30"), [AWAY, AWAY, *[PLAIN] * 9])
+        leaver = begun(site)
+        site.say(leaver, "Hello.")
+        await until_paused(site, leaver)
+        assert len(told_pauses(site)) == 1
+        site.restart()
+        assert told_pauses(site) == [], "the model is asked anew"
+        assert PLAIN in str((await settle(site, leaver)).table)
+        site.model = ScriptedModel([AWAY] * 50)
+        site.restart()
+        site.say(leaver, "Are you there?")
+        await until_paused(site, leaver)
+        assert len(told_pauses(site)) == 1
+        site.act(leaver, "leave")
+        assert told_pauses(site) == []
 
     run(scene())
 

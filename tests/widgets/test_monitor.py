@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from negolab.studies.client import HostClient
 from negolab.studies.metrics import GateNumbers, render
+from negolab.studies.model_seats import Pause
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.payment import Currency
 from negolab.studies.status import ERROR, Cell, Person
@@ -165,8 +167,10 @@ def test_who_has_opened_the_link_is_called_reading_and_one_is_no_plural() -> Non
 def test_a_match_that_waits_for_a_language_model_is_told() -> None:
     one = person(1, "playing", idle=45.0, match="m1")
     seen = watched(one, person(2, "playing", idle=45.0, match="m2"), present=(1, 2))
-    shown = render_monitor(msgspec.structs.replace(seen, paused={"m1": 40.0}))
+    shown = render_monitor(msgspec.structs.replace(seen, paused={"m1": Pause("llm:fake-1", 960.0)}))
     assert shown.count("waits for the model, 40 s") == 1 and shown.count("45 s ago") == 1
+    at = datetime.fromtimestamp(960).astimezone()
+    assert f"1 match paused now: llm:fake-1 cannot be reached since {at:%Y-%m-%d %H:%M:%S}" in shown
     assert "1 running now (1 waiting for a language model), practice included." in shown
     assert "waiting for a language model" not in render_monitor(seen)
 

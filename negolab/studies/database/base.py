@@ -218,12 +218,23 @@ class BaseDatabase:
             study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
             self._note(c, note, actor, study=study, participant=id, **of)
 
-    def notes(self, study: str | None = None) -> list[Note]:
-        """Return the notes of a study, oldest first; None: the notes that belong to no study."""
-        columns = [notes.c[name] for name in Note.__struct_fields__]
+    def notes(self, study: str | None = None, *kinds: str) -> list[Note]:
+        """Return the notes of a study, oldest first.
+
+        Args:
+            study: Name of the study; None: the notes that belong to no study.
+            *kinds: Kinds of the notes; none: all.
+        """
         with self._read() as c:
-            rows = c.execute(sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id))
-            return [Note(*row) for row in rows]
+            return notes_of(c, study, *kinds)
+
+
+def notes_of(c: Connection, study: str | None, *kinds: str) -> list[Note]:
+    """Return what `BaseDatabase.notes` does, within a transaction."""
+    columns = [notes.c[name] for name in Note.__struct_fields__]
+    chosen = sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id)
+    rows = c.execute(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)
+    return [Note(*row) for row in rows]
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:

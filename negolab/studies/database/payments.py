@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from negolab.studies.database.base import BaseDatabase, Note, alone
+from negolab.studies.database.base import BaseDatabase, alone, notes_of
 from negolab.studies.database.schema import notes
 from negolab.studies.payment import Currency, Earnings
 
@@ -57,7 +57,7 @@ class Payments(BaseDatabase):
 
     def shown_earnings(self, study: str) -> dict[str, Earnings]:
         """Return the earnings that participants were shown, by their id."""
-        found = self._payment_notes(study, EARNINGS)
+        found = self.notes(study, EARNINGS)
         return {str(note.participant): msgspec.json.decode(note.detail, type=Earnings) for note in reversed(found)}
 
     def returned(self, study: str) -> set[str]:
@@ -108,21 +108,16 @@ class Payments(BaseDatabase):
 
     def bonus_files(self, study: str) -> list[BonusFile]:
         """Return all files of bonuses, oldest first, whether they were written or not."""
-        found = self._payment_notes(study, BONUS_FILE)
-        return [msgspec.json.decode(note.detail, type=BonusFile) for note in found]
+        return [msgspec.json.decode(note.detail, type=BonusFile) for note in self.notes(study, BONUS_FILE)]
 
     def unwritten_bonus_files(self, study: str) -> list[BonusFile]:
         """Return the files of bonuses of which it is not known that they were written, as after a crash."""
-        written = {note.detail for note in self._payment_notes(study, BONUS_WRITTEN)}
+        written = {note.detail for note in self.notes(study, BONUS_WRITTEN)}
         return [file for file in self.bonus_files(study) if file.sha256 not in written]
 
     def confirm_bonuses(self, study: str, file: BonusFile) -> None:
         """Store that a file of bonuses was written."""
         self.note(BONUS_WRITTEN, "researcher", study=study, detail=file.sha256)
-
-    def _payment_notes(self, study: str, kind: str) -> Sequence[Note]:
-        with self._read() as c:
-            return _notes(c, study, kind)
 
 
 def returned_ids(study: str) -> sa.Select[Any]:
@@ -132,13 +127,6 @@ def returned_ids(study: str) -> sa.Select[Any]:
     return sa.select(notes.c.participant).where(mine).group_by(notes.c.participant).having(sa.func.sum(step) > 0)
 
 
-def _notes(c: Connection, study: str, kind: str) -> list[Note]:
-    columns = [notes.c[name] for name in Note.__struct_fields__]
-    chosen = sa.select(*columns).where(notes.c.study == study, notes.c.kind == kind).order_by(notes.c.id)
-    return [Note(*row) for row in c.execute(chosen)]
-
-
 def _bonuses(c: Connection, study: str) -> dict[str, Bonus]:
-    found = _notes(c, study, BONUS)
-    decoded = ((note, msgspec.json.decode(note.detail, type=Bonus)) for note in found)
+    decoded = ((note, msgspec.json.decode(note.detail, type=Bonus)) for note in notes_of(c, study, BONUS))
     return {str(note.participant): msgspec.structs.replace(bonus, at=note.at) for note, bonus in decoded}

@@ -115,7 +115,7 @@ def _source(database: Database, study: Study) -> Source:
             )
             for stored in matches
         ],
-        consents=[note for note in database.notes(study.name) if note.kind == CONSENT],
+        consents=database.notes(study.name, CONSENT),
         earnings=study_earnings(database, study),
         bonuses=database.bonuses(study.name),
         returned=database.returned(study.name),

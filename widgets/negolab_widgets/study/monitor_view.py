@@ -29,8 +29,6 @@ class MonitorState(Status, frozen=True, kw_only=True):
 
     present: tuple[int, ...]
     """Numbers of those whose pages are open."""
-    paused: dict[str, float] = {}
-    """Seconds for which a match has waited for a language model, by the match's id."""
     gate: GateNumbers | None = None
 
 
@@ -136,17 +134,17 @@ def _person_row(person: Person, seen: MonitorState) -> list[object]:
         status_word(person),
         _DASH if is_over(person) else page,
         format_duration(seen.at - person.since),
-        _last_move(person, seen.paused.get(person.match or "")),
+        _last_move(person, seen),
         _DASH if person.match is None else _watch_button(person, person.match),
         element("span", person.errors, cls="nl-due") if person.errors else 0,
         _DASH if is_over(person) else end_button(person.number, "End"),
     ]
 
 
-def _last_move(person: Person, paused: float | None) -> object:
+def _last_move(person: Person, seen: MonitorState) -> object:
     """Render when a participant's match went on last, or for how long it has waited for a language model."""
-    if paused is not None:
-        return element("span", f"waits for the model, {format_duration(paused)}", cls="nl-due")
+    if (pause := seen.paused.get(person.match or "")) is not None:
+        return element("span", f"waits for the model, {format_duration(seen.at - pause.since)}", cls="nl-due")
     idle = _DASH if person.idle is None else f"{format_duration(person.idle)} ago"
     return element("span", idle, cls="nl-due") if (person.idle or 0.0) > IDLE_LIMIT else idle
 
@@ -198,7 +196,7 @@ def render_matches(seen: MonitorState) -> Markup:
         if end in seen.ended
     ]
     body = table(("How it ended", "Matches", "Share"), rows, "Matches by how they ended") if rows else ""
-    models = [element("p", text, dir="auto") for text in (seen.models, seen.replaced()) if text]
+    models = [element("p", text, dir="auto") for text in (*seen.waits(), seen.models, seen.replaced()) if text]
     return panel("Matches", element("p", summary), body, *models)
 
 
