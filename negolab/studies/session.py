@@ -387,7 +387,7 @@ class MatchSession:
         if not isinstance(error, BudgetReached | NoLegalMove):
             self._pause(error)
             if self.pause < self._patience:
-                log.warning("%s: %s; asking again", FAILED, error)
+                self._log_failure(error, "; asking again")
                 self._think(seat, self._ask_later(seat, self.players[seat], RETRY_SECONDS))
                 return
         self._recover()
@@ -395,7 +395,7 @@ class MatchSession:
         if player is None:
             self._abort_failed(error)
             return
-        log.warning("%s: %s; another player takes over", FAILED, error)
+        self._log_failure(error, "; another player takes over")
         self.players[seat] = player
         resume_players(self.match, {seat: player})
 
@@ -409,11 +409,16 @@ class MatchSession:
         """Abort the match after an error of an automated player; the events so far stay."""
         if isinstance(error, GameFailed | RunFailed):
             # The text is meant for the researcher: reasons go into records, never to a seat's screen.
-            log.warning("%s: %s", FAILED, error)
+            self._log_failure(error)
             self.match.abort(f"{FAILED}: {error}")
             return
-        log.error(FAILED, exc_info=error)
+        log.error("%s in match %s", FAILED, self.match.id, exc_info=error)
         self.match.abort(FAILED)
+
+    def _log_failure(self, error: Exception, then: str = "") -> None:
+        """Log a model's failure by its kind: its text may quote a participant, whose words are kept in the database
+        alone."""
+        log.warning("%s in match %s (%s)%s", FAILED, self.match.id, type(error).__name__, then)
 
     def _save_events(self) -> None:
         """Save new events, then pass them to each seat; if saving fails, roll the match back and raise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -333,6 +334,29 @@ def test_who_leaves_takes_their_words_out_of_what_the_model_was_sent_and_wrote(t
         )
 
     run(scene())
+
+
+@pytest.mark.parametrize("then", ["fair-split", "end"])
+def test_what_is_logged_of_a_models_error_quotes_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, then: str
+) -> None:
+    words = "my-very-own-words"
+
+    async def scene() -> None:
+        options = of(f'[models]\npatience = 0.05\nthen = "{then}"')
+        site = ModelSite(tmp_path, options, [RunFailed(f"HTTP 400: refused: {words}")] * 50)
+        id = begun(site)
+        site.say(id, words)
+        await settle(site, id)
+        (match,) = site.database.matches("trade")
+        assert words in site.database.fallbacks("trade")[match.id].reason, "the database has it, until they leave"
+        logged = {record.getMessage() for record in caplog.records}
+        failed = f"the other seat's player failed in match {match.id} (RunFailed)"
+        last = failed if then == "end" else f"{failed}; another player takes over"
+        assert logged == {f"{failed}; asking again", last} and words not in caplog.text
+
+    with caplog.at_level(logging.INFO, "negolab.studies"):
+        run(scene())
 
 
 def test_a_study_writes_no_words_of_people_into_the_cache_of_answers(

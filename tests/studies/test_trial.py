@@ -207,3 +207,16 @@ def test_models_play_themselves_if_asked_to_and_are_waited_for(tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert "random-legal" not in done.stdout
     assert "--models" in negolab("study", "try", str(file), "--budget", "1").stderr
+
+
+def test_why_models_failed_is_told_once_for_all_matches(tmp_path: Path) -> None:
+    study = with_codes(
+        steps("instructions", 'match\nopponent = "llm:gpt-5-mini"') + f"\n{ALONE}\n[models]\npatience = 1"
+    )
+    file = tmp_path / "trade.toml"
+    file.write_text(study.text, "utf-8")
+    told = negolab("study", "try", str(file), "-n", "4", "--models", "--base-url", "http://127.0.0.1:9/v1").stdout
+    noted = [line for line in told.splitlines() if line.startswith("wrong: the host noted an error")]
+    assert len(noted) == 2 and all("the other seat's player failed (RunFailed)" in line for line in noted)
+    (replaced,) = [line for line in told.splitlines() if line.startswith("wrong: models replaced in")]
+    assert "by nobody (" in replaced and "127.0.0.1:9" in replaced

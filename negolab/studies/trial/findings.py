@@ -136,6 +136,8 @@ def _wrong_host(run: TrialRun, now: Status) -> Iterator[str]:
     """Yield errors of the host, and of bots that could not go on."""
     for text, n in Counter([*run.errors, *now.errors]).items():
         yield f"the host noted an error{f' {n} times' if n > 1 else ''}: {text}"
+    if replaced := now.replaced():
+        yield replaced
     for number, why in run.stuck.items():
         bot = run.bots[number - 1]
         at = _name(bot.visits[-1].page) if bot.visits else "its link"

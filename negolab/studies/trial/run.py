@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import random
+import re
 import selectors
 import shutil
 import tempfile
@@ -212,7 +213,8 @@ def _logged(errors: list[str]) -> Iterator[None]:
         @override
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-            errors.append(record.getMessage() + (f": {type(error).__name__}: {error}" if error else ""))
+            text = re.sub(r" in match [^ ;]+", "", record.getMessage())  # equal errors are counted
+            errors.append(text + (f": {type(error).__name__}: {error}" if error else ""))
 
     log, handler = logging.getLogger("negolab.studies"), Collector(logging.WARNING)
     propagates, log.propagate = log.propagate, False
