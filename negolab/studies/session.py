@@ -50,11 +50,11 @@ class SeatSession:
     Feed it the events reply by reply: a live match and a replayed one then give the same conversation.
     """
 
-    def __init__(self, match: Match, seat: Seat, *, closing: str = "") -> None:
+    def __init__(self, match: Match, seat: Seat, *, closing: str = "", fixed_texts: bool = True) -> None:
         self.seat = seat
         # Fixed texts call the opponent a machine, so they do not fit a match between two people.
         person = match.players.get(other(seat)) == PERSON
-        self._front = None if person else text_front(match.game, seat, closing=closing)
+        self._front = None if person or not fixed_texts else text_front(match.game, seat, closing=closing)
         self._talk: list[TalkEntry] = []
         self._rules = "" if self._front else match.told(seat).prompt(match.seen(seat), None)
         self._texts = 0
@@ -141,6 +141,7 @@ class MatchSession:
         delay: Seconds that a player's next answer is held back; None: no delay.
         limits: Time limits; see `time_left`.
         closing: Words at the end in place of a game's own fixed closing; see `catalog.text_front`.
+        fixed_texts: Show a game's fixed texts, which call the other side a machine, where it has any.
         patience: Seconds for which a language model that cannot be reached, or does not answer in `LATE_SECONDS`, is
             waited for, beside its endpoint's own; 0: only by its endpoint.
         fall_back: Returns the player that takes over a seat whose player failed, given the reason; None: nobody, and
@@ -157,13 +158,15 @@ class MatchSession:
         delay: Callable[[Match], float] | None = None,
         limits: Limits = UNLIMITED,
         closing: str = "",
+        fixed_texts: bool = True,
         patience: float = 0.0,
         fall_back: Callable[[Seat, str], Player | None] | None = None,
         check: Callable[[Seat], None] | None = None,
     ) -> None:
         self.match = match
         self.players = dict(players)
-        self.seat_sessions = {seat: SeatSession(match, seat, closing=closing) for seat in SEATS if seat not in players}
+        seat_session = partial(SeatSession, match, closing=closing, fixed_texts=fixed_texts)
+        self.seat_sessions = {seat: seat_session(seat) for seat in SEATS if seat not in players}
         self.thinking: asyncio.Future[Any] | None = None
         self.changed_seats: frozenset[Seat] = frozenset()
         """Seats of people whose view the last change has changed: nobody else may learn that there was one."""

@@ -153,6 +153,7 @@ class SessionManager:
             "limits": self._study.limits,
             # A game's own last words may sound as if nothing more were to be done.
             "closing": texts.MATCH_OVER,
+            "fixed_texts": self._study.has_fixed_texts,
             "patience": self._study.models.patience,
             "fall_back": partial(self._fall_back, stored),
             "check": partial(self._check_budget, stored),

@@ -240,6 +240,15 @@ class Study(TomlTable, frozen=True):
         """True if participants play each other in at least one treatment."""
         return any(self.is_paired(treatment) for treatment in self.treatments)
 
+    @property
+    def has_fixed_texts(self) -> bool:
+        """True if tables show a game's fixed texts, which call the other side a machine.
+
+        In a study with people or language models, or with a `disclosure`, its file alone says who sits across, and all
+        treatments show the same words.
+        """
+        return not any(settings.paired or settings.has_model or settings.disclosure for settings, _ in self.matches())
+
     def is_paired(self, treatment: Treatment) -> bool:
         """Return True if participants of a treatment play each other in at least one match."""
         return any(

@@ -749,6 +749,32 @@ def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_
 
 # Payment.
 
+
+@pytest.mark.parametrize(
+    ("tables", "speaks"),
+    [
+        ('opponent = "fair"', True),
+        ('opponent = "fair"\ndisclosure = "A program."', False),
+        ('opponent = "fair"\n[[treatments]]\nname = "pairs"', False),
+        ('opponent = "fair"\n[[treatments]]\nname = "model"\nopponent = "llm:fake-1"\nseat = "B"', False),
+    ],
+)
+def test_no_text_speaks_of_a_machine_where_the_file_says_who_sits_across(
+    tmp_path: Path, tables: str, speaks: bool
+) -> None:
+    async def scene() -> None:
+        site = Site(
+            tmp_path, study(f'[[treatments]]\nname = "one"\nweight = 9\nseat = "B"\n{tables}', game="bargaining")
+        )
+        (id,) = site.come()
+        site.database.change(id, treatment="one")
+        site.act(id, "start")
+        state = site.state(id)
+        assert ("the AI" in str(state.table)) == state.fronted == speaks
+
+    run(scene())
+
+
 PAID = """
 [payment]
 currency = "GBP"
