@@ -205,10 +205,8 @@ def write_study(folder: Path, game: str) -> tuple[str, dict[str, str]]:
     return f"{text}\n{format_texts(marked, {})}\n", defaults
 
 
-@pytest.mark.parametrize(
-    "game",
-    [pytest.param(game, marks=[] if game == "bargaining" else pytest.mark.long) for game in PLAYED],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("game", PLAYED)
 def test_no_word_of_the_default_texts_is_visible_in_a_german_study(game: str, tmp_path: Path, chromium: Any) -> None:
     text, defaults = write_study(tmp_path, game)
     with serving_study(tmp_path, text, "--max-kernels=1") as server:

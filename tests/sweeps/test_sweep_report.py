@@ -127,11 +127,15 @@ def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
     assert "holds no sweep: name the folder that negolab sweep run wrote" in ran.stderr
 
 
-def test_any_sweep_has_a_plain_report(tmp_path: Path) -> None:
-    finished_sweep(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
-    ran = negolab("report", str(tmp_path / "out"))
-    assert ran.returncode == 0, ran.stderr
-    text = re.sub("<[^>]*>", "", (tmp_path / "out" / "report.html").read_text("utf-8"))
+@pytest.fixture(scope="module")
+def plain_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a sweep whose plan names none."""
+    grid = "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n"
+    return reported(finished_sweep(tmp_path_factory.mktemp("plain"), grid).path)
+
+
+def test_any_sweep_has_a_plain_report(plain_report: Path) -> None:
+    text = re.sub("<[^>]*>", "", plain_report.read_text("utf-8"))
     assert "8 of 8 cells are done" in text and "n = 3 matches each." in text
     assert "Copies are left out" in text
     assert text.index("payoff of A") < text.index("Parameters") < text.index("varied"), "parameters follow the story"
@@ -147,13 +151,13 @@ def test_a_report_before_any_cell_is_finished_says_why_it_is_empty(tmp_path: Pat
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(tmp_path: Path, chromium: Any, scheme: str) -> None:
-    sweep = finished_sweep(tmp_path, "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nrounds = [4, 6]\n")
-    file = reported(sweep.path)
-    assert file.stat().st_size < 1_500_000
+def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(
+    plain_report: Path, chromium: Any, scheme: str
+) -> None:
+    assert plain_report.stat().st_size < 1_500_000
     for width in (360, 1280):
         page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page.goto(file.as_uri())
+        page.goto(plain_report.as_uri())
         page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for(state="attached")
         assert fits_width(page) and accessibility_violations(page) == [] and overlapping_labels(page) == []
         ground = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
