@@ -26,8 +26,7 @@ def shown_earnings(database: Database, study: Study, participant: Participant) -
     if (kept := database.kept_earnings(participant.id)) is not None:
         return kept
     mine = database.matches(study.name, participant=participant.id)
-    lasts = ((match.id, database.record(match.id).events[-1]) for match in mine if match.ended is not None)
-    ends = {id: last for id, last in lasts if isinstance(last, Ended)}
+    ends = database.ends(study.name, participant=participant.id)
     earned = computed_earnings(study, [participant], mine, ends)[participant.id]
     database.keep_earnings(study.name, participant.id, earned)
     return earned

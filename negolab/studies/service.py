@@ -239,7 +239,7 @@ class StudyService(PageService):
 
     def _results(self, participant: Participant, text: str, about: dict[str, Any]) -> Results:
         """Return the finished matches of a participant, with their own payoffs alone."""
-        ends, found, number = self._database.ends(self.study.name), [], 0
+        ends, found, number = self._database.ends(self.study.name, participant=participant.id), [], 0
         for k, stored in enumerate(self._database.matches(self.study.name, participant=participant.id)):
             number += not stored.practice
             if (ended := ends.get(stored.id)) is not None and (settings := self.scheduler.settings(participant, k)):

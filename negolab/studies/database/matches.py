@@ -162,10 +162,14 @@ class Matches(BaseDatabase):
         with self._read() as c:
             return {row[0]: row[1] for row in c.execute(chosen)}
 
-    def ends(self, study: str | None = None) -> dict[str, Ended]:
-        """Return the last event of each finished match of a study (None: free play), by match id."""
+    def ends(self, study: str | None = None, *, participant: str | None = None) -> dict[str, Ended]:
+        """Return the last event of each finished match of a study (None: free play), by match id; of one participant
+        alone if their id is given."""
         last = sa.select(events.c.match, sa.func.max(events.c.seq).label("seq")).join(matches).group_by(events.c.match)
-        of = last.where(matches.c.ended.is_not(None), of_study(matches, study)).subquery()
+        last = last.where(matches.c.ended.is_not(None), of_study(matches, study))
+        if participant is not None:
+            last = last.where(matches.c.id.in_(sa.select(seats.c.match).where(seats.c.participant == participant)))
+        of = last.subquery()
         chosen = sa.select(events.c.match, events.c.body)
         chosen = chosen.join(of, sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq))
         with self._read() as c:
