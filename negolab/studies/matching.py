@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from negolab.game import SEATS, Seat, other
+from negolab.game import Seat, other
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.steps import MatchStep, StepPage
 
@@ -17,6 +17,7 @@ class Matching:
 
     def __init__(self, database: Database, study: str) -> None:
         self._database, self._study = database, study
+        self._played: dict[str, tuple[int, list[StoredMatch]]] = {}
 
     def may_meet(self, first: Participant, second: Participant, page: StepPage) -> bool:
         """Return True if two participants may play the match of a page together."""
@@ -24,13 +25,13 @@ class Matching:
             return self._mate(first, page) in (None, second.id) and self._mate(second, page) in (None, first.id)
         if any(second.id in match.people.values() for match in self._matches(first)):
             return False
-        wanted = self._wanted_seat(first, page), self._wanted_seat(second, page)
+        wanted = self.seat(first, page), self.seat(second, page)
         return None in wanted or wanted[0] != wanted[1]
 
     def first_seat(self, first: Participant, second: Participant, page: StepPage) -> Seat | None:
         """Return the seat of the first of two in the match of a page; None: it is drawn."""
-        theirs = self._wanted_seat(second, page)
-        return self._wanted_seat(first, page) or (None if theirs is None else other(theirs))
+        theirs = self.seat(second, page)
+        return self.seat(first, page) or (None if theirs is None else other(theirs))
 
     def is_left_alone(self, participant: Participant, page: StepPage) -> bool:
         """Return True if the one person whom a participant may meet has left the study."""
@@ -42,11 +43,11 @@ class Matching:
         return self._mate(participant, page) if _step(page).matching == "partner" else None
 
     def _mate(self, participant: Participant, page: StepPage) -> str | None:
-        """Return whom a participant met in the round before; None: nobody."""
+        """Return whom a participant met in the round before; None: nobody, or a player."""
         before = self._before(participant, page)
-        return None if before is None else next(id for id in before.people.values() if id != participant.id)
+        return None if before is None else next((id for id in before.people.values() if id != participant.id), None)
 
-    def _wanted_seat(self, participant: Participant, page: StepPage) -> Seat | None:
+    def seat(self, participant: Participant, page: StepPage) -> Seat | None:
         """Return the seat that the roles of the step give a participant in this round; None: either."""
         before, roles = self._before(participant, page), _step(page).roles
         if before is None or roles == "drawn":
@@ -55,14 +56,15 @@ class Matching:
         return other(seat) if roles == "alternating" else seat
 
     def _before(self, participant: Participant, page: StepPage) -> StoredMatch | None:
-        """Return a participant's match in the round before, if that was in the same step and against a person."""
-        if page.round == 1:
-            return None
-        match = self._matches(participant)[participant.passed - 1]
-        return match if len(match.people) == len(SEATS) else None
+        """Return a participant's match in the round before; None: this is the first round of the step."""
+        return None if page.round == 1 else self._matches(participant)[-1]
 
     def _matches(self, participant: Participant) -> list[StoredMatch]:
-        return self._database.matches(self._study, participant=participant.id)
+        """Return the matches that a participant has gone on from; read once, as those who wait are asked for often."""
+        id, passed = participant.id, participant.passed
+        if self._played.get(id, (-1, []))[0] != passed:
+            self._played[id] = passed, self._database.matches(self._study, participant=id)[:passed]
+        return self._played[id][1]
 
 
 def _step(page: StepPage) -> MatchStep:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.game import SEATS, Seat, other
+from negolab.game import SEATS, Seat
 from negolab.match import Match
 from negolab.runs.plan import derive_seed
 from negolab.studies import clock as time
@@ -194,7 +194,7 @@ class Scheduler:
         if isinstance(step, MatchStep) and step.seeds:
             return step.seeds[page.round - 1]
         if isinstance(step, MatchStep) and step.deals == "shared":
-            return derive_seed(self.study.seed, self.study.name, "deal", page.number, page.round)
+            return derive_seed(self.study.seed, self.study.name, "deal", number)
         return self._seed(participant, "deal", *([number] if number else []))
 
     def _count_real(self, participant: Participant) -> int:
@@ -218,10 +218,12 @@ class Scheduler:
 
     def _seat_of(self, participant: Participant, settings: Treatment, page: StepPage) -> Seat:
         """Return a participant's seat against a player."""
-        roles = page.step.roles if isinstance(page.step, MatchStep) else "fixed"
-        purpose = ["seat", page.number, page.round] if roles == "drawn" else ["seat"]
-        seat = random.Random(self._seed(participant, *purpose)).choice(settings.seats())
-        return other(seat) if roles == "alternating" and page.round % 2 == 0 else seat
+        step, purpose = page.step, ["seat"]
+        if isinstance(step, MatchStep):
+            if (seat := self._matching.seat(participant, page)) is not None:
+                return seat
+            purpose += [f"{page.number}/{page.round}"] if step.roles == "drawn" else []
+        return random.Random(self._seed(participant, *purpose)).choice(settings.seats())
 
     def _begin(self, match: Match, people: dict[Seat, str | None], settings: Treatment, practice: int = 0) -> None:
         endings = self._completed(people.values()) if match.ended else {}

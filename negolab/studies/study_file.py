@@ -11,11 +11,12 @@ import msgspec
 
 from negolab import texts, user_code
 from negolab._internal import validation
+from negolab.game import SEATS
 from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
 from negolab.scenarios import SUFFIX
 from negolab.studies.delay import Delay
-from negolab.studies.steps import KINDS
+from negolab.studies.steps import KINDS, MatchStep, RoundsStep
 from negolab.studies.study_config import Practice, Study, Treatment
 from negolab.studies.texts import catalogue
 
@@ -151,12 +152,12 @@ def _checks(study: Study, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             where += f": step of kind {step.kind!r}"
         elif step.kind == "practice":
             where = "practice"
-        yield where, lambda s=settings, p=step.kind == "practice": _playable(study, s, p)
+        yield where, lambda settings=settings, step=step: _playable(study, settings, step)
     yield "texts", lambda: texts.check(study.texts, catalogue(study))
     yield "pairing", lambda: _pairs(study, "pairing" in table)
 
 
-def _playable(study: Study, settings: Treatment, in_practice: bool) -> None:
+def _playable(study: Study, settings: Treatment, step: RoundsStep) -> None:
     """Raise `ValueError` if the matches of a step, with these settings, cannot be played."""
     game = study.loaded(settings)
     players = {"opponent": settings.opponent or study.pairing.player}
@@ -164,14 +165,23 @@ def _playable(study: Study, settings: Treatment, in_practice: bool) -> None:
         raise ValueError("delay is for a scripted player: name an opponent, or leave it out")
     if settings.has_model:
         players["models: then"] = study.models.player
-    for (place, player), seat in product(players.items(), settings.across()):
+    alternates = isinstance(step, MatchStep) and step.roles == "alternating" and step.matches > 1
+    for (place, player), seat in product(players.items(), SEATS if alternates else settings.across()):
         try:
             if player is not None:
                 make_player(player, game, 0, seat, load=False)
         except ValueError as error:
-            fixed = not in_practice and settings.opponent is not None and settings.seat == "random"
-            hint = '; choose the participant\'s seat, seat = "A" or "B"' if fixed and "sits at" in str(error) else ""
-            raise ValueError(f"{place}: {error}{hint}") from None
+            raise ValueError(f"{place}: {error}{_seat_advice(settings, step, alternates, str(error))}") from None
+
+
+def _seat_advice(settings: Treatment, step: RoundsStep, alternates: bool, error: str) -> str:
+    """Return what to do about a player that cannot take a seat; "" for any other error."""
+    if "sits at" not in error:
+        return ""
+    if alternates:
+        return '; roles = "alternating" needs one for both seats'
+    fixed = step.kind != "practice" and settings.opponent is not None and settings.seat == "random"
+    return '; choose the participant\'s seat, seat = "A" or "B"' if fixed else ""
 
 
 def _unused_practice(practice: Practice) -> None:

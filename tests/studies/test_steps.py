@@ -278,6 +278,32 @@ def test_partners_stay_together_and_one_who_is_left_alone_is_told(tmp_path: Path
     run(scene())
 
 
+@pytest.mark.parametrize("roles", ["fixed", "alternating"])
+def test_roles_are_kept_in_a_round_that_a_player_fills_in_for_a_stranger(tmp_path: Path, roles: str) -> None:
+    async def scene() -> None:
+        parts = steps("instructions", f'match\nmatches = 6\nroles = "{roles}"')
+        site = Site(tmp_path, steps_study(parts, f'{PAIRS}\n[pairing]\nwait = 60\nthen = "random-legal"'))
+        one, two = site.come(2)
+        for id in (one, two):
+            site.act(id, "start")
+        finish_both(site, one, two)
+        for _ in range(5):
+            for id in (one, two):
+                site.act(id, "next")
+            clock.advance(61)
+            site.service.scheduler.tick()
+            for id in (one, two):
+                site.finish(id)
+        for id in (one, two):
+            matches = site.database.matches("trade", participant=id)
+            seats = [seat for match in matches for seat, who in match.people.items() if who == id]
+            assert [len(match.people) for match in matches] == [2, 1, 1, 1, 1, 1]
+            assert all((a == b) == (roles == "fixed") for a, b in pairwise(seats))
+
+    with manual_clock() as clock:
+        run(scene())
+
+
 PARTNERS = steps("instructions", 'match\nmatches = 2\nmatching = "partner"')
 
 
@@ -357,6 +383,9 @@ def finish_both(site: Site, one: str, two: str) -> None:
         site.say(asked[0], "[Deny]" if "stands" in str(state.table["seen"]) else "pass")
 
 
+SHARED = 'match\nmatches = 2\ndeals = "shared"'
+
+
 def test_shared_deals_and_seeds_are_the_same_for_everybody(tmp_path: Path) -> None:
     async def deals(line: str, folder: Path) -> list[list[int | None]]:
         folder.mkdir()
@@ -370,7 +399,23 @@ def test_shared_deals_and_seeds_are_the_same_for_everybody(tmp_path: Path) -> No
             seeds.append([site.database.record(match.id).header.seed for match in matches])
         return seeds
 
+    async def of_treatments(folder: Path) -> list[list[int | None]]:
+        folder.mkdir()
+        longer = steps("instructions", 'instructions\ntext = "More."', SHARED).replace("[[", "[[treatments.")
+        tables = "\n".join([ALONE, ALONE.replace('"one"', '"two"'), longer])
+        site = Site(folder, steps_study(steps("instructions", SHARED), tables))
+        for id in site.come(2):
+            site.act(id, "start")
+            if isinstance(site.state(id), Instructions):
+                site.act(id, "start")
+            for _ in range(2):
+                play(site, id)
+        of = {name: [m.id for m in site.database.matches("trade") if m.treatment == name] for name in ("one", "two")}
+        return [[site.database.record(id).header.seed for id in ids] for ids in of.values()]
+
     async def scene() -> None:
+        one, two = await of_treatments(tmp_path / "treatments")
+        assert one == two and len(set(one)) == 2
         shared = await deals('deals = "shared"', tmp_path / "shared")
         assert shared[0] == shared[1] and len(set(shared[0])) == 2
         assert await deals("seeds = [3, 4]", tmp_path / "seeds") == [[3, 4], [3, 4]]

@@ -205,6 +205,11 @@ def test_an_opponent_must_be_able_to_sit_across(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"sits at A only, not at B$"):
         study(tmp_path, text + "seat = 'A'\n")
     assert study(tmp_path, text + "seat = 'B'\n").treatments[0].across() == ("A",)
+    rounds = '[[steps]]\nkind = "instructions"\n[[steps]]\nkind = "match"\nmatches = 2\nroles = "alternating"\n'
+    with pytest.raises(
+        ValueError, match=r"sits at A only, not at B; roles = \"alternating\" needs one for both seats$"
+    ):
+        study(tmp_path, text + "seat = 'B'\n" + rounds)
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
