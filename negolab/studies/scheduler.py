@@ -118,8 +118,8 @@ class Scheduler:
         for stored in database.matches(study.name, running=True):
             sessions.resume(stored)
         for participant in participants:
-            if participant.status == "waiting":
-                self.enter(participant)  # the wait must end even if the page never polls again
+            if participant.status in ACTIVE and len(self._matches(participant)) <= participant.passed:
+                self.enter(participant)  # what was to begin must begin even if the page never polls again
 
     # From page to page.
 
@@ -251,7 +251,7 @@ class Scheduler:
 
     def pair(self) -> None:
         """Pair present participants in order of arrival, and end the waits that exceeded the study's limit."""
-        here = [self._database.participant(id) for id in self.waiting if self._presence.is_present(id)]
+        here = [person for person in self._queue() if self._presence.is_present(person.id)]
         while here:
             first = here.pop(0)
             page, place = self._progress.page(first), self.waiting[first.id]
@@ -261,12 +261,20 @@ class Scheduler:
             second = next((other for other in same if self._matching.may_meet(first, other, page)), None)
             if second is not None:
                 here.remove(second)
-                self._begin_pair(first, second, page)
+                self._guard(f"the match of {first.id} and {second.id}", partial(self._begin_pair, first, second, page))
             elif self._matching.is_left_alone(first, page):
                 self._guard(f"the wait of {first.id}", partial(self._end_study, first.id, "partner"))
-        for id in list(self.waiting):
+        for id in [person.id for person in self._queue()]:
             if id in self.waiting and self._wait_left(id) < 0:
                 self._guard(f"the wait of {id}", partial(self._end_wait, id))
+
+    def _queue(self) -> list[Participant]:
+        """Return who waits, in order of arrival. Whose match is saved waits no more, even if it could not be opened."""
+        people = [self._database.participant(id) for id in self.waiting]
+        for person in people:
+            if person.status != "waiting":
+                del self.waiting[person.id]
+        return [person for person in people if person.id in self.waiting]
 
     def _begin_pair(self, first: Participant, second: Participant, page: StepPage) -> None:
         settings = self.study.treatment(str(first.treatment)).settings(page.step)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from negolab.studies import sessions
 from negolab.studies.clock import manual_clock
 from negolab.studies.page_state import Closed, Consent, Instructions, Playing, Questionnaire, Quiz, Results, Waiting
 from negolab.studies.study_file import parse_study
@@ -302,6 +303,54 @@ def test_roles_are_kept_in_a_round_that_a_player_fills_in_for_a_stranger(tmp_pat
 
     with manual_clock() as clock:
         run(scene())
+
+
+def test_a_match_that_was_saved_and_not_opened_is_the_only_one_of_its_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Faulty(sessions.MatchSession):
+        def __init__(self, *_: Any, **__: Any) -> None:
+            raise RuntimeError("a fault of the game")
+
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS, "[pairing]\nwait = 60"))
+        one, two, three, four = site.come(4)
+        site.act(one, "start")
+        with monkeypatch.context() as broken:
+            broken.setattr(sessions, "MatchSession", Faulty)
+            with pytest.raises(RuntimeError):
+                site.act(two, "start")
+            for _ in range(3):
+                site.service.scheduler.tick()
+        for id in (three, four):
+            site.act(id, "start")
+        clock.advance(61)
+        site.service.scheduler.tick()
+        mates = [set(match.people.values()) for match in site.database.matches("trade")]
+        assert mates == [{one, two}, {three, four}], "the others were paired as well"
+        assert isinstance(site.state(one), Playing) and isinstance(site.state(two), Playing)
+
+    with manual_clock() as clock:
+        run(scene())
+
+
+def test_a_match_that_was_to_begin_when_the_host_was_killed_begins_with_the_next_one(tmp_path: Path) -> None:
+    def killed(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    async def scene() -> None:
+        site = Site(tmp_path, steps_study(steps("instructions", "match\nmatches = 2")))
+        (id,) = site.come()
+        site.act(id, "start")
+        site.finish(id)
+        site.service.scheduler.enter = killed  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            site.act(id, "next")
+        assert len(site.database.matches("trade")) == 1
+        site.restart()
+        assert len(site.database.matches("trade", running=True)) == 1, "a page that never comes back is timed out"
+
+    run(scene())
 
 
 PARTNERS = steps("instructions", 'match\nmatches = 2\nmatching = "partner"')
