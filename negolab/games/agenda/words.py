@@ -125,7 +125,7 @@ class AgendaTexts(Texts, group="agenda"):
         ),
         "",
     )
-    """What is wrong with a reply, by the fault's code; "": the words of the rules."""
+    """Words for what is wrong with a reply, by the code of the fault; "": the words of the rules."""
 
 
 WORDS = AgendaTexts()

@@ -140,7 +140,7 @@ class BalloonTexts(Texts, group="balloon"):
         ),
         "",
     )
-    """What is wrong with a message, by the fault's code; "": the words of the rules."""
+    """Words for what is wrong with a message, by the code of the fault; "": the words of the rules."""
 
 
 WORDS = BalloonTexts()

@@ -151,7 +151,7 @@ class BargainingTexts(Texts, group="bargaining"):
         ),
         "",
     )
-    """What is wrong with a reply, by the fault's code; "": the words of the rules."""
+    """Words for what is wrong with a reply, by the code of the fault; "": the words of the rules."""
 
 
 WORDS = BargainingTexts()

@@ -156,7 +156,7 @@ class SplitTexts(Texts, group="split"):
         ),
         "",
     )
-    """What is wrong with a reply, by the fault's code; "": the words of the rules."""
+    """Words for what is wrong with a reply, by the code of the fault; "": the words of the rules."""
 
     def item(self, item: str) -> str:
         """Return what several of a type are called."""

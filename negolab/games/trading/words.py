@@ -119,7 +119,7 @@ class TradingTexts(Texts, group="trading"):
     PAYOFFS = {"1": "a win (+1)", "0": "a draw (0)", "-1": "a loss (\N{MINUS SIGN}1)"}
 
     REFUSALS = dict.fromkeys(("both_replies", "no_reply", "accept_holdings", "offer_format", "offer_holdings"), "")
-    """What is wrong with a reply, by the fault's code; "": the words of the rules."""
+    """Words for what is wrong with a reply, by the code of the fault; "": the words of the rules."""
 
 
 WORDS = TradingTexts()
