@@ -52,6 +52,11 @@ def bonus_lines(done: Settlement) -> list[str]:
         lines.append(f"{done.earlier} with a bonus that an earlier run wrote: left out")
     if done.nothing:
         lines.append(f"{done.nothing} with nothing due beyond the fee")
+    if done.incomplete:
+        lines.append(
+            f"{done.incomplete} in the file did not complete the study: it pays them all of [payment.endings], so "
+            "the panel's own reward would come on top"
+        )
     lines += [f"{path}: its run broke off; it is complete now: upload it, unless you have" for path in done.resumed]
     n, total = len(done.amounts), done.currency.text(sum(done.amounts.values()))
     lines.append(f"{done.path}: {_describe_file(n, total)}")

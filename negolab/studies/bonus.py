@@ -18,7 +18,8 @@ import csv
 import hashlib
 import io
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,6 +133,8 @@ class Settlement(msgspec.Struct):
     """Number of ids whose bonus an earlier run wrote."""
     nothing: int = 0
     """Number of ids to which nothing is due beyond the fee."""
+    incomplete: int = 0
+    """Number of ids in the file who did not complete the study: for them no fee was counted."""
     resumed: list[Path] = []
     """Files of earlier runs that broke off, which are complete now."""
 
@@ -154,7 +157,7 @@ def settle(
         study: The study, with a `[payment]`.
         panel: The panel's export.
         form: Its form.
-        out: New file; None: the next free name beside the study file.
+        out: New file; None, or a file that an earlier run took: the next free name beside the study file.
         beside: The study file.
         with_fee: Write the whole earnings instead of what is beyond the fee.
         recompute: Pay what the study file says now instead of what participants were shown.
@@ -172,7 +175,8 @@ def settle(
     people = {p.external: p for p in database.participants(study.name) if p.external is not None}
     known = {e.id: p for e in entries if (p := people.get(hash_panel_id(e.id, kept.salt))) is not None}
     resumed = _resume(database, study, {p.id: id for id, p in known.items()}, panel)
-    path = out or _free_name(beside, len(database.bonus_files(study.name)) + 1)
+    taken = {file.path for file in database.bonus_files(study.name)}
+    path = out if out is not None and str(out.absolute()) not in taken else _free_name(beside, taken)
     settlement = Settlement(path, study.payment.money, {}, [], resumed=resumed)
     earned = _earned(database, study, recompute, settlement, known)
     _give_back(database, study, entries, known, form, settlement)
@@ -243,6 +247,7 @@ def _consider(
         settlement.said.append(f"{entry.id}: not paid: has not finished ({person.status})")
     elif due := earned[person.id].total if with_fee else earned[person.id].bonus:
         settlement.amounts[entry.id] = due
+        settlement.incomplete += person.status != "complete"
     else:
         settlement.nothing += 1
 
@@ -258,11 +263,10 @@ def _missing(
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
 
 
-def _free_name(beside: Path, number: int) -> Path:
-    """Return the first free name of a file of payments beside the study file."""
-    while (path := beside.with_name(f"{beside.stem}-bonus-{number}.csv")).exists():
-        number += 1
-    return path
+def _free_name(beside: Path, taken: Collection[str]) -> Path:
+    """Return the next free name of a file of payments beside the study file, never one that an earlier run took."""
+    names = (beside.with_name(f"{beside.stem}-bonus-{number}.csv") for number in count(len(taken) + 1))
+    return next(path for path in names if not path.exists() and str(path.absolute()) not in taken)
 
 
 def _content(amounts: Mapping[str, int], currency: Currency, delimiter: str) -> bytes:
@@ -284,7 +288,7 @@ def _write(
     sha256 = hashlib.sha256(content).hexdigest()
     file = BonusFile(sha256, str(settlement.path.absolute()), form.delimiter, settlement.currency)
     if not database.plan_bonuses(study.name, file, amounts):
-        raise ValueError("another run has written one of these bonuses at this moment: run it again")
+        raise ValueError("another run has written one of these bonuses, or this file, at this moment: run it again")
     _store(settlement.path, content)
     database.confirm_bonuses(study.name, file)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from negolab.cli.bonus import bonus_lines
 from negolab.cli.study import status_lines
 from negolab.studies import bonus
 from negolab.studies.authentication import hash_panel_id
@@ -152,6 +153,7 @@ def test_whoever_is_not_paid_is_named_with_the_reason(panel: Panel) -> None:
         f"participant {own.number}: earned £2.00, but came by a link without a panel's id",
     ]
     assert dict(lines(settled.path)) == {"done": f"{panel.payoff('done') / 10:.2f}", "left-alone": "1.50"}
+    assert any(line.startswith("1 in the file did not complete the study") for line in bonus_lines(settled))
     assert panel.database.returned(panel.study.name) == {panel.people["gone"].id, panel.people["late"].id}
 
 
@@ -228,6 +230,36 @@ def test_a_crash_at_any_moment_pays_nobody_twice_and_loses_nobody(
     assert sorted(written) == sorted(id for id, _ in rows if panel.payoff(id))
     assert len(settled.resumed) == (at != "plan_bonuses")
     assert panel.settle(*rows).resumed == []
+
+
+def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.add("one")
+    out = panel.folder / "pay.csv"
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="cannot be written"):
+        patch.setattr(bonus, "atomic_write", _no_space)
+        panel.settle(("one", "APPROVED"), out=out)
+    settled = panel.settle(("one", "APPROVED"), out=out)
+    assert settled.resumed == [out] and [id for id, _ in lines(out)] == ["one"]
+    assert settled.path != out and lines(settled.path) == []
+
+
+def test_two_runs_at_once_never_take_the_same_file(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    for id in ("one", "two"):
+        panel.add(id)
+    planned = Database.plan_bonuses
+
+    def overtaken(*args: Any) -> bool:
+        monkeypatch.setattr(Database, "plan_bonuses", planned)
+        panel.settle(("two", "APPROVED"))
+        return planned(*args)
+
+    monkeypatch.setattr(Database, "plan_bonuses", overtaken)
+    with pytest.raises(ValueError, match="another run has written one of these bonuses, or this file"):
+        panel.settle(("one", "APPROVED"))
+    files = [panel.folder / "haggling-bonus-1.csv", panel.settle(("one", "APPROVED")).path]
+    assert [[id for id, _ in lines(file)] for file in files] == [["two"], ["one"]]
 
 
 def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,11 +94,12 @@ class Payments(BaseDatabase):
             amounts: Amounts in smallest units by the participant's id.
 
         Returns:
-            False if one of the participants has a bonus already; then nothing is stored.
+            False if one of the participants has a bonus already, or the path a file; then nothing is stored.
         """
         with self._write() as c:
             alone(c)  # two commands at once cannot both write a bonus for somebody
-            if any(id in amounts for id in _bonuses(c, study)):
+            files = (msgspec.json.decode(note.detail, type=BonusFile) for note in notes_of(c, study, BONUS_FILE))
+            if any(id in amounts for id in _bonuses(c, study)) or any(other.path == file.path for other in files):
                 return False
             self._note(c, BONUS_FILE, "researcher", study=study, detail=msgspec.json.encode(file).decode())
             for id, amount in amounts.items():
