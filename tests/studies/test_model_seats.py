@@ -23,7 +23,7 @@ from negolab.studies.export import export
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.model_seats import Fallback
 from negolab.studies.page_state import Closed, Playing
-from negolab.studies.server import check_prices
+from negolab.studies.server import check_prices, opponents
 from negolab.studies.service import StudyService
 from negolab.studies.status import status
 from negolab.studies.study_config import Study
@@ -409,6 +409,11 @@ def test_mistakes_in_the_table_of_models_are_named(options: str, error: str) -> 
     with pytest.raises(ValueError) as caught:
         of(options)
     assert error in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_code_of_who_takes_over_is_watched_for_changes_as_that_of_any_opponent() -> None:
+    names = [name for _, name, _ in opponents(of('[models]\nthen = "fair-split"'))]
+    assert names == ["llm:fake-1", "fair-split"]
 
 
 @pytest.mark.parametrize("limit", ["budget", "budget_each", "--budget"])
