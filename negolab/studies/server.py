@@ -290,7 +290,7 @@ def _note_code(database: Database, study: Study, trust: bool) -> None:
 
 
 def opponents(study: Study) -> Iterator[tuple[AnyGame, str, tuple[Seat, ...]]]:
-    """Yield the players of a study, those who take over among them, each with its game and the seats that it may get."""
+    """Yield the players of a study and those who take over from them, each with its game and the seats it may get."""
     for settings, _ in study.matches():
         for name in (settings.opponent or study.pairing.player, study.models.player if settings.has_model else None):
             if name is not None:
