@@ -69,6 +69,8 @@ class SessionManager:
         self.model_failed: Callable[[StoredMatch], None] = lambda stored: None
         self.changed: Callable[[StoredMatch, Collection[Seat]], None] = lambda stored, seats: None
         self._open: dict[str, OpenSession] = {}
+        self._failed: dict[str, Fallback] = {}
+        """Failures of models that end their matches, by the match's id, until they are saved with the end."""
         self._paused = set() if study is None else set(database.pauses(study.name))
         self._budget = None if study is None or not study.models.is_limited else self._spent(study)
 
@@ -163,10 +165,12 @@ class SessionManager:
         """Give a failed model's seat to the player that the study names, and keep a note of it."""
         assert self._study is not None
         name = self._study.models.player
-        self._database.keep_fallback(stored, Fallback(seat, name, reason))
+        fallback = Fallback(seat, name, reason)
         if name is None:
+            self._failed[stored.id] = fallback
             self.model_failed(stored)
             return None
+        self._database.keep_fallback(stored, fallback)
         return self._player(self._database.record(stored.id), seat, name)
 
     def _check_budget(self, stored: StoredMatch, seat: Seat) -> None:
@@ -213,7 +217,7 @@ class SessionManager:
     def _save(self, match: Match, seq: int, news: Sequence[Event]) -> None:
         last = news[-1]
         endings = self.endings(self._open[match.id].stored, match) if isinstance(last, Ended) else {}
-        self._database.append(match.id, seq, news, endings)
+        self._database.append(match.id, seq, news, endings, self._failed.pop(match.id, None))
         if self._budget is not None:
             people = self._open[match.id].stored.people.values()
             self._budget.add([id for id in people if id is not None], news)

@@ -260,6 +260,33 @@ def test_without_such_a_player_the_study_ends_with_a_code_of_its_own(tmp_path: P
     run(scene())
 
 
+def test_why_a_model_failed_is_kept_with_the_end_of_its_match_or_not_at_all(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = ModelSite(tmp_path, of("[models]\npatience = 0.05"), [AWAY] * 50)
+        id, append = begun(site), Database.append
+
+        def killed(*args: Any) -> None:
+            if args[-1] is not None:
+                monkeypatch.undo()
+                raise OSError("the host is killed")
+            append(*args)
+
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(Database, "append", killed)
+            site.say(id, "Hello.")
+            for _ in range(300):
+                if Database.append is append:
+                    break
+                await asyncio.sleep(0.01)
+        assert Database.append is append and site.database.fallbacks("trade") == {}
+        site.model = ScriptedModel([PLAIN])
+        site.restart()
+        assert PLAIN in str((await settle(site, id)).table)
+        assert site.database.fallbacks("trade") == {}, "the model plays on"
+
+    run(scene())
+
+
 @pytest.mark.parametrize(
     ("cap", "says"),
     [

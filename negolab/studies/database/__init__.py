@@ -54,13 +54,8 @@ class Database(ParticipantTables, ProgressTables, Matches, Payments):
             self._change(c, id, "withdrawn", "participant", values=values)
         self.purge(id)
 
-    def keep_fallback(self, stored: StoredMatch, fallback: Fallback) -> None:
-        """Keep why a model's seat was given to somebody else, or the match was stopped."""
-        detail = msgspec.json.encode(fallback).decode()
-        self.note(FALLBACK, "host", study=stored.study, match=stored.id, detail=detail)
-
     def fallbacks(self, study: str) -> dict[str, Fallback]:
-        """Return what is kept by `keep_fallback`, by the match's id."""
+        """Return why models were replaced, or their matches ended, by the match's id."""
         notes = self.notes(study, FALLBACK)
         return {str(note.match): msgspec.json.decode(note.detail, type=Fallback) for note in notes}
 

@@ -14,6 +14,7 @@ from negolab.game import Seat
 from negolab.record import Header, Record
 from negolab.studies.database.base import BaseDatabase, of_study
 from negolab.studies.database.schema import events, matches, participants, seats
+from negolab.studies.model_seats import FALLBACK, Fallback
 
 
 class StoredMatch(msgspec.Struct, frozen=True):
@@ -66,7 +67,14 @@ class Matches(BaseDatabase):
             self._append(c, match, 0, record.events, endings or {}, now)
         return StoredMatch(match, study, treatment, practice, now, None if record.end is None else now, people)
 
-    def append(self, match: str, seq: int, news: Sequence[Event], endings: Mapping[str, str] | None = None) -> None:
+    def append(
+        self,
+        match: str,
+        seq: int,
+        news: Sequence[Event],
+        endings: Mapping[str, str] | None = None,
+        fallback: Fallback | None = None,
+    ) -> None:
         """Append events to a match and end the study for participants, all in one transaction.
 
         Args:
@@ -74,12 +82,25 @@ class Matches(BaseDatabase):
             seq: Number of the first event, from 0.
             news: The events, numbered `seq`, `seq + 1`, ...
             endings: Ways of ending by participant id, for those whose study ends with these events.
+            fallback: Why a model failed for which nobody took over, so that the match ends with these events.
 
         Raises:
             sqlalchemy.exc.IntegrityError: An event of that number exists, or there is no such match.
         """
         with self._write() as c:
             self._append(c, match, seq, news, endings or {}, self.clock())
+            if fallback is not None:
+                study = c.scalar(sa.select(matches.c.study).where(matches.c.id == match))
+                self._keep_fallback(c, study, match, fallback)
+
+    def keep_fallback(self, stored: StoredMatch, fallback: Fallback) -> None:
+        """Keep why a model's seat was given to somebody else."""
+        with self._write() as c:
+            self._keep_fallback(c, stored.study, stored.id, fallback)
+
+    def _keep_fallback(self, c: Connection, study: str | None, match: str, fallback: Fallback) -> None:
+        detail = msgspec.json.encode(fallback).decode()
+        self._note(c, FALLBACK, "host", study=study, match=match, detail=detail)
 
     def _append(
         self, c: Connection, match: str, seq: int, news: Sequence[Event], endings: Mapping[str, str], now: float
