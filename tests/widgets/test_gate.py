@@ -649,6 +649,30 @@ def test_other_hosts_and_origins_are_refused(door: Gate) -> None:
     assert send_raw(door.port, "GET / HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 403")
 
 
+REFUSED_TO_ALL = {
+    "another method": "FOO / HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    "another host": "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    "a broken form": "POST /waiting HTTP/1.1\r\nHost: {host}\r\nContent-Type: multipart/form-data\r\n\r\n",
+}
+
+
+@pytest.mark.visitor
+@pytest.mark.parametrize("kind", REFUSED_TO_ALL)
+def test_requests_that_cannot_be_answered_wait_for_their_turn_as_others_do(door: Gate, kind: str) -> None:
+    number = list(REFUSED_TO_ALL).index(kind)
+    request = REFUSED_TO_ALL[kind].format(host=f"127.0.0.1:{door.port}").encode()
+    at_once, a_second, more = 300, 30, 60
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", door.port), 60, (f"127.0.1.{number}", 0)) as connection:
+        answers = connection.makefile("rb")
+        for _ in range(at_once + more):
+            connection.sendall(request)
+            assert answers.readline().split()[1] in (b"400", b"403", b"404", b"405")
+            headers = dict(line.split(b": ", 1) for line in iter(answers.readline, b"\r\n"))
+            answers.read(int(headers[b"Content-Length"]))
+    assert time.monotonic() - began > 0.9 * more / a_second
+
+
 @pytest.mark.visitor
 @pytest.mark.parametrize(
     "path",

@@ -250,12 +250,25 @@ class CheckedHandler(RequestHandler):
             self.set_header("Cache-Control", "no-store")
 
     @override
-    async def prepare(self) -> None:
-        is_socket, holder = isinstance(self, WebSocketHandler), self.server.holder(self)
-        self.server.checks.check(self.request, is_socket=is_socket)
+    async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
+        # Before Tornado's own: it refuses methods, bodies and paths that it cannot read without asking `prepare`.
+        self._transforms = transforms
+        try:
+            await self._wait_for_turn()
+        except RefusedRequest as error:
+            self._handle_request_exception(error)
+        else:
+            await super()._execute(transforms, *args, **kwargs)
+
+    async def _wait_for_turn(self) -> None:
+        holder = self.server.holder(self)
         await self.server.checks.pace(holder, is_file=self.is_file)
-        if not is_socket:  # a websocket stays
+        if not isinstance(self, WebSocketHandler):  # a websocket stays
             self._turn = await self.server.turns.take(f"files of {holder}" if self.is_file else holder)
+
+    @override
+    async def prepare(self) -> None:
+        self.server.checks.check(self.request, is_socket=isinstance(self, WebSocketHandler))
         if self.needs != "nothing":
             self.visitor = await self.server.authenticate(self)
         if self.needs == "kernel" and not self.server.owns(self.visitor, self.path_kwargs["kernel_id"]):
