@@ -405,7 +405,8 @@ def test_what_a_participant_has_to_see_is_in_view(size: dict[str, int], tmp_path
 
 
 def opens_at_its_top(person: Person) -> None:
-    assert person.page.evaluate("() => document.querySelector('#rendered_cells').scrollTop") == 0
+    scrolled = "() => document.querySelector('#rendered_cells').scrollTop"
+    person.wait_until(lambda: person.page.evaluate(scrolled) == 0, "the page is scrolled")
 
 
 def is_in_view(person: Person, target: Any) -> None:

@@ -224,7 +224,8 @@ class Person:
                 pass  # the page is reloading
             self.page.wait_for_timeout(100)
         body = self.page.inner_text("body")[:1500]
-        raise AssertionError(f"{why}; it warned of {self.warnings_shown()}; the page says: {body}")
+        focus = self.page.evaluate("() => document.activeElement.outerHTML.slice(0, 120)")
+        raise AssertionError(f"{why}; the focus is on {focus}; it warned of {self.warnings_shown()}; the page says: {body}")
 
     # The page
 

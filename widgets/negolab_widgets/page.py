@@ -55,14 +55,20 @@ export default {
       event.stopImmediatePropagation();
       field.reportValidity();
     };
-    // What was pressed is taken away a moment later; then its focus is nowhere.
-    const take = (page) => soon(120, () => {
-      const found = [...page.querySelectorAll("h1")].find((title) => title.offsetParent);
-      if (document.activeElement !== document.body || !found) return false;
-      found.tabIndex = -1;
-      found.focus({ preventScroll: page.closest(".nl-from-top") !== null });
-      return true;
-    });
+    // What was pressed is taken away a moment later; then its focus is nowhere. The next press settles its own focus.
+    const take = (page) => {
+      let isOver = false;
+      const end = () => { isOver = true; };
+      ["pointerdown", "keydown"].forEach((kind) => document.addEventListener(kind, end, { once: true, capture: true }));
+      soon(120, () => {
+        const found = [...page.querySelectorAll("h1")].find((title) => title.offsetParent);
+        if (isOver) return true;
+        if (document.activeElement !== document.body || !found) return false;
+        found.tabIndex = -1;
+        found.focus({ preventScroll: page.closest(".nl-from-top") !== null });
+        return true;
+      });
+    };
     const reveal = (page, selector) => soon(600, () => {
       const part = page.querySelector(selector);
       if (!part || !part.offsetParent) return false;
