@@ -94,6 +94,17 @@ def test_the_game_has_a_table_of_its_own() -> None:
     assert table(small()).__module__ == "negolab_widgets.tables.balloon.controls"
 
 
+def test_the_rules_speak_of_a_set_beyond_the_limit_only_where_it_can_be_agreed_to() -> None:
+    shown = {}
+    for preset in ("seed", "clembench"):
+        game = load("balloon", preset=preset)
+        seen = Match(game, seed=1).seen("A")
+        shown[preset] = " ".join(table(game).rules(game, seen))
+    assert "the LIMIT. Without an agreement, both of you get nothing." in shown["seed"]
+    assert "beyond it" not in shown["seed"]
+    assert "a set beyond it pays both nothing, and so does no agreement." in shown["clembench"]
+
+
 def test_what_is_ticked_is_counted_at_once() -> None:
     seated, _ = alone(small())
     tick(seated, "tent", "<b>map</b>")

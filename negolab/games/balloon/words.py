@@ -42,8 +42,10 @@ class BalloonTexts(Texts, group="balloon"):
     RULES = {
         "goal": "Agree with the other player on one set of items: each item in it pays you its points, in the column "
         "For you.",
-        "limit": "The effort of the set must be at most {limit}, the LIMIT: a set beyond it pays both nothing, and so "
-        "does no agreement.",
+        "limit": "The effort of the set must be at most {limit}, the LIMIT. Without an agreement, both of you get "
+        "nothing.",
+        "limit_unchecked": "The effort of the set must be at most {limit}, the LIMIT: a set beyond it pays both "
+        "nothing, and so does no agreement.",
         "other": "The same items have other points for the other player, which you are not shown.",
         "turns": "You write in turn: propose a set, refuse one of theirs, or agree to one, which ends the match.",
         "counted": "You write in turn, {turns} messages in all: propose a set, refuse one of theirs, or agree to one, "

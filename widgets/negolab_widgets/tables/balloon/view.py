@@ -177,7 +177,9 @@ def rules(game: Balloon, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, the limit, no agreement, how a set is agreed."""
     terms, words = seen.public.terms, WORDS.RULES
     turns = words["turns"] if terms.turn_limit is None else words["counted"].format(turns=terms.turn_limit)
-    return [words["goal"], words["limit"].format(limit=f"{terms.limit:,}"), words["other"], turns]
+    # The reference's rules let a set over the LIMIT be agreed to, and score it 0.
+    limit = words["limit_unchecked" if game.rules == "reference" else "limit"]
+    return [words["goal"], limit.format(limit=f"{terms.limit:,}"), words["other"], turns]
 
 
 def latest_of_other(seen: Seen) -> Names | None:
