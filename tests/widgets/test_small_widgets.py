@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from negolab_widgets.html import StableHTML
+from negolab_widgets.html import StableHTML, join, preformatted
 from negolab_widgets.page import Shield
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.study.completion_code import CompletionCode
@@ -138,6 +138,32 @@ def test_what_stands_still_is_not_drawn_again(page: Any) -> None:
     assert page.evaluate("document.body.innerText").split() == ["2", "a", "3"]
     assert page.locator("tr.x").count() == 1
     assert page.evaluate("kept.isConnected && getSelection().toString() === 'a'")
+
+
+@pytest.mark.parametrize(
+    "letters", ["\N{THAI CHARACTER SARA AM}", "\N{COMBINING ACUTE ACCENT}"], ids=["sara am", "acute"]
+)
+def test_messages_of_thousands_of_marks_are_drawn_at_once(page: Any, letters: str) -> None:
+    said = join([preformatted("a" + letters * 9_999)] * 6)
+    took = page.evaluate(
+        """(said) => {
+          const began = performance.now();
+          document.body.innerHTML = said;
+          document.body.getBoundingClientRect();
+          return performance.now() - began;
+        }""",
+        said,
+    )
+    assert took < 1000, "a partner who writes so freezes the page"
+    assert page.evaluate("document.body.innerText").startswith("a" + letters * 8 + "\N{HORIZONTAL ELLIPSIS}")
+
+
+@pytest.mark.parametrize(
+    "text", ["naïve <b>", "\n\n", "你好" * 2000, "กินข้าวไหม" * 200, "👩🏽‍🚀" * 300, "e\u0301\u0323 " * 99]
+)
+def test_messages_are_shown_word_for_word_also_without_spaces(page: Any, text: str) -> None:
+    page.set_content(preformatted(text))
+    assert page.evaluate("document.querySelector('.nl-said').textContent") == text
 
 
 def test_a_choice_is_told_by_its_own_words(page: Any) -> None:

@@ -4,8 +4,9 @@ not escaped again."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -72,8 +73,48 @@ def fill(text: str, **parts: object) -> Markup:
 
 
 def preformatted(text: str) -> Markup:
-    """Text with its line breaks, as somebody wrote it."""
-    return element("div", text, cls="nl-said", dir="auto")
+    """Text with its line breaks, as somebody wrote it; see `_drawn_soon`."""
+    return element("div", _drawn_soon(text), cls="nl-said", dir="auto")
+
+
+_RUN = re.compile(r"[^\x00-\x7f\s]{64,}")
+"""Characters beyond ASCII without a space between them."""
+_MOST_MARKS = 8
+"""Marks shown on one letter: no script has more."""
+_LONG_RUN, _PIECE = 500, 64
+"""Characters of a run that is drawn in pieces, and of a piece."""
+
+
+@lru_cache(maxsize=128)
+def _drawn_soon(text: str) -> Markup:
+    """Escape a text so that no browser takes seconds to draw it.
+
+    Thousands of marks on one letter, or of letters that join each other, would hold up whoever reads them: marks beyond
+    `_MOST_MARKS` become an ellipsis, and long words may break, which does not change their text.
+    """
+    parts, at = [], 0
+    for run in _RUN.finditer(text):
+        pieces = _pieces(run[0], _PIECE if len(run[0]) >= _LONG_RUN else len(run[0]))
+        parts += [escape(text[at : run.start()]), Markup("<wbr>").join(pieces)]
+        at = run.end()
+    return join([*parts, text[at:]])
+
+
+def _pieces(run: str, size: int) -> list[str]:
+    """Shorten piles of marks, and part a run into pieces of some `size`, none of which begins with a mark."""
+    pieces, marks = [""], 0
+    for character in run:
+        marks = marks + 1 if _is_mark(character) else 0
+        if not marks and len(pieces[-1]) >= size:
+            pieces.append("")
+        if marks <= _MOST_MARKS + 1:
+            pieces[-1] += character if marks <= _MOST_MARKS else "\N{HORIZONTAL ELLIPSIS}"
+    return pieces
+
+
+def _is_mark(character: str) -> bool:
+    """Return True for a mark on the letter before it, also for the two vowels that browsers take apart into one."""
+    return character in "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}" or unicodedata.category(character)[0] == "M"
 
 
 def details(title: object, body: object, *, is_open: bool = False) -> Markup:
