@@ -206,6 +206,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """True if each of several rounds pays by itself: the last one ends the match, not an agreement."""
         return self.pays_as_it_goes and getattr(self, "rounds", 1) > 1
 
+    @property
+    def stakes_add_up(self) -> bool:
+        """True if what a proposal would bring counts with what earlier rounds or trades brought."""
+        return self.has_paid_rounds or self.stake_unit is not None
+
     unit: ClassVar[str] = "points"
     """Unit of a payoff; see `formatting.display_unit` for the unit in which people read it."""
 

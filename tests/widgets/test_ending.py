@@ -51,8 +51,8 @@ def test_without_a_deal_their_best_offer_is_told() -> None:
         match.submit("AB"[at % 2], f"I offer ${price}")  # type: ignore[arg-type]
     match.submit("A", "I reject")
     assert match.ended is not None and match.ended.end == "NO_DEAL"
-    assert "$10.00 for you, for them $10.00" in render_end(match.record(), "B")
-    assert "$3.00 for you, for them $17.00" in render_end(match.record(), "A")
+    assert "$10.00 for you, $10.00 for them" in render_end(match.record(), "B")
+    assert "$3.00 for you, $17.00 for them" in render_end(match.record(), "A")
 
 
 def test_where_the_larger_gain_wins_the_best_offer_is_the_one_furthest_ahead() -> None:
@@ -65,7 +65,7 @@ def test_where_the_larger_gain_wins_the_best_offer_is_the_one_furthest_ahead() -
         match.submit("AB"[at % 2], text)  # type: ignore[arg-type]
     assert match.ended is not None and match.ended.end != "AGREED"
     # The Ore would have gained A 10 and B -5, the Wood A 3 and B -3.
-    assert "10 for you, for them \N{MINUS SIGN}5 gain in own worth" in render_end(match.record(), "A")
+    assert "10 for you, \N{MINUS SIGN}5 for them" in render_end(match.record(), "A")
     assert "best offer" not in render_end(match.record(), "B"), "A made none"
 
 

@@ -24,12 +24,12 @@ from negolab_widgets.replay.steps import record_steps, view_steps
 import negolab as nl
 from negolab.analysis.replies import proposals
 from negolab.catalog import game_names
-from negolab.events import Replied
+from negolab.events import Replied, Stepped
 from negolab.formats import list_source
 from negolab.game import SEATS, Game, Reply
 from negolab.listing import list_record
 from negolab.match import Match
-from negolab.record import Record
+from negolab.record import Record, states
 from negolab.runs.plan import make_plan
 from negolab.store import Store, read
 from negolab.verification import replay_differences
@@ -137,6 +137,34 @@ def test_the_planes_points_are_the_proposals_and_its_ring_goes_where_the_step_is
     assert places[-1][1:] == places[-2][1:], "the deal is the last proposal"
 
 
+def test_rounds_that_pay_by_themselves_are_points_of_what_was_paid_so_far() -> None:
+    record = golden("split")
+    rounds = [state for event, state in zip(record.events, states(record), strict=True) if is_round(event)]
+    paid = [record.game.outcome(state).payoffs for state in rounds]
+    replay = Replay(record)
+    drawn_pairs = re.findall(r'data-step="(\d+)" data-a="([^"]+)" data-b="([^"]+)"', replay._cockpit.plane)
+    points = sorted((int(step), float(a), float(b)) for step, a, b in drawn_pairs)
+    assert [(a, b) for _, a, b in points] == [pytest.approx((pay["A"], pay["B"])) for pay in paid]
+    assert points[-1][1:] == pytest.approx(tuple(record.payoffs.values()))
+    (step,) = (step for number, step in enumerate(replay._cockpit.steps, 1) if number == points[1][0])
+    replay._cockpit.step = points[1][0]
+    assert is_round(step.entries[-1]) and "So far: " in replay._cockpit.moment
+    words = drawn(replay)
+    assert "goes along" not in words and "A proposes" not in words and "payoff so far of A (points)" in words
+
+
+def is_round(event: object) -> bool:
+    """Return True for the event in which both seats act at once."""
+    return isinstance(event, Stepped) and event.seats == SEATS
+
+
+def test_what_trades_gain_is_no_payoff() -> None:
+    replay = Replay(golden("trading"))
+    assert "gain in own worth of A" in replay._cockpit.plane and "payoff" not in replay._cockpit.plane
+    replay._cockpit.step = 2
+    assert "If B goes along, in all: " in replay._cockpit.moment
+
+
 def test_a_game_without_stakes_terms_or_words_has_no_plane_and_says_what_was_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -144,7 +172,7 @@ def test_a_game_without_stakes_terms_or_words_has_no_plane_and_says_what_was_sai
     for name in ("stakes", "terms", "describe"):
         monkeypatch.setattr(type(record.game), name, getattr(Game, name))
     replay = Replay(record)
-    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would pay" not in drawn(replay)
+    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would bring" not in drawn(replay)
     assert replay._cockpit.steps[1].words == "A says “65.00”" and "no deal" not in drawn(replay)
 
 
@@ -387,7 +415,7 @@ def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
     seen = replay._cockpit.current.seen["A"]
     choose(replay, "Seen by", "seat A alone")
     assert replay._cockpit.current.seen["A"] == seen
-    assert "would pay A" not in drawn(replay)
+    assert "would bring" not in drawn(replay)
     replay._record_list.choose(1)
     assert replay._viewpoint.value == "seat A alone"
     assert set(replay._cockpit.current.seen) == {"A"}

@@ -8,9 +8,9 @@ import ipywidgets as w
 
 from negolab.analysis.measures import surplus, surplus_share
 from negolab.analysis.replies import Proposal, proposals
-from negolab.catalog import title
+from negolab.catalog import AnyGame, title
 from negolab.events import Ended
-from negolab.formatting import format_amount, format_end, format_estimate, format_number
+from negolab.formatting import format_amount, format_end, format_number
 from negolab.game import Seat, other
 from negolab.record import Record, start_state
 from negolab_widgets import html
@@ -54,7 +54,7 @@ class EndScreen(w.VBox):  # type: ignore[misc]
             return []
         around = surroundings(self._record)
         drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
-        heading = "What was paid after each round" if around.adds_up else "What each proposal would have paid"
+        heading = "What was paid after each round" if around.rounds else "What each proposal would have brought"
         plane = w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn))
         plane.add_class("nl-side")
         return [plane]
@@ -107,13 +107,10 @@ def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     joint, possible = surplus(record)
     if joint is None or possible is None or joint < 0:
         return []
-    unit = record.game.stake_unit or record.game.unit
-    both = f"{format_estimate(joint, unit)} of {format_amount(possible, unit)}"
-    share = surplus_share(record)[seat]
-    rounds = record.game.has_paid_rounds
-    told = [
-        (f"{'Earned' if rounds else 'Gained'} together{'' if rounds else ' over no deal'}, of what was possible", both)
-    ]
+    game, share = record.game, surplus_share(record)[seat]
+    both = f"{_format_gain(joint, game)} of {_format_gain(possible, game)}"
+    together = "Earned together" if game.has_paid_rounds else "Gained together over no deal"
+    told = [(f"{together}, of what was possible", both)]
     if share is not None and 0 <= share <= 1:
         told.append(("Your share of it", f"{format_number(100 * share, 0)} %"))
     return told
@@ -138,9 +135,13 @@ def _best_offer(record: Record, seat: Seat) -> list[tuple[str, str]]:
     best = max((each for each in proposals(record) if each.seat != seat), key=advantage, default=None)
     if best is None or advantage(best) <= 0:
         return []
-    (own, theirs), unit = gains(best), game.stake_unit or game.unit
-    both = f"{format_estimate(own, unit)} for you, for them {format_amount(theirs, unit)}"
-    return [("Their best offer to you, over no deal", both)]
+    own, theirs = (_format_gain(one, game) for one in gains(best))
+    return [("Their best offer, over no deal", f"{own} for you, {theirs} for them")]
+
+
+def _format_gain(gain: float, game: AnyGame) -> str:
+    """Write a gain over no deal; of what only decides about the payoff, without its unit."""
+    return format_number(gain) if game.stake_unit else format_amount(gain, game.unit)
 
 
 def _name(record: Record, seat: Seat) -> str:

@@ -81,7 +81,7 @@ def _cost_facts(reply: Reply) -> list[str]:
 def render_step(step: Step, game: AnyGame) -> Markup:
     """Render a step: what happened, what it would pay, raw words, reasons, tokens, seconds and cost."""
     stakes = describe_stakes(step, game)
-    agreed = f"If {other(step.seat)} goes along: " if step.seat else ""
+    agreed = f"If {other(step.seat)} goes along, " if step.seat and not game.has_paid_rounds else ""
     words = f"{agreed}{stakes}{_unit(game)}."
     body: list[object] = [element("p", words[0].upper() + words[1:])] if stakes else []
     match step.entry:

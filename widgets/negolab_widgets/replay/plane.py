@@ -28,7 +28,8 @@ Pair = tuple[float, float]
 
 
 class Surroundings(NamedTuple):
-    """The part of the plane that no proposal changes: frontier, points of reference, and how numbers are written."""
+    """The part of the plane that no proposal changes: frontier, points of reference, and how numbers are written.
+    With `rounds` its points are what was paid after each round, else what proposals would pay."""
 
     frontier: Sequence[Pair]
     joined: bool
@@ -36,30 +37,41 @@ class Surroundings(NamedTuple):
     nash: Pair | None
     unit: str
     scale: int
-    adds_up: bool
+    rounds: bool
+    gains: bool = False
 
     @property
     def payoff(self) -> str:
-        """Word for a payoff: where every round pays by itself, proposals count with what was earned before."""
-        return "payoff so far" if self.adds_up else "payoff"
+        """Word for a payoff."""
+        return "payoff so far" if self.rounds else "payoff"
+
+    @property
+    def amount(self) -> str:
+        """The payoff with its unit; what trades gain only decides about it, and is called by its unit alone."""
+        return self.unit if self.gains else f"{self.payoff} ({self.unit})"
+
+    def axis_title(self, seat: Seat) -> str:
+        """Title of a seat's axis."""
+        return f"{self.unit} of {seat}" if self.gains else f"{self.payoff} of {seat} ({self.unit})"
 
     @property
     def ends(self) -> tuple[str, str]:
         """Words for where a match begins, the payoffs without a deal, and for where it ends."""
-        return ("start", "end") if self.adds_up else ("no deal", "deal")
+        return ("start", "end") if self.rounds else ("no deal", "deal")
 
 
 def surroundings(record: Record) -> Surroundings:
     """Return what surrounds the proposals of a match."""
     game, dealt = record.game, start_state(record)
-    adds_up = game.has_paid_rounds
+    rounds = game.has_paid_rounds
     # The frontier of the first round says nothing of the points so far.
-    frontier = () if adds_up else game.frontier(dealt)
+    frontier = () if rounds else game.frontier(dealt)
     disagreement = game.disagreement(dealt)
     corner = (disagreement["A"], disagreement["B"])
     nash = nash_point(frontier, corner, game.divisible) if frontier else None
     unit, scale = display_unit(game.unit)
-    return Surroundings(frontier, game.divisible, corner, nash, game.stake_unit or unit, scale, adds_up)
+    gains = game.stake_unit is not None
+    return Surroundings(frontier, game.divisible, corner, nash, game.stake_unit or unit, scale, rounds, gains)
 
 
 def proposal_figure(branches: Mapping[str, Record]) -> Figure | None:
@@ -82,10 +94,10 @@ def proposal_figure(branches: Mapping[str, Record]) -> Figure | None:
 
 
 class PlanePoint(NamedTuple):
-    """A proposal made in step number `step`."""
+    """A proposal made in step number `step`, or of no `seat` what was paid until then."""
 
     step: int
-    seat: Seat
+    seat: Seat | None
     a: float
     b: float
 
@@ -102,7 +114,7 @@ class Course(NamedTuple):
 def course(record: Record, steps: Sequence[Step]) -> Course:
     """Return the course of a match through the plane."""
     points = tuple(
-        PlanePoint(number, step.seat, pay["A"], pay["B"])
+        PlanePoint(number, None if record.game.has_paid_rounds else step.seat, pay["A"], pay["B"])
         for number, step in enumerate(steps, 1)
         if step.seat is not None
         for pay in step.stakes
@@ -181,7 +193,8 @@ class _Plane(NamedTuple):
     def render(self, courses: Mapping[str, Course], numbered: bool) -> Markup:
         labels, marks = self.marks(courses)
         drawn = [self.course(each, at, labels, numbered=numbered) for at, each in enumerate(courses.values())]
-        counts = ", ".join(f"{name or 'the match'}: {len(each.points)} proposals" for name, each in courses.items())
+        things = "rounds" if self.around.rounds else "proposals"
+        counts = ", ".join(f"{name or 'the match'}: {len(each.points)} {things}" for name, each in courses.items())
         # Of two branches neither is at a step.
         (only, *others) = courses.values()
         now = [] if others else [element("circle", cls="nl-now", r="10.5", cx="-50", cy="-50")]
@@ -195,7 +208,7 @@ class _Plane(NamedTuple):
             cls="nl-plane",
             viewBox=f"0 0 {SIDE} {SIDE}",
             role="img",
-            aria_label=f"Payoffs of A and B that proposals would bring. {counts}.",
+            aria_label=f"{self.around.amount} of A and B by {things}. {counts}.",
             data_places=json.dumps(self.places(only)),
         )
 
@@ -214,8 +227,7 @@ class _Plane(NamedTuple):
         for value, label in self.y.ticks(self.around.scale):
             at = self.y.place(value)
             lines += [_line(left, at, self.x.end, at, "nl-grid-line"), _text(left - 4, at, label, "end", dy="0.35em")]
-        unit = f"({self.around.unit})"
-        title_a, title_b = (f"{self.around.payoff} of {seat} {unit}" for seat in SEATS)
+        title_a, title_b = map(self.around.axis_title, SEATS)
         middle = (left + self.x.end) / 2
         below = _text(middle, SIDE, title_a, "middle", dy="-0.4em", cls="nl-axis-title")
         turned = f"translate(0 {(bottom + _TOP) / 2}) rotate(-90)"
@@ -265,7 +277,7 @@ class _Plane(NamedTuple):
             "g",
             _symbol(point.seat, 4.5),
             number,
-            cls=f"nl-point nl-point-{point.seat.lower()}{' nl-crowded' if crowded else ''}",
+            cls=f"nl-point nl-point-{(point.seat or 'round').lower()}{' nl-crowded' if crowded else ''}",
             transform=f"translate({place[0]} {place[1]})",
             data_step=str(point.step),
             data_a=f"{point.a:.12g}",
@@ -315,9 +327,9 @@ _STAR = "M0,-9L2.1,-2.9L8.6,-2.8L3.4,1.1L5.3,7.3L0,3.6L-5.3,7.3L-3.4,1.1L-8.6,-2
 
 def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
     """Render what the symbols of the plane are; one without a `moment` is of a whole match."""
-    keys = {"a": "A proposes", "b": "B proposes"}
+    keys = {"round": "after a round"} if around.rounds else {"a": "A proposes", "b": "B proposes"}
     if moment:
-        keys["now"] = "now"
+        keys |= {"now": "now", "later": "later"}
     if around.frontier:
         keys["frontier" if around.joined else "frontier-dot"] = "frontier"
     shown = (element("span", element("i", cls=f"nl-key nl-key-{key}"), words) for key, words in keys.items())
@@ -325,9 +337,11 @@ def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
 
 
 def render_strip(each: Course, around: Surroundings) -> Markup:
-    """Render what each proposal would pay A and B, in order: filled and joined what a seat asks for itself, hollow what
-    the other one leaves it."""
-    caption = element("div", "Payoff per proposal, filled: of the seat that proposes", cls="nl-plane-legend")
+    """Render what each point pays A and B, in order: filled and joined what a seat asks for itself, hollow what the
+    other one leaves it; what rounds paid is all filled."""
+    what = around.amount[0].upper() + around.amount[1:]
+    words = f"{what}, round by round" if around.rounds else f"{what} by proposal. Filled: of who proposes"
+    caption = element("div", words, cls="nl-plane-legend")
     count = len(each.points)
     values = [value for point in each.points for value in (point.a, point.b)]
     x = _Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
@@ -344,7 +358,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
         cls="nl-plane-strip",
         viewBox=f"0 0 {SIDE} {STRIP_HEIGHT}",
         role="img",
-        aria_label="What each proposal would pay A and B, in order",
+        aria_label=f"{words}, for A and B",
         data_places=json.dumps(places_now),
     )
 
@@ -353,7 +367,7 @@ def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: _Axis, y: _Axis) -> l
     places = [
         (point, x.place(number), y.place(point.a if seat == "A" else point.b)) for number, point in enumerate(points, 1)
     ]
-    own = [place for place in places if place[0].seat == seat]
+    own = [place for place in places if place[0].seat in (seat, None)]
     lines = (
         _line(*start[1:], *end[1:], f"nl-line-{seat.lower()}", data_step=str(end[0].step))
         for start, end in pairwise(own)
@@ -361,8 +375,8 @@ def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: _Axis, y: _Axis) -> l
     symbols = (
         element(
             "g",
-            _symbol(seat, 3.5 if point.seat == seat else 2.5),
-            cls=f"nl-point nl-point-{seat.lower()}{'' if point.seat == seat else ' nl-hollow'}",
+            _symbol(seat, 3.5 if point.seat in (seat, None) else 2.5),
+            cls=f"nl-point nl-point-{seat.lower()}{'' if point.seat in (seat, None) else ' nl-hollow'}",
             transform=f"translate({a:g} {b:g})",
             data_step=str(point.step),
         )
@@ -379,8 +393,8 @@ def _strip_grid(x: _Axis, y: _Axis, scale: int) -> Markup:
     return element("g", *lines, cls="nl-axes")
 
 
-def _symbol(seat: Seat, size: float) -> Markup:
-    if seat == "A":
+def _symbol(seat: Seat | None, size: float) -> Markup:
+    if seat != "B":
         return element("circle", r=f"{size:g}")
     return element("rect", x=f"{-size:g}", y=f"{-size:g}", width=f"{2 * size:g}", height=f"{2 * size:g}")
 

@@ -299,11 +299,12 @@ def _render_record_head(record: Record) -> html.Markup:
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:
-    """Render what the plane shows as a table: each proposal with its step, and what it would pay A and B."""
+    """Render what the plane shows as a table: each point with its step and its values for A and B."""
     rows = [
-        (n, f"step {p.step}", f"seat {p.seat}", format_stake(p.a, game), format_stake(p.b, game))
+        (n, f"step {p.step}", *([f"seat {p.seat}"] if p.seat else []), format_stake(p.a, game), format_stake(p.b, game))
         for n, p in enumerate(each.points, 1)
     ]
-    head = ("proposal", "at", "by", *(f"would pay {seat} ({around.unit})" for seat in SEATS))
-    name = "What each proposal would pay"
+    thing, by = ("round", []) if around.rounds else ("proposal", ["by"])
+    head = (thing, "at", *by, *map(around.axis_title, SEATS))
+    name = "What was paid after each round" if around.rounds else "What each proposal would bring"
     return html.details(name, html.table(head, rows, name, cls="nl-long"))

@@ -24,7 +24,8 @@ class Step(NamedTuple):
         words: One line for lists.
         seen: What the seats see after it.
         at: Events of the record that have happened by then (0 in a seat's view, which does not tell).
-        stakes: What each of its proposals would pay A and B, of the start what no deal pays; () in a seat's view.
+        stakes: What each of its proposals would pay A and B, of the start what no deal pays; where rounds pay by
+            themselves, what was paid so far, of the step that settles a round. () in a seat's view.
         news: What the seat of a view reads when it is asked after this step.
     """
 
@@ -69,12 +70,23 @@ def record_steps(record: Record) -> list[Step]:
             action = told[first.seat].parse(first.reply.text, observe(before, first.seat))
             if not isinstance(action, Invalid):
                 words = f"{first.seat} {game.describe(action)}"
-                stakes = game.stakes(before, first.seat, action)
+                stakes = () if game.has_paid_rounds else game.stakes(before, first.seat, action)
+        if game.has_paid_rounds and _settles_round(events):
+            stakes = (_paid_so_far(game, after[at - 1]),)
         before = after[at - 1]
         steps.append(Step(events, words, {seat: observe(before, seat) for seat in SEATS}, at, stakes))
-    if any(step.stakes for step in steps):
+    if any(step.stakes for step in steps) and not game.has_paid_rounds:
         steps[0] = steps[0]._replace(stakes=(game.disagreement(start_state(record)),))
     return steps
+
+
+def _settles_round(events: Sequence[Event]) -> bool:
+    """Return True if both seats acted at once."""
+    return any(isinstance(event, Stepped) and len(event.seats) == len(SEATS) for event in events)
+
+
+def _paid_so_far(game: AnyGame, state: Any) -> dict[Seat, int | float]:
+    return {seat: paid or 0 for seat, paid in game.outcome(state).payoffs.items()}
 
 
 def _group(entries: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
@@ -151,8 +163,11 @@ def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
 
 def describe_stakes(step: Step, game: AnyGame) -> str:
     """Write what the step's proposals would pay, such as `5,185 for A, 2,556 for B`; "" where it has none."""
+    if not step.stakes:
+        return ""
     pairs = (", ".join(f"{format_stake(pay[seat], game)} for {seat}" for seat in SEATS) for pay in step.stakes)
-    return ("no deal: " if isinstance(step.entry, Dealt) and step.stakes else "") + " or ".join(pairs)
+    of = "so far: " if game.has_paid_rounds else "in all: " if game.stakes_add_up else ""
+    return ("no deal: " if isinstance(step.entry, Dealt) else of) + " or ".join(pairs)
 
 
 def format_stake(amount: float, game: AnyGame) -> str:
