@@ -210,13 +210,13 @@ def offer_first_options(hand: Input, table: Any) -> None:
 
 
 def trading(hand: Input, table: Any) -> None:
-    """Deny a pending offer, else offer one for one."""
-    deny = find_button(table, "^Deny$")
-    if deny is None:
+    """Deny a pending offer, else offer one for one while somebody can answer."""
+    answer = find_button(table, "^(Deny|Finish the match)$")
+    if answer is None:
         plus = table.get_by_role("button", name="+", exact=True)
         hand.press(plus.nth(0))
         hand.press(plus.nth(3))
-    hand.press(deny or find_button(table, "^Make this offer"))
+    hand.press(answer or find_button(table, "^Make this offer"))
 
 
 def bargaining(hand: Input, table: Any) -> None:

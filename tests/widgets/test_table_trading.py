@@ -232,8 +232,7 @@ def test_turns_are_counted_as_they_are_played() -> None:
     assert clock(match.told("B"), match.seen("B")) == "Turn 1 of 3, 1 left for you"
     press(seated, "Send message without an offer")
     reply_other(seated, match, "Pass.")
-    assert shown(seated._controls._last)
-    press(seated, "Send message without an offer")
+    press(seated, "Send message and finish")
     assert clock(match.told("A"), match.seen("A")) == "3 turns played"
     old = load("trading", preset="textarena-0.7.4", max_turns=0)
     assert clock(old, Match(old, seed=1).seen("A")) == "Turn 1 of 1, 1 left for you"
@@ -249,7 +248,11 @@ def test_a_reply_can_be_typed_with_its_tokens() -> None:
 
 @pytest.mark.parametrize(
     ("preset", "words"),
-    [("seed", "loses the match."), ("tolerant", "mended once a turn"), ("textarena-0.7.4", "forgiven")],
+    [
+        ("seed", "loses the match."),
+        ("tolerant", "mended once a turn"),
+        ("textarena-0.7.4", "forgiven"),
+    ],
 )
 def test_what_a_fault_costs_is_said_beside_the_box(preset: str, words: str) -> None:
     seated, _ = alone(preset=preset)
@@ -266,6 +269,36 @@ def test_values_reach_python_before_the_press() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
+def test_on_the_last_turn_a_message_or_the_end_takes_the_place_of_an_offer(preset: str) -> None:
+    game = load("trading", preset=preset, max_turns=1)
+    seated, match = alone(preset=preset, max_turns=2 - game.lenient)
+    table = seated._controls
+    assert table.compose == "Make an offer"
+    assert shown(table.offer) and not shown(table.finish)
+    press(seated, "Send message without an offer")
+    other_side = HumanSeat(match, "B", {})
+    table = other_side._controls
+    assert "No offer waits, and nobody can answer a new one." in other_side._bar._text.value
+    assert table.compose == "" and not shown(other_side._bar._go)
+    assert shown(table.finish) and shown(table._last) and shown(table.words)
+    assert not any(map(shown, (*table._composing, table.offer, table.counter, table.extend)))
+    write(table.words, "Good bye.")
+    press(other_side, "Finish the match")
+    assert replies(match)[-1] == "Good bye."
+    assert match.ended is not None
+
+
+def test_an_offer_that_waits_on_the_last_turn_can_only_be_answered() -> None:
+    seated, match = alone("B", max_turns=2)
+    reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore]")
+    table = seated._controls
+    assert shown(table.accept) and shown(table.deny) and not shown(table.finish)
+    assert table.compose == "" and not any(map(shown, (table.speak, table.counter, table.extend)))
+    press(seated, "Accept")
+    assert match.ended is not None and match.ended.end == "AGREED"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("trade", [True, False])
 def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> None:
     game = load("trading", preset=preset, max_turns=4)
@@ -276,7 +309,9 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
         seated._session.advance()
         incoming = seated._controls._incoming() is not None
         put(seated, give={"Wheat": 3}, get={"Wood": 1})
-        press(seated, f"{'Accept' if trade else 'Deny'} theirs, then offer mine" if incoming else "Make this offer")
+        answer = "Accept" if trade else "Deny"
+        more = f"{answer} theirs, then offer mine" if incoming else "Make this offer"
+        press(seated, more if shown(seated._controls.composer.goods) else answer)
     assert match.ended.end == ("AGREED" if trade else "NO_DEAL")
     assert not [event for event in match.events if isinstance(event, Rejected)]
     for seated in seats.values():
@@ -423,7 +458,7 @@ def test_a_press_out_of_turn_does_nothing_and_says_why() -> None:
 
 def test_presses_after_the_end_do_nothing() -> None:
     seated, match = alone(max_turns=1)
-    press(seated, "Send message without an offer")
+    press(seated, "Finish the match")
     events = len(match.events)
     for button in buttons(seated):
         put(seated, give={"Wheat": 1}, get={"Ore": 1})
@@ -489,7 +524,7 @@ def test_the_end_tells_nothing_of_the_other_but_who_won() -> None:
         game = load("trading", max_turns=1)
         match = Match(game, start=game.start(HOLDINGS, {**VALUES, "B": values}))
         seated = HumanSeat(match, "A", {})
-        press(seated, "Send message without an offer")
+        press(seated, "Finish the match")
         drawn.add(everything(seated))
     assert len(drawn) == 1
 

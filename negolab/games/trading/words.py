@@ -52,6 +52,7 @@ class TradingTexts(Texts, group="trading"):
     # The offer that waits.
 
     NONE_WAITS = "No offer waits."
+    NONE_WAITS_LAST = "No offer waits, and nobody can answer a new one."
     NONE_WAITING = "No offer is waiting."
     NONE_WAITING_TITLE = "No offer is waiting"
     WAITING = "Waiting offer"
@@ -83,9 +84,11 @@ class TradingTexts(Texts, group="trading"):
     GETS = "You get {goods}, worth {worth} to you."
     GIVES_AND_GETS = "You give {given}, worth {given_worth} to you, and get {got}, worth {got_worth} to you."
     MESSAGE_HINT = "Goes along with what you send."
-    LAST_TURN = "This is the last turn: an offer made now cannot be answered."
+    LAST_TURN = "This is the last turn: nobody can answer an offer now."
     MAKE = "Make this offer"
     SPEAK = "Send message without an offer"
+    SPEAK_LAST = "Send message and finish"
+    FINISH = "Finish the match"
     DENY_AND_MAKE = "Deny theirs, then offer mine"
     ACCEPT_AND_MAKE = "Accept theirs, then offer mine"
     CLEAR = "Clear"

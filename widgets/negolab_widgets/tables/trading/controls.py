@@ -170,7 +170,8 @@ class TradingTable(Table):
         self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"))
         self.accept.add_class(ACCEPT)
         self.deny.add_class(REFUSE)
-        self.actions.children = [self.accept, self.deny]
+        self.finish = self.button(WORDS.FINISH, lambda: self._answer(""), cls="nl-primary")
+        self.actions.children = [self.accept, self.deny, self.finish]
 
     def _build_offer(self) -> None:
         self.composer = OfferEditor(self, self._composed)
@@ -186,14 +187,15 @@ class TradingTable(Table):
         clear = self.button(WORDS.CLEAR, lambda: self.composer.put(NOTHING, NOTHING), cls="nl-link")
         title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear)
         title.add_class("nl-title-row")
+        self._composing = (title, self.composer.goods, self.composer.sum)
         buttons = row(self.offer, self.speak, self.counter, self.extend, self.notice)
-        self._offering = framed(title, self.composer.goods, self.composer.sum, self.words, self._last, buttons)
+        self._offering = framed(*self._composing, self._last, self.words, buttons)
         self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:
         over, own = self.seen.public.end is not None, self.seen.private
-        incoming = self._incoming()
+        incoming, last = self._incoming(), view.is_last(self.game, self.seen)
         self._gain.value = view.render_gain(self.seen)
         lost = self.rejection is not None and self.seen.public.loser == self.seat
         what = (
@@ -209,20 +211,23 @@ class TradingTable(Table):
         )
         for part in (self._offering, self._typing):
             set_visible(part, not over)
-        self._draw_answer(incoming)
+        self._draw_answer(incoming, last=last)
         self.composer.draw(own, self._most(own, incoming), asked=self.asked)
         self._typed.draw(asked=self.asked)
         for button, fits in (
-            (self.offer, incoming is None),
+            (self.offer, incoming is None and not last),
             (self.speak, incoming is None),
-            (self.counter, incoming is not None),
-            (self.extend, incoming is not None),
+            (self.counter, incoming is not None and not last),
+            (self.extend, incoming is not None and not last),
         ):
             button.disabled = not self.asked
             set_visible(button, fits)
         self._draw_answering_offers(incoming)
         self.words.disabled = not self.asked
-        set_visible(self._last, view.is_last(self.game, self.seen))
+        self.speak.description = WORDS.SPEAK_LAST if last else WORDS.SPEAK
+        for part in self._composing:
+            set_visible(part, not last)
+        set_visible(self._last, last)
 
     def _draw_answering_offers(self, incoming: Offer | None) -> None:
         """Allow to answer with an own offer once something of it is chosen."""
@@ -234,15 +239,17 @@ class TradingTable(Table):
         self.composer.draw_sum(self.seen.private)
         self._draw_answering_offers(self._incoming())
 
-    def _draw_answer(self, incoming: Offer | None) -> None:
+    def _draw_answer(self, incoming: Offer | None, *, last: bool) -> None:
         due = self.asked and incoming is not None
         can = due and self._can_accept(incoming)
-        for button, visible in ((self.accept, can), (self.deny, due)):
+        ends = self.asked and last and incoming is None
+        for button, visible in ((self.accept, can), (self.deny, due), (self.finish, ends)):
             button.disabled = not visible
             set_visible(button, visible)
         if incoming is not None:
             name_accept(self.accept, WORDS.ACCEPT, gain=min(0, view.offer_value(self.seen, incoming)))
-        self.compose = WORDS.COUNTEROFFER if incoming is not None else table_texts.MAKE_AN_OFFER
+        offer = WORDS.COUNTEROFFER if incoming is not None else table_texts.MAKE_AN_OFFER
+        self.compose = "" if last else offer
 
     def _can_accept(self, incoming: Offer | None) -> bool:
         return incoming is not None and covers(self.seen.private.holdings, incoming.want)

@@ -164,7 +164,7 @@ def decision(game: Trading, seen: Seen) -> Decision:
     what = "" if told is None else told.note or " ".join(told.text.split()) or table_texts.NO_WORDS
     last = WORDS.PLAYER.format(seat=theirs[-1].seat, what=what) if what else ""
     if offer is None:
-        return Decision(WORDS.NONE_WAITS, last=last)
+        return Decision(WORDS.NONE_WAITS_LAST if is_last(game, seen) else WORDS.NONE_WAITS, last=last)
     give, get = give_and_get(offer, seen.seat)
     words = WORDS.SWAP.format(get=list_goods(get), give=list_goods(give))
     if offer.by == seen.seat:
