@@ -250,7 +250,7 @@ def test_a_reply_can_be_typed_with_its_tokens() -> None:
     ("preset", "words"),
     [
         ("seed", "loses the match."),
-        ("tolerant", "mended once a turn"),
+        ("tolerant", "You may correct one reply"),
         ("textarena-0.7.4", "forgiven"),
     ],
 )

@@ -25,12 +25,12 @@ class TradingTexts(Texts, group="trading"):
         "turns": "You write in turn, {turns} messages in all: accept or deny the offer that waits, or make one.",
         "lenient": "One error in a turn is forgiven; a second one loses the match.",
         "strict": "A reply against the rules loses the match; the buttons send none.",
-        "mended": "A reply against the rules may be mended once a turn, and loses the match then.",
+        "mended": "You may correct one reply against the rules per turn; a second one loses the match.",
     }
     ERRORS = {
         "lenient": "One error in a turn is forgiven; a second one loses the match.",
         "strict": "A reply against the rules loses the match.",
-        "mended": "A reply against the rules may be mended once a turn.",
+        "mended": "You may correct one reply against the rules per turn; a second one loses the match.",
     }
 
     # The own goods and gain.
