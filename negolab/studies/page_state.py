@@ -14,7 +14,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.catalog import AnyGame
-from negolab.game import End, Observation, Seat
+from negolab.game import Observation, Seat
 from negolab.record import SeatOutcome
 from negolab.studies import clock as time
 from negolab.studies.payment import Earnings
@@ -173,7 +173,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     """Practice round, from 1; 0 for a match that counts."""
     number: int
     """Number among the matches that count, from 1; 0 for practice."""
-    end: End
+    end: str
+    """How it ended, in words."""
     payoff: str
     """The participant's own payoff in words, with its unit."""
 

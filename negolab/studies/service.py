@@ -51,7 +51,7 @@ from negolab.studies.steps import (
     StepPage,
 )
 from negolab.studies.study_config import Study, version_hash
-from negolab.studies.texts import format_payoff, texts
+from negolab.studies.texts import format_payoff, match_end, texts
 
 
 class PageService:
@@ -243,8 +243,10 @@ class StudyService(PageService):
         for k, stored in enumerate(self._database.matches(self.study.name, participant=participant.id)):
             number += not stored.practice
             if (ended := ends.get(stored.id)) is not None and (settings := self.scheduler.settings(participant, k)):
-                payoff = format_payoff(self.study.loaded(settings), ended.payoffs[_seat(participant, stored)])
-                found.append(MatchResult(stored.practice, 0 if stored.practice else number, ended.end, payoff))
+                game = self.study.loaded(settings)
+                payoff = format_payoff(game, ended.payoffs[_seat(participant, stored)])
+                end = match_end(game, ended.end)
+                found.append(MatchResult(stored.practice, 0 if stored.practice else number, end, payoff))
         return Results(**about, text=text, matches=tuple(found))
 
     def _match_state(self, participant: Participant, page: StepPage) -> PageState:

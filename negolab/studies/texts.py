@@ -150,6 +150,7 @@ class PageTexts(Texts, group="page"):
         "FORFEIT": "It ended by a forfeit.",
         "ABORTED": "The match was stopped.",
     }
+    ROUNDS_PLAYED = "All rounds were played."
     OWN = "you"
     NOT_ACCEPTED = "not accepted"
     MANAGER = "the manager"
@@ -382,6 +383,11 @@ def refusal_text(game: AnyGame, invalid: Invalid) -> str:
         return invalid.reason
     own: Mapping[str, str] = getattr(group, "REFUSALS", {})
     return next(filter(None, (own.get(code, "") for code in invalid.codes)), invalid.reason)
+
+
+def match_end(game: AnyGame, end: End) -> str:
+    """Return the sentence for how a match ended; where rounds pay by themselves the last one is no agreement."""
+    return texts.ROUNDS_PLAYED if end == "AGREED" and game.has_paid_rounds else texts.MATCH_ENDS[end]
 
 
 def format_payoff(game: AnyGame, payoff: float | None) -> str:

@@ -10,6 +10,7 @@ from negolab.game import SEATS, Seat
 from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.runs.driver import play
+from negolab.studies.texts import match_end
 from tests.support.host_process import descendants
 
 
@@ -76,4 +77,6 @@ def test_rounds_that_pay_by_themselves_end_without_a_word_of_agreement() -> None
     screen = EndScreen(match.record(), "A", lambda: None, lambda: None)
     shown = " ".join(widget.value for widget in descendants(screen) if isinstance(widget, w.HTML))
     assert "All rounds played" in shown and "Earned together, of what was possible" in shown
+    assert match_end(game, "AGREED") == "All rounds were played."
+    assert match_end(load("split", "lewis-2017"), "AGREED") == "It ended in agreement."
     assert ">start<" in shown and ">end<" in shown and "no deal" not in shown and "Agreed" not in shown

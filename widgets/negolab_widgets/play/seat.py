@@ -16,7 +16,7 @@ from negolab.catalog import AnyGame
 from negolab.game import other
 from negolab.record import SeatOutcome
 from negolab.studies.page_state import NotDelivered, SeatHandle, SeatView, TalkEntry
-from negolab.studies.texts import format_payoff, texts
+from negolab.studies.texts import format_payoff, match_end, texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
@@ -37,7 +37,7 @@ def render_result(game: AnyGame, closing: SeatOutcome, kept: str) -> Markup:
     """Render how the match ended, what the seat was paid, and where the record is."""
     return element(
         "div",
-        element("strong", texts.MATCH_ENDS[closing.end]),
+        element("strong", match_end(game, closing.end)),
         element("div", texts.RESULT.format(payoff=format_payoff(game, closing.payoff))),
         element("div", kept, cls="nl-who"),
         cls="nl-result",

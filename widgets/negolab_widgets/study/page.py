@@ -276,7 +276,7 @@ def results_table(matches: Sequence[MatchResult]) -> str:
     rows = (
         (
             texts.RESULT_PRACTICE.format(round=match.practice) if match.practice else match.number,
-            texts.MATCH_ENDS[match.end],
+            match.end,
             match.payoff,
         )
         for match in matches

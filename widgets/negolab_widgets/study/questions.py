@@ -28,7 +28,7 @@ class QuestionField:
 
     @property
     def answer(self) -> Any:
-        """What was entered, as `check_answers` takes it."""
+        """Answers as they were entered, in the form that `check_answers` takes."""
         return self.control.value or ""
 
     def fill(self, answer: str) -> None:
