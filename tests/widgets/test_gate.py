@@ -682,6 +682,7 @@ def test_requests_that_cannot_be_answered_wait_for_their_turn_as_others_do(door:
         "voila/tree",
         "voila/query/" + NOBODY,
         "voila/execution/" + NOBODY,
+        "voila/api/themes/@jupyterlab/theme-light-extension/index.css",
         "study.ipynb",
         "api/kernels",
         "api/contents",
@@ -706,6 +707,16 @@ def test_other_paths_answer_nothing(door: Gate, path: str) -> None:
         answer = door.get(path, "good-pat", method)
         assert answer.status_code in (403, 404, 405), (method, path)
         assert "root:" not in answer.text and "Traceback" not in answer.text and str(door.folder) not in answer.text
+
+
+@pytest.mark.visitor
+def test_a_file_has_one_path_so_that_those_that_were_found_fill_no_memory(door: Gate) -> None:
+    path = "voila/labextensions/anywidget/package.json"
+    assert door.get(path).status_code == 200
+    folder, _, name = path.rpartition("/")
+    for other in (f"{folder}//{name}", f"{folder}/./{name}", f"{folder}/x/../{name}", f"{folder}/%2e/{name}"):
+        answer = send_raw(door.port, f"GET /{other} HTTP/1.0\r\nHost: 127.0.0.1:{door.port}\r\n\r\n")
+        assert answer.startswith("HTTP/1.1 404"), other
 
 
 @pytest.mark.visitor

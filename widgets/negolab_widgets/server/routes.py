@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import time
 from typing import Any
 
 from jupyter_server.base.handlers import FileFindHandler
 from jupyter_server.services.kernels.handlers import KernelHandler
-from jupyterlab_server.themes_handler import ThemesHandler
 from tornado.web import RequestHandler
 from tornado.websocket import WebSocketHandler, WebSocketProtocol, WebSocketProtocol13
 from typing_extensions import override
@@ -35,6 +35,9 @@ class CheckedFileHandler(CheckedHandler):
 
     @override
     async def get(self, path: str, include_body: bool = True) -> None:
+        # Jupyter keeps every path that names a file, and one file has any number of them.
+        if not {"", ".", ".."}.isdisjoint(re.split(r"[/\\]", path)):
+            raise RefusedRequest(404)
         try:
             await super().get(path, include_body)  # type: ignore[misc]
         except (OSError, ValueError, AssertionError):  # a path that names no file, such as one with a zero byte
@@ -61,10 +64,6 @@ class StaticFiles(CheckedFileHandler, MultiStaticFileHandler):  # type: ignore[m
 
 class Extensions(CheckedFileHandler, FileFindHandler):  # type: ignore[misc]
     """Scripts of the widgets."""
-
-
-class Themes(CheckedFileHandler, ThemesHandler):
-    """Colours of JupyterLab."""
 
 
 class KernelInfo(CheckedHandler, KernelHandler):  # type: ignore[misc]
@@ -164,12 +163,6 @@ class KernelStateHandler(CheckedHandler):
 
 def routes(server: Any) -> list[tuple[Any, ...]]:
     """List all routes, relative to the server's prefix."""
-    theme = {
-        "themes_url": f"{server.base_url}voila/api/themes",
-        "path": server.themes_dir,
-        "labextensions_path": server.labextensions_path,
-        "no_cache_paths": ["/"],
-    }
     return [
         (rf"api/kernels/{KERNEL_ID}", KernelInfo),
         (rf"api/kernels/{KERNEL_ID}/channels", KernelSocket),
@@ -177,7 +170,6 @@ def routes(server: Any) -> list[tuple[Any, ...]]:
         (rf"alive/{KERNEL_ID}", KernelStateHandler),
         (r"voila/templates/(.*)", TemplateFiles),
         (r"voila/static/(.*)", StaticFiles, {"paths": server.static_paths}),
-        (r"voila/api/themes/(.*)", Themes, theme),
         (r"voila/labextensions/(.*)", Extensions, {"path": server.labextensions_path}),
     ]
 
