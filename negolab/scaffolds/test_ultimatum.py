@@ -31,6 +31,7 @@ def test_an_accepted_offer_divides_the_pie() -> None:
     match.submit("B", "yes")
     assert match.outcome is not None
     assert (match.outcome.end, match.outcome.payoffs) == ("AGREED", {"A": 6, "B": 4})
+    assert match.told("A").prompt(match.seen("A"), match.seen("A")) == "A offered 4 units and B said yes."
 
 
 def test_the_players_play_to_the_end() -> None:

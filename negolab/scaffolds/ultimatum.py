@@ -66,14 +66,15 @@ class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
             if word in ("yes", "no"):
                 return Answer(word == "yes")
             return Invalid(("no_answer",), "Answer yes or no.")
-        if word.isascii() and word.isdigit() and len(word) < 10 and int(word) <= self.pie:
-            return Offer(int(word))
+        number = word.removeprefix("offer ")
+        if number.isascii() and number.isdigit() and len(number) < 10 and int(number) <= self.pie:
+            return Offer(int(number))
         return Invalid(("no_offer",), f"Offer a whole number from 0 to {self.pie}.")
 
     @override
     def say(self, action: Action) -> str:
         if isinstance(action, Offer):
-            return str(action.share)
+            return f"offer {action.share}"
         return "yes" if action.accept else "no"
 
     @override
@@ -104,12 +105,26 @@ class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
-        rules = f"{self.pie} units are to be divided. A offers B a share; B says yes or no. No deal: you get "
-        turn, offer = self.turn(seen.public), seen.public.offer
-        due = "It is over." if not turn else "Wait." if seen.seat not in turn else "Offer a number."
-        if turn == ("B",) == (seen.seat,):
-            due = f"A offers you {offer}. Answer yes or no."
-        return due if since else f"{rules}{seen.private.outside} and the other an amount you do not know.\n{due}"
+        offer, accepted = seen.public.offer, seen.public.accepted
+        if offer is None:
+            news = "How many units do you offer B?" if seen.seat == "A" else "A makes its offer now."
+        elif accepted is None:
+            news = f"A offers you {offer} units: yes or no?" if seen.seat == "B" else "B answers now."
+        else:
+            news = f"A offered {offer} units and B said {'yes' if accepted else 'no'}."
+        if since is not None:
+            return news
+        # The first paragraph is what the table shows as the rules in short: the aim first, a line each.
+        return (
+            f"Get as many of the {self.pie} units as you can.\n"
+            "A offers B some of them and keeps the others; B says yes or no.\n"
+            f"If B says no, you get {seen.private.outside} and the other player gets an amount that you do not know.\n"
+            f"\n{news}"
+        )
+
+    @override
+    def facts(self, seen: Seen) -> dict[str, Any]:
+        return {"Units to divide": self.pie, "If B says no, you get": seen.private.outside}
 
     @override
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:

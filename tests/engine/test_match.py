@@ -75,7 +75,14 @@ def test_a_seat_is_asked_with_its_own_observation_and_allowance() -> None:
 
 def test_words_and_typed_actions_make_the_same_events() -> None:
     said, typed = Match(GAME, seed=1), Match(GAME, seed=1)
-    assert said.submit("A", "4") == typed.act("A", Offer(4)) == [Replied("A", Reply("4")), Stepped(("A",))]
+    assert (
+        said.submit("A", "offer 4")
+        == typed.act("A", Offer(4))
+        == [
+            Replied("A", Reply("offer 4")),
+            Stepped(("A",)),
+        ]
+    )
     assert said.submit("B", "yes") == typed.act("B", Answer(True))
     assert said.events == typed.events
     assert isinstance(said.events[0], Dealt)

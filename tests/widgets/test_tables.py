@@ -8,6 +8,7 @@ from typing import Any
 
 import ipywidgets as w
 import pytest
+from negolab_widgets import HumanSeat
 from negolab_widgets.tables import PlainTable, table
 from negolab_widgets.tables.controls import ControlsContext
 
@@ -75,6 +76,47 @@ def test_a_table_is_the_same_whatever_the_other_knows(preset: tuple[str, str], s
 def test_the_plain_table_obeys_the_same_law() -> None:
     assert blind(Ultimatum(), "A", 1) + blind(Ultimatum(), "B", 1) >= 0
     assert table(Ultimatum()) is PlainTable
+
+
+def test_a_game_without_a_table_shows_its_aim_and_what_its_numbers_mean() -> None:
+    match = Match(Ultimatum(), seed=1)
+    seated = HumanSeat(match, "A", {})
+    assert '<p class="nl-strong">Get as many of the 10 units as you can.</p>' in seated._rules.value
+    assert "A offers B some of them" in seated._rules.value
+    assert "If B says no, you get" in seated._controls._own.value
+    assert [b.description for b in seated._controls._options.children] == [f"offer {n}" for n in range(11)]
+
+
+def test_rules_in_short_are_the_first_paragraph_of_a_prompt_if_it_is_short() -> None:
+    def shown(text: str) -> list[str]:
+        class Game(Ultimatum, frozen=True, kw_only=True):
+            def prompt(self, seen: Any, since: Any) -> str:
+                return text
+
+        return list(PlainTable.rules(Game(), None))
+
+    assert shown("Sell.\nOffer a price.\n\nThe other offers 4.") == ["Sell.", "Offer a price."]
+    assert shown("Sell. The other offers 4.") == [], "what is due now is no rule"
+    assert shown(f"{'Sell. ' * 50}\n\nThe other offers 4.") == []
+    assert shown("Sell.\n" * 9 + "\nThe other offers 4.") == []
+
+
+def test_the_box_for_a_typed_reply_is_open_where_there_is_no_option() -> None:
+    class Silent(Ultimatum, frozen=True, kw_only=True):
+        def options(self, seen: Any) -> tuple[Any, ...]:
+            return ()
+
+    assert not HumanSeat(Match(Ultimatum(), seed=1), "A", {})._controls._typing.is_open
+    assert HumanSeat(Match(Silent(), seed=1), "A", {})._controls._typing.is_open
+
+
+def test_the_end_at_the_plain_table_tells_what_each_said_last() -> None:
+    match = Match(Ultimatum(), seed=1)
+    seated = HumanSeat(match, "A", {})
+    seated._controls._options.children[4].click()
+    match.submit("B", "no")
+    seated._session.advance()
+    assert "A offered 4 units and B said no." in seated._log.value
 
 
 @pytest.mark.parametrize("game", game_names())

@@ -349,6 +349,9 @@ class Collapsible:
     def is_open(self) -> bool:
         return bool(self._inner.layout.display != "none")
 
+    def open(self) -> None:
+        self._show(True)
+
     def _turn(self) -> None:
         self._show(not self.is_open)
         if self.is_open and self._on_open is not None:
