@@ -24,6 +24,8 @@ from negolab_widgets.server.limits import FRAME_COST, SOCKET_COST
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 
 KERNEL_ID = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
+SESSION = re.compile(r"[A-Za-z0-9._~-]{1,100}")
+"""A page's name for its websocket."""
 MAX_CONNECTIONS = 4
 """Websockets at one kernel: a page opens one, and one more while it reconnects."""
 
@@ -95,7 +97,9 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
 
     @override
     async def get(self, kernel_id: str) -> None:
-        if PROTOCOL not in self.request.headers.get("Sec-WebSocket-Protocol", ""):
+        # The session is a name at the kernel's sockets, which take no other.
+        is_named = SESSION.fullmatch(self.get_query_argument("session_id", ""))
+        if not is_named or PROTOCOL not in self.request.headers.get("Sec-WebSocket-Protocol", ""):
             raise RefusedRequest(400)
         if self.kernel_manager.kernel_model(kernel_id)["connections"] >= MAX_CONNECTIONS:
             raise RefusedRequest(429, after=5)
