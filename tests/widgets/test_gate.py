@@ -713,14 +713,13 @@ def test_other_paths_answer_nothing(door: Gate, path: str) -> None:
 def test_a_page_whose_name_no_kernel_takes_is_refused_without_a_word_in_the_log(door: Gate) -> None:
     kernel = door.open_kernel("good-ono")
     opening = f"Host: 127.0.0.1:{door.port}\r\nCookie: {door.cookie}=good-ono\r\nUpgrade: websocket\r\n"
-    opening += (
-        "Connection: Upgrade, close\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    )
+    opening += "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     opening += f"Sec-WebSocket-Protocol: {V1}\r\n\r\n"
     logged = (door.folder / "log").read_text()
     for name in ("%F0%9F%98%80", "%00", "a%0Ab", "x" * 300, ""):
-        path = f"/api/kernels/{kernel}/channels?session_id={name}"
-        assert send_raw(door.port, f"GET {path} HTTP/1.1\r\n{opening}").startswith("HTTP/1.1 400"), name
+        with socket.create_connection(("127.0.0.1", door.port), timeout=60) as connection:
+            connection.sendall(f"GET /api/kernels/{kernel}/channels?session_id={name} HTTP/1.1\r\n{opening}".encode())
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400"), name
     assert (door.folder / "log").read_text() == logged
 
 
