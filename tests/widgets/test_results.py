@@ -19,6 +19,7 @@ from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureC
 from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.download import INK, PAPER, for_print
 from negolab_widgets.results.drawing import Drawing
+from negolab_widgets.results.matches import Group
 from negolab_widgets.results.panels import XAxis, legend_height, padded_range
 from negolab_widgets.results.results import open_results_page
 from negolab_widgets.results.variables import (
@@ -111,6 +112,16 @@ def test_copies_of_a_game_without_chance_count_once_and_few_have_no_interval() -
     (row,) = summed(played(score=[1.0, 1.0, 3.0], deal=["d", "d", "e"], deterministic=True)).to_dict("records")
     assert (row["mean"], row["n"], row["deals"]) == (2, 2, 2)
     assert pd.isna(row["low"]) and pd.isna(row["high"])
+
+
+def test_copies_are_left_out_of_the_matches_behind_a_mark_and_counted() -> None:
+    frame = played(score=[1.0, 1.0, 3.0], deal=["d", "d", "e"], deterministic=True, cell="c", match=["1", "2", "3"])
+    group = drawing.draw_choice(frame, frame, FigureChoice(SCORE, HEAT, None, None, None), 800, group=Group({}))
+    assert "3 matches. 1 is a copy (the same deal, players without chance) and left out." in group.said
+    assert group.numbers is not None and list(group.numbers["match"]) == ["1", "3"]
+    assert "2 of 2 matches" in group.table
+    boxes = drawing.draw_choice(frame, frame, FigureChoice(SCORE, BOXES, None, None, None), 800)
+    assert boxes.figure is not None and "n = 2 matches in all" in str(boxes.figure.layout)
 
 
 def test_means_without_moves_of_rules_stand_beside_those_of_all_matches() -> None:
@@ -480,7 +491,7 @@ def test_a_mark_leads_to_its_matches_a_match_to_the_step_that_decided_it_and_all
     assert "Matches of beta 5, rounds 8" in text(results) and "12 matches." in text(results)
     results._choices.outcome.value = "payoff_a"
     points = results._drawn.figure.data[0]  # type: ignore[union-attr]
-    assert "payoff of A (dollars)" in text(results) and len(points.customdata) == 12, "another outcome of the same"
+    assert "payoff of A (dollars)" in text(results) and len(points.customdata) == 6, "another outcome of the same"
     assert list(points.y) == sorted(points.y)
     results._picks._hear({"picked": points.customdata[0]})
     (replay,) = [part for part in below(results) if isinstance(part, Replay)]

@@ -31,6 +31,7 @@ from negolab_widgets.results.variables import (
     split_seat,
     summary,
     values,
+    without_copies,
 )
 from negolab_widgets.results.variables import summary_table as as_table
 
@@ -116,9 +117,10 @@ def _draw_group(rows: pd.DataFrame, outcome: Outcome, width: int) -> Drawing:
     data = values(rows, outcome, [])
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
-    missing = len(rows) - len(data)
-    without = f" {missing:,} have no value." if missing else ""
-    said = element("p", f"{len(data):,} {outcome.things}.{without} {_fallback_text(data, outcome.things)}".strip())
+    things, known = outcome.things, len(data)
+    data = without_copies(data, [])
+    count = _count_text(len(rows), known, things) + _copies_text(known - len(data))
+    said = element("p", f"{count} {_fallback_text(data, things)}".strip())
     figure, shown = matches.strip(data, rows, outcome, width), matches.render_matches(data, rows, outcome)
     numbers = rows.loc[data.index, [name for name in _MATCH_COLUMNS if name in rows]].assign(value=data["value"])
     return Drawing(figure, said, shown, numbers, rows=rows)
@@ -148,24 +150,33 @@ def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: FigureChoice, width
         return figures.heat_map(found, *sides)
     if choice.view == LINES:
         return figures.means(found, *sides)
-    return figures.distributions(data, *sides, violin=choice.view == VIOLINS)
+    return figures.distributions(without_copies(data, choice.by), *sides, violin=choice.view == VIOLINS)
 
 
 def _caption(
     choice: FigureChoice, rows: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, cut: list[str], left_out: str
 ) -> Markup:
     things = choice.outcome.things
-    missing = len(rows) - len(data) if not cut else 0
-    without = f" {missing:,} {things} have no value." if missing else ""
-    again = len(data) - int(found["n"].sum())
-    copies = f" {again:,} are copies (the same deal, players without chance) and are left out." if again else ""
+    count = _count_text(len(data) if cut else len(rows), len(data), things)
+    copies = _copies_text(len(data) - int(found["n"].sum()))
     how = "Wilson's" if choice.outcome.yes_no else "Student's t"
     interval = f" Intervals: 95 %, {how}; games of one deal are taken together."
     if found["low"].isna().all():
         interval = " No intervals: nothing is left to chance here, or there is a single game."
     press = " Press a mark, or its row in the table, to see its matches."
-    text = f"{len(data):,} {things}.{without}{copies}{interval}{press}"
+    text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
+
+
+def _count_text(rows: int, known: int, things: str) -> str:
+    missing = f" {rows - known:,} {things} have no value." if rows > known else ""
+    return f"{known:,} {things}.{missing}"
+
+
+def _copies_text(count: int) -> str:
+    """Say how many games of one deal between players without chance are left out; "" for none."""
+    are = "is a copy" if count == 1 else "are copies"
+    return f" {count:,} {are} (the same deal, players without chance) and left out." if count else ""
 
 
 def _fallback_text(data: pd.DataFrame, things: str) -> str:

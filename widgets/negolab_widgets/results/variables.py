@@ -281,6 +281,12 @@ def _games(frame: pd.DataFrame) -> pd.Series[int]:
     return alike.where(frame["deterministic"].astype(bool), -1 - own)
 
 
+def without_copies(data: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
+    """Keep one row of each game that deterministic players repeat within a group, and all other rows of `values`."""
+    names = [factor.key for factor in by]
+    return data[~(data["deterministic"] & data.duplicated([*names, "game", "value"]))]
+
+
 def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
     """Return a row per group that has values, in the factors' order; `data` is what `values` returns."""
     names = [factor.key for factor in by]
@@ -293,8 +299,7 @@ def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.Da
 
 
 def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
-    copies = rows["deterministic"] & rows.duplicated(["game", "value"])
-    seen = rows[~copies]
+    seen = without_copies(rows, [])
     estimate, clean = (_estimate(part, outcome) for part in (seen, seen[~seen["fallback"]]))
     lower, median, upper = seen["value"].quantile([0.25, 0.5, 0.75])
     return {
