@@ -31,18 +31,19 @@ SERIOUS = ("serious", "critical")
 
 @pytest.mark.parametrize("game", game_names())
 def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium: Any) -> None:
+    """By keyboard, which JupyterLab wants for itself; `test_play` plays by mouse."""
     page, errors = open_page(chromium)
     run_notebook(page, lab.url, f"games/{game}.ipynb")
-    for hand in (Mouse(page), Keyboard(page)):
-        start = page.get_by_role("button", name="Start the match")
-        start.wait_for(timeout=90_000)
-        # As after a click beside it: from here on the keyboard goes its own way.
-        page.get_by_label("Seed of the deal").focus()
-        table = start_match(hand, game, choose_game=False)
-        assert accessibility_violations(page, ".nl-page", least=SERIOUS) == []
-        play_to_end(hand, table, game)
-        check_result(table, lab.out, game)
-        page.get_by_role("button", name="Another game").click()
+    hand, start = Keyboard(page), page.get_by_role("button", name="Start the match")
+    start.wait_for(timeout=90_000)
+    # As after a click beside it: from here on the keyboard goes its own way.
+    page.get_by_label("Seed of the deal").focus()
+    table = start_match(hand, game, choose_game=False)
+    assert accessibility_violations(page, ".nl-page", least=SERIOUS) == []
+    play_to_end(hand, table, game)
+    check_result(table, lab.out, game)
+    page.get_by_role("button", name="Another game").click()
+    start.wait_for(timeout=90_000)
     assert not errors
     page.close()
 
