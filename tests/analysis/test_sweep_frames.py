@@ -19,6 +19,7 @@ from negolab.analysis.estimates import (
     estimate_measure,
     estimate_table,
     format_estimate,
+    group_means,
     payoffs_by_opponent,
     sweep_matches,
 )
@@ -73,6 +74,15 @@ def test_all_cells_of_a_repeat_play_the_same_deals(barter: Path) -> None:
     frame = sweep_matches(barter)
     assert frame["deal"].nunique() == 12
     assert (frame.groupby("deal")["possible"].nunique() == 1).all()
+
+
+def test_means_of_deals_differ_by_what_a_comparison_says(barter: Path) -> None:
+    rows = by_seat(sweep_matches(barter))
+    by_deal = rows.groupby(["player", "deal"], as_index=False)[["gain"]].mean()
+    mean = group_means(by_deal, ["player"], "gain").set_index("player").value
+    found = contrasts(rows, "gain", by=())
+    assert len(found)
+    assert list(found.value) == pytest.approx([mean[pair.one] - mean[pair.two] for pair in found.itertuples()])
 
 
 def test_a_matrix_has_a_value_per_deal_and_counts_both_seats(barter: Path) -> None:
