@@ -39,6 +39,7 @@ def measurements() -> dict[str, Callable[[], float]]:
         "parsing 100 kB over 50 kB, worst of all games": worst_growth,
         "bargaining, 20,000 characters of anything, ms": worst_answer,
         "frontier and solutions of 1,000,000 agreements, s": million_agreements,
+        "lobby, without cache, until it can be used, s": screens.opening_the_lobby,
         "replay of 600 messages, worst step, ms": screens.worst_step,
         "replay of 600 messages, in the browser, median step, ms": screens.step_in_the_browser,
         "list of 100,000 records, opens, s": screens.opening,

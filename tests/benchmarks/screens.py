@@ -1,4 +1,4 @@
-"""Latency of the replay: scrubbing a long record, opening and filtering a long list."""
+"""Latency of the lobby, and of the replay: scrubbing a long record, opening and filtering a long list."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from negolab_widgets import Replay
 from negolab_widgets.replay.record_list import COLUMNS
@@ -51,6 +54,24 @@ def many_records() -> Path:
         for record in batch("bargaining", "linear", "boulware", n=RECORDS, seed=1):
             store.append(record)
     return folder
+
+
+def opening_the_lobby() -> float:
+    """Median seconds until a browser without cache shows the lobby's button to start."""
+    took = []
+    with TemporaryDirectory() as out, closing(launching(Path(out))) as pages, launch_chromium() as launched:
+        url = next(pages).url
+        for _ in range(7):
+            time.sleep(5)  # until the next kernel is warm
+            page = launched.new_page(viewport={"width": 1280, "height": 900})
+            took.append(_seconds(partial(_open_lobby, page, url)))
+            page.close()
+    return statistics.median(took)
+
+
+def _open_lobby(page: Any, url: str) -> None:
+    page.goto(url)
+    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
 
 
 def worst_step() -> float:
