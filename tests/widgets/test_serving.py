@@ -413,9 +413,14 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
         alert = page.get_by_role("alert")
         try:
             alert.filter(has_text="Connection lost. Nothing is lost").wait_for(timeout=60_000)
+            pressed = page.locator("#rendered_cells button").first
+            assert pressed.evaluate("button => button.inert"), "what is pressed now would come late"
+            below = "main => main.getBoundingClientRect().top >= document.querySelector('.nl-lost').offsetHeight"
+            assert page.locator("#rendered_cells").evaluate(below), "the warning covers nothing"
         finally:
             os.kill(own.pid, signal.SIGCONT)
         page.wait_for_function("() => document.querySelector('.nl-lost').innerText === ''", timeout=60_000)
+        assert not pressed.evaluate("button => button.inert")
         page.get_by_role("button", name="Press").wait_for(timeout=60_000)
         press(page)
         os.kill(own.pid, signal.SIGKILL)
