@@ -107,6 +107,7 @@ def test_a_phone_shows_turn_offer_and_action_after_each_move(game: str, chromium
         assert box["y"] >= 0 and box["y"] + box["height"] <= PHONE["height"] + 1, "the bar is in view"
         assert box["height"] <= 0.4 * PHONE["height"], "and leaves room"
         assert "It is your turn." in bar.inner_text() and bar.locator(".nl-offered").inner_text()
+        assert bar.get_by_text("You are").is_visible()
         assert bar.locator("button:visible:enabled").count() >= 1
         assert fits_width(page)
         assert accessibility_violations(page, ".nl-page") == []
