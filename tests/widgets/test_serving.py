@@ -415,8 +415,9 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
             alert.filter(has_text="Connection lost. Nothing is lost").wait_for(timeout=60_000)
             pressed = page.locator("#rendered_cells button").first
             assert pressed.evaluate("button => button.inert"), "what is pressed now would come late"
-            below = "main => main.getBoundingClientRect().top >= document.querySelector('.nl-lost').offsetHeight"
-            assert page.locator("#rendered_cells").evaluate(below), "the warning covers nothing"
+            shown = page.locator("#rendered_cells").bounding_box()
+            assert shown["y"] >= page.locator(".nl-lost").bounding_box()["height"], "the warning covers nothing"
+            assert shown["y"] + shown["height"] <= page.viewport_size["height"], "and pushes nothing out of the window"
         finally:
             os.kill(own.pid, signal.SIGCONT)
         page.wait_for_function("() => document.querySelector('.nl-lost').innerText === ''", timeout=60_000)
