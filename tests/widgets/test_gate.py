@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -478,6 +479,24 @@ def test_what_waits_for_a_page_that_went_away_has_a_bound(tmp_path: Path) -> Non
         kernel = own.open_kernel("good-ann")
         socket_of(own, kernel, "good-ann")
         assert wait_until(lambda: own.get(f"alive/{kernel}", "good-ann").json()["state"] == "gone", 20)
+
+
+BUSY = """
+import threading
+threading.Thread(target=lambda: exec("while True: pass"), daemon=True).start()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells no processor's time")
+def test_a_kernel_that_computes_without_end_is_ended_and_its_visitor_waits_for_the_next(tmp_path: Path) -> None:
+    with running_gate("pool_size=1", "computing_at_once=2", page=write_page(tmp_path, source=BUSY)) as own:
+        kernel = own.open_kernel("good-ann")
+        assert wait_until(lambda: own.get(f"alive/{kernel}", "good-ann").json()["state"] == "gone", 40)
+        assert wait_until(lambda: own.get("", "good-ann").status_code == 429, 40, pause=1)
+        assert int(own.get("", "good-ann").headers["retry-after"]) > 1
+        assert own.open_kernel("good-bob"), "another one is not held up"
+        reports = [body for name, body in own.requests() if name == "gate"]
+        assert any(report["refused"].get("computing") for report in reports)
 
 
 def test_looking_at_a_link_does_nothing(door: Gate) -> None:

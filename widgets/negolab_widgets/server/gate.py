@@ -10,6 +10,7 @@ import contextlib
 import subprocess
 import time
 from collections.abc import Mapping
+from math import inf
 from typing import Any, ClassVar
 
 from traitlets import Bool, Float, Integer, Unicode
@@ -21,7 +22,7 @@ from negolab.studies.texts import gate_texts
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
 from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
 from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, TokenCache, Traffic
-from negolab_widgets.server.pool import WarmKernel
+from negolab_widgets.server.pool import WarmKernel, processor_seconds
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.routes import JoinPage, ParticipantPage, ProxyCheck, WaitingStatus
 from negolab_widgets.server.server import DashboardServer
@@ -32,6 +33,8 @@ AWAY_AFTER = 12.0
 """Seconds without a request of a page (they come every four) after which its person counts as away."""
 KERNEL_MEMORY = 512 * MIB
 """Data of a participant's kernel, which takes some 280 MiB; one that needs more dies, and its page gets a new one."""
+COMPUTING = 0.1
+"""Seconds of a processor that a visitor's kernels may take each second, beside those at once."""
 
 
 class Gate(DashboardServer):
@@ -41,6 +44,9 @@ class Gate(DashboardServer):
     max_kernels = Integer(30, config=True, help="Visitors who have a kernel at the same time.")
     keep_place = Float(15.0, config=True, help="Seconds for which a place is kept after its page was closed.")
     patience = Float(10.0, config=True, help="Seconds without asking after which a place in the queue is lost.")
+    computing_at_once = Float(
+        60.0, config=True, help="Seconds of a processor for one visitor's kernels; a page takes few."
+    )
     check_token = Bool(True, config=True)
     check_owner = Bool(True, config=True)
 
@@ -61,6 +67,8 @@ class Gate(DashboardServer):
         self.crowds = AddressQuota(max(1, self.max_kernels * 3 // 4))
         self._by_open: set[str] = set()
         self._silent: set[str] = set()
+        self.computing = TokenBuckets(COMPUTING, self.computing_at_once)
+        self._computed: dict[str, float] = {}  # kernel -> seconds of a processor that were counted
         self.tokens = TokenCache()
 
     @override
@@ -158,12 +166,15 @@ class Gate(DashboardServer):
         await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
         if self.is_over_quota(handler) or not self.queue.enter(handler.visitor, len(self.pool), time.monotonic()):
             return None
-        if self.limit_rates and (wait := self.openings.take(handler.visitor)):
+        if self.limit_rates and (
+            wait := self.computing.take(handler.visitor, 0) or self.openings.take(handler.visitor)
+        ):
             raise RefusedRequest(429, after=wait)
         warm = self.pool.take()
         assert warm is not None, "the queue lets nobody in without a warm kernel"
         if self.check_token:
             await self._bind_kernel(self.browser_token(handler), warm.kernel)
+        self._computed[warm.kernel] = self._processor_seconds(warm.kernel)
         former = self.queue.assign_kernel(handler.visitor, warm.kernel, time.monotonic())
         if former is not None:
             self.run_later(self._end_later(former))
@@ -214,8 +225,24 @@ class Gate(DashboardServer):
             if now - seen > AWAY_AFTER:
                 # Told anew each time: the host may have been started again.
                 self.run_later(self._tell_away(kernel, True))
+        if self.limit_rates:
+            self._end_busy()
         await super().sweep()
         self.run_later(self._report())
+
+    def _end_busy(self) -> None:
+        """End kernels that compute without end, which a message can bring about; their pages get new ones."""
+        self._computed = {kernel: used for kernel, used in self._computed.items() if kernel in self.kernel_manager}
+        for kernel, before in list(self._computed.items()):
+            self._computed[kernel] = used = max(before, self._processor_seconds(kernel))
+            visitor = self.queue.owner(kernel)
+            if visitor is not None and self.computing.take(visitor, used - before, patience=inf):
+                self.count_refusal("computing")
+                self.queue.release_kernel(kernel, time.monotonic())
+                self.run_later(self._shutdown(kernel, now=True))
+
+    def _processor_seconds(self, kernel: str) -> float:
+        return processor_seconds(self.kernel_manager.get_kernel(kernel).provisioner.pid)
 
     async def _report(self) -> None:
         """Report to the host; what it did not hear, it hears with the next sweep."""

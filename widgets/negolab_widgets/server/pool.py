@@ -9,6 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from voila.notebook_renderer import NotebookRenderer
@@ -126,3 +127,12 @@ def limit_process(pid: int, memory: int) -> None:
     if memory and sys.platform == "linux":
         resource.prlimit(pid, resource.RLIMIT_DATA, (memory, memory))
     os.setpriority(os.PRIO_PROCESS, pid, KERNEL_NICENESS)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long a process has been computing; 0 where that cannot be told."""
+    try:
+        user, system = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[11:13]
+    except OSError:
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -255,9 +255,9 @@ class DashboardServer(Voila):  # type: ignore[misc]
         """End a kernel whose page is gone, in the background."""
         self.run_later(self._shutdown(kernel))
 
-    async def _shutdown(self, kernel: str) -> None:
+    async def _shutdown(self, kernel: str, *, now: bool = False) -> None:
         if kernel in self.kernel_manager:
-            await self.kernel_manager.shutdown_kernel(kernel, now=not await self.is_alive(kernel))
+            await self.kernel_manager.shutdown_kernel(kernel, now=now or not await self.is_alive(kernel))
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine in the background; what fails there is logged."""

@@ -231,6 +231,7 @@ REFUSALS = {
     "503": "host or database away",
     "traffic": "a page sent too much",
     "slow page": "a page read too slowly",
+    "computing": "a page had its kernel compute too much",
 }
 """Reasons of refused requests in a few words."""
 
