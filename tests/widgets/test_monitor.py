@@ -297,11 +297,14 @@ def test_no_participants_socket_and_no_other_match_is_watched(hosted: HostProces
         HostClient(hosted.seats).ask("/watch", match=match.id)
 
 
-def test_who_has_not_opened_a_link_can_be_ended_too(hosted: HostProcess) -> None:
+def test_who_has_not_opened_a_link_is_named_and_can_be_ended_after_a_question(hosted: HostProcess) -> None:
     hosted.invite()
     monitor = Monitor(hosted.desk)
-    assert "Not opened yet" in monitor._top.value
+    assert "Participant 1 has not opened the link." in monitor._top.value
+    assert ">End participant 1\N{HORIZONTAL ELLIPSIS}</button>" in monitor._top.value
     end(monitor, 1, "a mistake")
+    assert "End the study for participant 1?" in page_text(monitor)
+    assert "Participant 1 has not opened the link." in monitor._top.value, "it is asked first"
     press_button(monitor, "Yes, end it")
     assert "Ended for participant 1." in page_text(monitor)
 

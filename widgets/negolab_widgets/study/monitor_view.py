@@ -120,9 +120,17 @@ def _render_unopened(seen: MonitorState) -> Markup:
     numbers = [p.number for p in seen.people if p.status == "invited" and not p.opened]
     if not numbers:
         return Markup("")
-    buttons = join(element("span", end_button(number, f"End {number}"), " ") for number in numbers[:MAX_UNOPENED])
-    more = f"and {len(numbers) - MAX_UNOPENED} more" if len(numbers) > MAX_UNOPENED else ""
-    return element("p", "Not opened yet: ", buttons, more)
+    lines = [
+        element(
+            "li",
+            element("span", f"Participant {number} has not opened the link."),
+            end_button(number, f"End participant {number}\N{HORIZONTAL ELLIPSIS}"),
+        )
+        for number in numbers[:MAX_UNOPENED]
+    ]
+    left = len(numbers) - MAX_UNOPENED
+    more = element("p", f"{left} more {'has' if left == 1 else 'have'} not opened it.") if left > 0 else ""
+    return join([element("ul", *lines, cls="nl-unopened"), more])
 
 
 def _person_row(person: Person, seen: MonitorState) -> list[object]:
@@ -137,7 +145,7 @@ def _person_row(person: Person, seen: MonitorState) -> list[object]:
         _last_move(person, seen),
         _DASH if person.match is None else _watch_button(person, person.match),
         element("span", person.errors, cls="nl-due") if person.errors else 0,
-        _DASH if is_over(person) else end_button(person.number, "End"),
+        _DASH if is_over(person) else end_button(person.number, "End\N{HORIZONTAL ELLIPSIS}"),
     ]
 
 
