@@ -225,7 +225,8 @@ class Person:
             self.page.wait_for_timeout(100)
         body = self.page.inner_text("body")[:1500]
         focus = self.page.evaluate("() => document.activeElement.outerHTML.slice(0, 120)")
-        raise AssertionError(f"{why}; the focus is on {focus}; it warned of {self.warnings_shown()}; the page says: {body}")
+        warned = self.warnings_shown()
+        raise AssertionError(f"{why}; the focus is on {focus}; it warned of {warned}; the page says: {body}")
 
     # The page
 
