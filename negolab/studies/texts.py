@@ -41,8 +41,8 @@ class PageTexts(Texts, group="page"):
     OPTIONAL = "{question} (optional)"
     NO_CHOICE = "(please choose)"
     NUMBER = "a number"
-    ONE_WRONG = "One answer must be mended above."
-    SEVERAL_WRONG = "{count} answers must be mended above."
+    ONE_WRONG = "One answer must be corrected above."
+    SEVERAL_WRONG = "{count} answers must be corrected above."
     WRONG_ANSWERS = {
         "form": "Answer the questions.",
         "length": "at most {most} characters.",

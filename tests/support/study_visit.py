@@ -115,7 +115,7 @@ def prepare(chromium: Any, person: Person, show: Show, **options: Any) -> None:
     person.button("Send answers").wait_for()
     show(person.page, "questions")
     press(person, "Send answers")
-    person.wait_for_text("must be mended above")
+    person.wait_for_text("must be corrected above")
     show(person.page, "questions-faults")
     hand = Keyboard(person.page)
     hand.press(person.page.get_by_label("never"))

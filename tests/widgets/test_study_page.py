@@ -158,7 +158,7 @@ def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Ho
     press_button(page, "Send answers")
     assert "Please answer." in page_text(page)
     assert "Please write a number." in page_text(page)
-    assert "2 answers must be mended above." in page_text(page)
+    assert "2 answers must be corrected above." in page_text(page)
     assert field(page, "What do you hope").value == EVIL
     field(page, "Your age").value = "33"
     assert "Please write a number." not in page_text(page), "a fault goes when its answer is changed"
