@@ -105,6 +105,15 @@ def test_the_rules_speak_of_a_set_beyond_the_limit_only_where_it_can_be_agreed_t
     assert "a set beyond it pays both nothing, and so does no agreement." in shown["clembench"]
 
 
+def test_the_bar_says_that_the_own_set_was_refused() -> None:
+    match = Match(small(), seed=1)
+    match.submit("A", match.told("A").compose(match.seen("A"), argument="This one.", propose=[{"tent", "rope"}]))
+    sets: dict[str, Any] = {"propose": [{"rope"}], "refuse": [{"tent", "rope"}]}
+    match.submit("B", match.told("B").compose(match.seen("B"), argument="Rather this.", **sets))
+    told = table(match.game).decision(match.told("A"), match.seen("A"))
+    assert told.last == "Player B refused 2 items: Rather this."
+
+
 def test_what_is_ticked_is_counted_at_once() -> None:
     seated, _ = alone(small())
     tick(seated, "tent", "<b>map</b>")

@@ -189,11 +189,10 @@ def latest_of_other(seen: Seen) -> Names | None:
 
 
 def decision(game: Balloon, seen: Seen) -> Decision:
-    """Return the other's newest proposal, what it pays, how it differs from the own one, and the last argument."""
-    away = WORDS.PLAYER.format(seat=other(seen.seat))
+    """Return the other's newest proposal, what it pays, how it differs from the own one, and the last message: what it
+    refused, and its argument."""
     said = [message for message in seen.public.messages if message.seat != seen.seat]
-    entry = _entry(game, seen, said[-1]) if said else None
-    last = "" if entry is None else f"{away}: {' '.join(entry.text.split())}"
+    last = _last_message(game, seen, said[-1]) if said else ""
     latest = latest_of_other(seen)
     if latest is None:
         return Decision(WORDS.NONE_OF_THEIRS, last=last)
@@ -203,6 +202,13 @@ def decision(game: Balloon, seen: Seen) -> Decision:
     compared = f"{differs}; {WORDS.NO_AGREEMENT}"
     pays = render_pay(WORDS.PAYS.format(points=f"{sums.points:,}"), compared, gain=-1 if sums.over else sums.points)
     return Decision(WORDS.PROPOSES.format(seat=other(seen.seat), items=count_items(sums.count)), pays, last)
+
+
+def _last_message(game: Balloon, seen: Seen, message: Message) -> str:
+    sets = game.reader.read_delivered(message.text).refuse if message.accepted else ()
+    refused = (WORDS.REFUSED.format(set=count_items(len(names))) for names in sets)
+    did = " ".join([WORDS.PLAYER.format(seat=message.seat), ", ".join(refused)]).rstrip()
+    return f"{did}: {' '.join(_entry(game, seen, message).text.split())}"
 
 
 def render_ending(seen: Seen) -> Markup:
