@@ -275,6 +275,8 @@ def test_on_the_last_turn_a_message_or_the_end_takes_the_place_of_an_offer(prese
     table = seated._controls
     assert table.compose == "Make an offer"
     assert shown(table.offer) and not shown(table.finish)
+    table.finish.click()
+    assert replies(match) == [], "a press of what is not shown"
     press(seated, "Send message without an offer")
     other_side = HumanSeat(match, "B", {})
     table = other_side._controls

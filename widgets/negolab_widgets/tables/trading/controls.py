@@ -170,7 +170,7 @@ class TradingTable(Table):
         self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"))
         self.accept.add_class(ACCEPT)
         self.deny.add_class(REFUSE)
-        self.finish = self.button(WORDS.FINISH, lambda: self._answer(""), cls="nl-primary")
+        self.finish = self.button(WORDS.FINISH, self._finish, cls="nl-primary")
         self.actions.children = [self.accept, self.deny, self.finish]
 
     def _build_offer(self) -> None:
@@ -250,6 +250,11 @@ class TradingTable(Table):
             name_accept(self.accept, WORDS.ACCEPT, gain=min(0, view.offer_value(self.seen, incoming)))
         offer = WORDS.COUNTEROFFER if incoming is not None else table_texts.MAKE_AN_OFFER
         self.compose = "" if last else offer
+
+    def _finish(self) -> None:
+        # A page can press it at any time; sent early it would be a pass that nobody chose.
+        if view.is_last(self.game, self.seen) and self._incoming() is None:
+            self._answer("")
 
     def _can_accept(self, incoming: Offer | None) -> bool:
         return incoming is not None and covers(self.seen.private.holdings, incoming.want)
