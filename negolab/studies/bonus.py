@@ -53,7 +53,7 @@ class PanelFormat(msgspec.Struct, frozen=True):
 
 
 class PanelEntry(NamedTuple):
-    """What a panel's export says of one id: the lines that name it, and its statuses in them."""
+    """One id in a panel's export: the lines that name it, and its statuses in them."""
 
     id: str
     lines: tuple[int, ...]

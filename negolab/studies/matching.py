@@ -1,4 +1,4 @@
-"""Who of those that wait may play together: strangers or partners, at the seats that their roles give them."""
+"""Choice of those that wait and may play together: strangers or partners, at the seats of their roles."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Quiz(BasePage, frozen=True, tag="quiz"):
     right: dict[str, str]
     """Right answers of the last attempt, by name of the question."""
     wrong: dict[str, str]
-    """What is said about the wrong answers of the last attempt, by name of the question."""
+    """Words about the wrong answers of the last attempt, by name of the question."""
 
     @property
     @override
@@ -174,7 +174,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     number: int
     """Number among the matches that count, from 1; 0 for practice."""
     end: str
-    """How it ended, in words."""
+    """The end in words."""
     payoff: str
     """The participant's own payoff in words, with its unit."""
 

@@ -180,7 +180,7 @@ def _plain_number(text: str) -> str:
 
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?")
-"""What is taken as a number: a table of answers holds no other, and none that is long."""
+"""Form of a number: a table of answers holds no other, and none that is long."""
 
 
 def _checked_number(question: Question, text: str) -> str:

@@ -59,7 +59,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     paid: int = 0
     """Number of participants who earned something, those taken out by their panel left out."""
     earned: int = 0
-    """What they earned together, in smallest units of `Status.currency`."""
+    """Their earnings together, in smallest units of `Status.currency`."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

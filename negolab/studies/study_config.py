@@ -159,7 +159,7 @@ class Study(TomlTable, frozen=True):
     consent: str = ""
     """Text to agree to; "": no consent is asked for."""
     steps: tuple[Step, ...] = ()
-    """What a participant passes through; (): consent, questions, instructions, practice, a match, questions."""
+    """Steps of a participant in order; (): consent, questions, instructions, practice, a match, questions."""
     endings: dict[Ending, str] = {}
     """Sentences of the last page that replace the default ones."""
     codes: dict[Ending, str] = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PageTexts(Texts, group="page"):
-    """What a participant's page says around a game: its pages, its buttons, the reasons for what was not done."""
+    """Texts of a participant's page around a game: its pages, its buttons, the reasons for what was not done."""
 
     # The pages of a study.
 
@@ -236,7 +236,7 @@ class GateTexts(Texts, group="gate"):
 
 
 class TableTexts(Texts, group="table"):
-    """What the tables of all games share, and the table of a game that has none of its own."""
+    """Texts that the tables of all games share, and of the table of a game that has none of its own."""
 
     # The bar of decisions.
 
