@@ -103,7 +103,6 @@ def test_money_in_a_head_is_marked_as_cents() -> None:
     ("game", "measured"),
     [
         ("balloon", ("norm A (%)", "main (%)")),
-        ("bargaining", ("price (cents)",)),
         ("split", ("joint (points)", "best (points)", "efficiency")),
         ("trading", ("gain A (own worth)", "joint (own worth)", "share")),
     ],
@@ -112,6 +111,12 @@ def test_a_measure_that_has_a_unit_names_it(game: str, measured: tuple[str, ...]
     (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")
     (part,) = (part for part in make_header(record).parts if part.name == "Measures")
     assert set(measured) <= dict(part.facts).keys()
+
+
+def test_a_measure_of_money_is_written_as_money() -> None:
+    (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
+    (part,) = (part for part in make_header(record).parts if part.name == "Measures")
+    assert ("price", "$56.81") in part.facts
 
 
 def test_an_answer_without_words_is_a_row() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended
-from negolab.formatting import format_end, format_number
+from negolab.formatting import format_end, format_money, format_number
 from negolab.game import SEATS, End, Observation, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, start_state
 
@@ -142,12 +142,19 @@ def _single_and_listed(plain: dict[str, Any], units: Mapping[str, str]) -> tuple
         name = _label(" ".join(filter(None, path))).removeprefix("measures ")
         if not _are_rows(value):
             unit = next((units[part] for part in path if part in units), "")
-            single.append((f"{name} ({unit})" if unit else name, _text(value)))
+            single.append(_fact(name, value, unit))
         elif max(map(len, value)) < _COLUMNS:
             listed.tables.append(_grid(name, {str(number): row for number, row in enumerate(value, 1)}))
         else:
             listed.facts.extend((f"{name} {number}", _text(row)) for number, row in enumerate(value, 1))
     return single, listed
+
+
+def _fact(name: str, value: Any, unit: str) -> tuple[str, str]:
+    """Name a value with its unit, which an amount of money has itself."""
+    if unit == "cents":
+        return name, _text(value) if value is None else format_money(value)
+    return f"{name} ({unit})" if unit else name, _text(value)
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

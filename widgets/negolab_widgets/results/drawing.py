@@ -10,7 +10,6 @@ import pandas as pd
 
 from negolab.analysis.estimates import fallbacks_by_player, without_result
 from negolab.analysis.measures import MEANINGS
-from negolab.formatting import format_significant
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.picks import pick_button
@@ -162,7 +161,7 @@ def _caption(
     how = "Wilson's" if choice.outcome.yes_no else "Student's t"
     interval = f" Intervals: 95 %, {how}; games of one deal are taken together."
     if found["low"].isna().all():
-        interval = " No intervals: nothing is left to chance here, or there is a single game."
+        interval = " No intervals: a group holds one game, or all games of a few deals between players without chance."
     press = " Press a mark, or its row in the table, to see its matches."
     text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
@@ -198,7 +197,8 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     shown = numbers.head(MAX_ROWS)
     names = [*titles, *(name for name in heads)]
     body: list[list[object]] = [
-        [_format_cell(name, row[at]) for at, name in enumerate(names)] for row in shown[names].itertuples(index=False)
+        [_format_cell(name, row[at], choice.outcome) for at, name in enumerate(names)]
+        for row in shown[names].itertuples(index=False)
     ]
     if not titles:
         body = [["all matches", *cells] for cells in body]
@@ -210,13 +210,13 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
-def _format_cell(name: str, value: object) -> str:
+def _format_cell(name: str, value: object, outcome: Outcome) -> str:
     if name not in (*NUMBERS, *WITHOUT_FALLBACK):
         return str(value)
     if value != value:
         return "\N{EN DASH}"
     number = float(str(value))
-    return f"{int(number):,}" if name in ("n", "deals", "n_no_fallback") else format_significant(number, 5)
+    return f"{int(number):,}" if name in ("n", "deals", "n_no_fallback") else outcome.format(number)
 
 
 # What was read.

@@ -84,7 +84,7 @@ def means(
             _add_means(panels.figure, rows, x, along, series, place)
     legend(panels.figure, colour)
     ends = [number for name in ("mean", "low", "high") for number in found[name]]
-    panels.axes(x.title if x else ALL, outcome.mean, along.axis(), padded_range(ends))
+    panels.axes(x.title if x else ALL, outcome.mean, along.axis(), padded_range([0, 100] if outcome.yes_no else ends))
     return panels.figure
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from negolab.formatting import format_end, format_significant
+from negolab.formatting import format_end
 from negolab_widgets.charts.chart import HUES, plain, shorten
 from negolab_widgets.charts.payoffs import thin
 from negolab_widgets.html import Markup, element, panel, table
@@ -121,7 +121,7 @@ def _hover_text(row: pd.Series[Any], value: float, outcome: Outcome) -> str:
 def _value_text(value: float, outcome: Outcome) -> str:
     if outcome.yes_no:
         return "yes" if value else "no"
-    return format_significant(value, 4)
+    return outcome.format(value)
 
 
 def _players(row: pd.Series[Any]) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from negolab import catalog
 from negolab.analysis import stats
 from negolab.analysis.observations import Sample
-from negolab.formatting import display_unit
+from negolab.formatting import display_unit, format_estimate
 from negolab.game import SEATS
 from negolab_widgets.html import label
 from negolab_widgets.results.data import REPEAT, SweepFrame
@@ -181,6 +181,10 @@ class Outcome(NamedTuple):
     def things(self) -> str:
         """The noun for what is counted."""
         return "seats" if self.either else "matches"
+
+    def format(self, value: float) -> str:
+        """Write a value, or a mean of values, whose unit stands in the column's head."""
+        return format_estimate(*((value * 100, "cents") if self.unit == "dollars" else (value, self.unit)))
 
     @property
     def key(self) -> str:
