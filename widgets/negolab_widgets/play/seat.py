@@ -71,6 +71,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         self._guard = FaultGuard("a table", expected=(), show=lambda text: self._controls.refuse(text))
         super().__init__(children=self._build())
         self.add_class("nl-page")
+        self.add_class(f"nl-seat-{self._seat.lower()}")
         handle.watch(lambda: self._guard(self._on_change))
         self._guard(self._update)
 

@@ -22,6 +22,7 @@ from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
     framed,
+    mark_unset,
     render_rejected,
     row,
     set_visible,
@@ -143,11 +144,11 @@ class OfferEditor:
     """An input for every issue, and what the offer would pay.
 
     Nothing is chosen at first, because an option that stood there would suggest itself. `touched` says that something
-    was chosen: a press too many must not offer all goods to the other.
+    was chosen: a press too many must not offer all goods to the other. `drawn` is called when the sum is drawn anew.
     """
 
-    def __init__(self, controls: Table, game: Agenda) -> None:
-        self._controls, self._game = controls, game
+    def __init__(self, controls: Table, game: Agenda, drawn: Callable[[], None]) -> None:
+        self._controls, self._game, self._drawn = controls, game, drawn
         self.touched = False
         self.inputs = [_issue_input(controls, issue, at, self._changed) for at, issue in enumerate(game.agenda)]
         self.widget = w.VBox([each.widget for each in self.inputs])
@@ -183,6 +184,7 @@ class OfferEditor:
     def draw_sum(self) -> None:
         """Show what the offer would pay."""
         self.sum.value = element("div", *self._sum_parts(), cls="nl-offer-sum")
+        self._drawn()
 
     def _sum_parts(self) -> list[html.Markup]:
         seen, offer = self._controls.seen, self.offer
@@ -262,7 +264,7 @@ class AgendaTable(Table):
         self._answering = framed(self._standing)
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, self.game)
+        self.composer = OfferEditor(self, self.game, lambda: mark_unset(self.offer, self.composer.offer is None))
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         self.words.placeholder = WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}")

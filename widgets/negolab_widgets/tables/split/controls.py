@@ -16,7 +16,7 @@ from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, mark_unset, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import COMPOSE
 from negolab_widgets.tables.inputs import MAX_NUMBER, Slider, Stepper
@@ -50,7 +50,7 @@ class KeepEditor:
             line = w.Box([slider, number.widget])
             line.add_class("nl-share")
             self._lines.append(line)
-        self.nothing = controls.button(WORDS.KEEP_NOTHING, self._keep_nothing, cls="nl-link")
+        self.nothing = controls.button(WORDS.KEEP_NOTHING, self._keep_nothing)
         self.widget = w.VBox([*self._lines, self.nothing])
         self.widget.add_class("nl-goods")
         self.sum = w.HTML()
@@ -323,6 +323,7 @@ class SplitTable(Table):
         keep = self.share.keep
         words = WORDS.KEEP_UNITS.format(units=format_units(self.game, keep))
         self.ask.description = words if self.share.is_ready else WORDS.SEND_CHOICE
+        mark_unset(self.ask, not self.share.is_ready)
 
     def _ask(self) -> None:
         due = self.asked and self.seen.public.phase == "split"
