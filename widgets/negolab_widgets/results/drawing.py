@@ -249,7 +249,8 @@ MAX_OWN = 4
 
 
 class OverviewFigure(NamedTuple):
-    """An outcome's figure, and the table of its means with intervals and n."""
+    """An outcome's figure, and the table of its means with intervals and n as texts; columns without values are left
+    out."""
 
     title: str
     figure: Figure
@@ -290,7 +291,9 @@ def _figures(played: SweepFrame, varied: list[Factor], width: int) -> Iterator[O
     for outcome in (found[name] for name in (*OVERVIEW_OUTCOMES, *own[:MAX_OWN]) if name in found):
         made = draw_choice(played.frame, played.frame, FigureChoice(outcome, LINES, x, colour, facet), width)
         if made.figure is not None and made.numbers is not None:
-            yield OverviewFigure(outcome.title, made.figure, made.numbers)
+            known = made.numbers.dropna(axis=1, how="all")
+            texts = {name: [_format_cell(name, value, outcome) for value in known[name]] for name in map(str, known)}
+            yield OverviewFigure(outcome.title, made.figure, pd.DataFrame(texts))
 
 
 def _varied_parameters(played: SweepFrame, run: Path) -> list[Factor]:

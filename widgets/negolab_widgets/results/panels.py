@@ -250,5 +250,5 @@ def padded_range(numbers: Iterable[float]) -> dict[str, Any]:
     """Return an axis from the least to the largest of these numbers, with some room."""
     there = [number for number in numbers if isfinite(number)]
     low, high = min(there, default=0.0), max(there, default=1.0)
-    room = 0.06 * (high - low) or max(abs(high) * 0.1, 0.5)
+    room = 0.06 * (high - low) or abs(high) * 0.1 or 0.5
     return {"range": [low - room, high + room]}
