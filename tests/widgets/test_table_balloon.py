@@ -123,6 +123,16 @@ def test_what_is_ticked_is_counted_at_once() -> None:
     assert seated._controls.message.propose.description == "Propose 2 items"
 
 
+def test_what_is_ticked_is_compared_with_their_latest_set() -> None:
+    seated, match = alone(small(), "B")
+    tick(seated, "rope")
+    assert "Only in" not in seated._controls._sums.value, "nothing of theirs stands"
+    reply_other(seated, match, propose=[{"rope", "stove"}])
+    assert "Only in theirs: 1 item; only in yours: 0 items" in seated._controls._sums.value
+    tick(seated, "tent", "<b>map</b>")
+    assert "Only in theirs: 2 items; only in yours: 2 items" in seated._controls._sums.value
+
+
 def test_the_bar_says_when_the_limit_is_passed() -> None:
     seated, _ = alone(small())
     tick(seated, "tent", "stove")

@@ -56,6 +56,7 @@ class BalloonTexts(Texts, group="balloon"):
 
     NONE_OF_THEIRS = "No proposal of theirs stands."
     DIFFERS = "{pays}; {more} items not in yours, {fewer} of yours missing"
+    ONLY_IN = "Only in theirs: {theirs}; only in yours: {yours}"
     PAYS_NOTHING = "{over} over the LIMIT: it would pay nothing"
     PAYS = "{points} points"
     NO_AGREEMENT = "without an agreement nothing"

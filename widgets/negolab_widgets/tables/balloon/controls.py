@@ -140,7 +140,8 @@ class BalloonTable(Table):
     def _redraw(self) -> None:
         """Redraw what follows from the ticks."""
         chosen = self.checklist.names
-        self._sums.value = render_value_bars(set_value(self.seen, chosen))
+        bars = render_value_bars(set_value(self.seen, chosen))
+        self._sums.value = html.join([bars, view.render_comparison(self.seen, chosen)])
         self.proposals.draw(chosen, asked=self.asked)
         self.message.draw(asked=self.asked)
 

@@ -188,6 +188,15 @@ def latest_of_other(seen: Seen) -> Names | None:
     return standing[-1] if standing else None
 
 
+def render_comparison(seen: Seen, chosen: Names) -> Markup:
+    """Render how many items the other's newest proposal and a chosen set do not share; empty if either is missing."""
+    latest = latest_of_other(seen)
+    if latest is None or not chosen:
+        return Markup("")
+    theirs, yours = count_items(len(latest - chosen)), count_items(len(chosen - latest))
+    return element("div", WORDS.ONLY_IN.format(theirs=theirs, yours=yours), cls="nl-soft")
+
+
 def decision(game: Balloon, seen: Seen) -> Decision:
     """Return the other's newest proposal, what it pays, how it differs from the own one, and the last message: what it
     refused, and its argument."""
