@@ -220,6 +220,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     measure_units: ClassVar[Mapping[str, str]] = {}
     """Units of entries of `details`, by name; counts, shares and words have none."""
 
+    seat_words: ClassVar[Mapping[str, str]] = {}
+    """What people read for the words of seats in `details`, where the rules fix words that mislead elsewhere."""
+
     divisible: ClassVar[bool] = False
     """True if every point on the line through the points of `frontier` can be reached, False if only the points can."""
 

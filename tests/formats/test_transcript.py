@@ -113,6 +113,13 @@ def test_a_measure_that_has_a_unit_names_it(game: str, measured: tuple[str, ...]
     assert set(measured) <= dict(part.facts).keys()
 
 
+def test_the_rows_of_bargaining_name_seats_not_a_human_and_an_ai() -> None:
+    (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
+    (histories,) = (part for part in make_header(record).after if part.name.startswith("Histories"))
+    (offers,) = histories.tables
+    assert {row[offers.columns.index("offerer")] for row in offers.rows} == {"A (seller)", "B (buyer)"}
+
+
 def test_a_measure_of_money_is_written_as_money() -> None:
     (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
     (part,) = (part for part in make_header(record).parts if part.name == "Measures")

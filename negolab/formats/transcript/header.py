@@ -69,8 +69,8 @@ def _of_record(record: Record) -> Head:
     header, game, state = record.header, record.game, start_state(record)
     known = {seat: _even(game.told(seat).facts(observe(state, seat))) for seat in SEATS}
     words = {seat: game.format_payoff(payoff) if record.end else "" for seat, payoff in record.payoffs.items()}
-    outcome, hidden = record.outcome, msgspec.to_builtins(state.hidden, enc_hook=sorted)
-    measures, histories = _single_and_listed(outcome.details if outcome else {}, game.measure_units)
+    hidden = msgspec.to_builtins(state.hidden, enc_hook=sorted)
+    measures, histories = _single_and_listed(_details(record), game.measure_units)
     concealed, drawn = _single_and_listed({"": hidden} if hidden else {}, {})
     return Head(
         f"Transcript: {header.game}",
@@ -87,6 +87,19 @@ def _of_record(record: Record) -> Head:
             msgspec.structs.replace(histories, name=_counts("Histories", game)),
         ),
     )
+
+
+def _details(record: Record) -> dict[str, Any]:
+    """Return the measures of a match, with the seats of their rows in the words that people read."""
+
+    def name(cell: Any) -> Any:
+        return words.get(cell, cell) if isinstance(cell, str) else cell
+
+    words, details = record.game.seat_words, record.outcome.details if record.outcome else {}
+    return {
+        key: [{column: name(cell) for column, cell in row.items()} for row in value] if _are_rows(value) else value
+        for key, value in details.items()
+    }
 
 
 def _of_view(view: SeatRecord) -> Head:

@@ -28,6 +28,7 @@ from negolab.games.bargaining.reading import (
     write_message,
 )
 from negolab.games.bargaining.state import (
+    SEAT_NAMES,
     Accept,
     Action,
     Frame,
@@ -90,6 +91,8 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     unit: ClassVar[str] = "cents"
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("price", "price_less_spe", "price_less_nash"), "cents")
+    # By the rules the seller is the AI and the buyer the human, whoever plays.
+    seat_words: ClassVar[Mapping[str, str]] = {SEAT_NAMES["A"]: "A (seller)", SEAT_NAMES["B"]: "B (buyer)"}
     divisible: ClassVar[bool] = True
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False}
 
