@@ -399,7 +399,7 @@ def test_the_table_says_mean_interval_and_n_and_escapes_what_others_wrote() -> N
     found = drawn(LINES, hostile(), HOSTILE)
     assert "<a href" not in found.table and "&lt;a href" in found.table
     rows = drawn(BOXES, played(score=[1.0, 3.0], beta=[1, 2]), "beta").table
-    assert "lower quartile" in rows and "\N{EN DASH}" in rows, "one match has no interval"
+    assert "lower quartile" in rows and ">from<" not in rows, "one match has no interval"
 
 
 # Reading.

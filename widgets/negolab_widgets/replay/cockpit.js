@@ -131,7 +131,7 @@ export default {
       for (const one of el.querySelectorAll(".nl-linked")) one.classList.remove("nl-linked");
       if (step) for (const one of el.querySelectorAll(`[data-step="${step}"]`)) one.classList.add("nl-linked");
       const shown = step ?? model.get("step");
-      part(".nl-readout").textContent = `${step ? "" : "now: "}${shown}. ${words(shown)}`;
+      part(".nl-readout").textContent = `${step ? "under the pointer: " : "now: "}${shown}. ${words(shown)}`;
     };
     const stepOf = (event) => event.target.closest?.("[data-step]")?.dataset.step;
     el.addEventListener("mouseover", (event) => { if (stepOf(event)) link(stepOf(event)); });

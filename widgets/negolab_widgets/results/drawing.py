@@ -161,7 +161,7 @@ def _caption(
     how = "Wilson's" if choice.outcome.yes_no else "Student's t"
     interval = f" Intervals: 95 %, {how}; games of one deal are taken together."
     if found["low"].isna().all():
-        interval = " No intervals: a group holds one game, or all games of a few deals between players without chance."
+        interval = " No intervals: each group holds one game, or few deals between players without chance."
     press = " Press a mark, or its row in the table, to see its matches."
     text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
@@ -193,7 +193,9 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     titles = [str(name) for name in numbers if name not in (*NUMBERS, *WITHOUT_FALLBACK)]
     beside = {name: head for name, head in _BESIDE.items() if name in numbers}
     quartiles = _QUARTILES if choice.view in (BOXES, VIOLINS) else {}
-    heads = {**_HEADS, **beside, **quartiles}
+    known = numbers["low"].notna().any()
+    bounds = {name: head for name, head in _HEADS.items() if known or name not in ("low", "high")}
+    heads = {**bounds, **beside, **quartiles}
     shown = numbers.head(MAX_ROWS)
     names = [*titles, *(name for name in heads)]
     body: list[list[object]] = [
@@ -206,7 +208,8 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
         row[0] = pick_button(group_token(at), row[0], name=f"{row[0]}: the matches of {group.words}")
     top = [*(titles or ["matches"]), *heads.values()]
     more = f" The first {MAX_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MAX_ROWS else ""
-    note = element("p", f"{choice.outcome.title}; from and to are the 95 % interval of the mean.{more}")
+    interval = "; from and to are the 95 % interval of the mean" if known else ""
+    note = element("p", f"{choice.outcome.title}{interval}.{more}")
     return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
