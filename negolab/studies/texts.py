@@ -230,7 +230,8 @@ class GateTexts(Texts, group="gate"):
         "restoring": "The page is being restored. Nothing is lost.",
         "elsewhere": "This page was opened in another tab. It goes on there.",
         "here": "Go on here instead",
-        "lost": "Connection lost. Nothing is lost: this page goes on by itself when it is back.",
+        "lost": "Connection lost. What you did is kept, and this page goes on by itself when it is back. If your own "
+        "connection is the fault, your time runs on.",
         "closed": "This page is no longer open to you here. Please open your link again.",
     }
 

@@ -412,7 +412,7 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
         os.kill(own.pid, signal.SIGSTOP)
         alert = page.get_by_role("alert")
         try:
-            alert.filter(has_text="Connection lost. Nothing is lost").wait_for(timeout=60_000)
+            alert.filter(has_text="Connection lost. What you did is kept").wait_for(timeout=60_000)
             pressed = page.locator("#rendered_cells button").first
             assert pressed.evaluate("button => button.inert"), "what is pressed now would come late"
             shown = page.locator("#rendered_cells").bounding_box()
