@@ -111,7 +111,7 @@ def test_the_bar_says_that_the_own_set_was_refused() -> None:
     sets: dict[str, Any] = {"propose": [{"rope"}], "refuse": [{"tent", "rope"}]}
     match.submit("B", match.told("B").compose(match.seen("B"), argument="Rather this.", **sets))
     told = table(match.game).decision(match.told("A"), match.seen("A"))
-    assert told.last == "Player B refused 2 items: Rather this."
+    assert told.last == "Player B refused 2 items. Player B: Rather this."
 
 
 def test_what_is_ticked_is_counted_at_once() -> None:

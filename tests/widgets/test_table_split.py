@@ -182,6 +182,15 @@ def test_with_hands_both_possible_worths_stand_there_and_no_value() -> None:
     assert "worth" not in controls(seat).share.sliders[0].description
 
 
+def test_the_bar_says_what_all_of_it_is_worth_where_the_seat_knows() -> None:
+    known, hands = (load("split", preset=preset, first="A") for preset in ("no-press", "trust-and-split"))
+    seen = Match(known, seed=1).seen("A")
+    (own,) = table.view.values_of(seen, "A") or ()
+    assert table.view.decision(known, seen).pays == f"All of it is worth <b>{10 * own} points</b> to you."
+    depends = table.view.decision(hands, Match(hands, seed=1).seen("A"))
+    assert depends.pays == "", "the worth depends on the other's hand"
+
+
 def test_an_own_proposal_stands_there_while_the_other_is_awaited() -> None:
     async def scene() -> None:
         seat = sit("A", Waits(), preset="no-press")

@@ -46,6 +46,7 @@ class SplitTexts(Texts, group="split"):
     # What is divided.
 
     TO_DIVIDE = "To divide: {stock}"
+    ALL_WORTH = "All of it is worth {points} to you."
     DIVIDE_IN = "To divide in round {round}"
     ITEM = "Item"
     STOCK = "To divide"

@@ -216,8 +216,10 @@ def decision(game: Balloon, seen: Seen) -> Decision:
 def _last_message(game: Balloon, seen: Seen, message: Message) -> str:
     sets = game.reader.read_delivered(message.text).refuse if message.accepted else ()
     refused = (WORDS.REFUSED.format(set=count_items(len(names))) for names in sets)
-    did = " ".join([WORDS.PLAYER.format(seat=message.seat), ", ".join(refused)]).rstrip()
-    return f"{did}: {' '.join(_entry(game, seen, message).text.split())}"
+    who, said = WORDS.PLAYER.format(seat=message.seat), " ".join(_entry(game, seen, message).text.split())
+    did, told = ", ".join(refused), f"{who}: {said}" if said else ""
+    # What is said is about their own set, not about what was refused.
+    return f"{who} {did}. {told}".strip() if did else told
 
 
 def render_ending(seen: Seen) -> Markup:

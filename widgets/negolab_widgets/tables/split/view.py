@@ -153,8 +153,9 @@ def _settling_rule(game: Split) -> str:
 
 
 def decision(game: Split, seen: Seen) -> Decision:
-    """Return what is to be divided, the points so far, and the other's last message or the last round."""
-    public = seen.public
+    """Return what is to be divided, what all of it is worth to the seat, and the other's last message or the last
+    round."""
+    public, own = seen.public, values_of(seen, seen.seat)
     said = [sent for sent in public.messages if sent.seat != seen.seat]
     last = ""
     if said:
@@ -163,7 +164,9 @@ def decision(game: Split, seen: Seen) -> Decision:
     elif public.history:
         settled = public.history[-1]
         last = WORDS.ROUND_SAYS.format(round=settled.round, what=_round_sentence(game, seen, settled, seen.seat))
-    return Decision(WORDS.TO_DIVIDE.format(stock=format_units(game, public.stock)), "", last)
+    whole = "" if own is None else element("b", count_points(points(public.stock, own)))
+    worth = html.fill(WORDS.ALL_WORTH, points=whole) if whole else ""
+    return Decision(WORDS.TO_DIVIDE.format(stock=format_units(game, public.stock)), worth, last)
 
 
 # What is divided.
