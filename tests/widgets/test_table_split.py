@@ -428,7 +428,7 @@ def test_the_clock_counts_rounds_and_own_messages_left() -> None:
     assert table.clock(game, match.seen("A")) == "Round 1 of 1, 1 message left for you"
     for seat in ("B", "A", "B"):
         match.submit(seat, "x")  # type: ignore[arg-type]
-    assert table.clock(game, match.seen("A")) == "Round 1 of 1, proposals are due"
+    assert table.clock(game, match.seen("A")) == "Round 1 of 1, both choose in secret now"
     for seat in SEATS:
         match.submit(seat, "5")
     assert table.clock(game, match.seen("A")) == "1 round played"

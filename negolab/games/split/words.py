@@ -29,7 +29,7 @@ class SplitTexts(Texts, group="split"):
     LEFT_1 = "Round {round} of {rounds}, {count} message left for you"
     TALK_LEFT = "Round {round} of {rounds}, at most {count} messages until the talk ends"
     TALK_LEFT_1 = "Round {round} of {rounds}, at most {count} message until the talk ends"
-    DUE = "Round {round} of {rounds}, proposals are due"
+    DUE = "Round {round} of {rounds}, both choose in secret now"
     RULES = {
         "goal": "Get as many points as you can over {rounds} rounds: each unit that you keep is worth points to you.",
         "goal_1": "Get as many points as you can over 1 round: each unit that you keep is worth points to you.",
