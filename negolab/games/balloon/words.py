@@ -55,7 +55,6 @@ class BalloonTexts(Texts, group="balloon"):
     # The proposals that stand.
 
     NONE_OF_THEIRS = "No proposal of theirs stands."
-    DIFFERS = "{pays}; {more} items not in yours, {fewer} of yours missing"
     ONLY_IN = "Only in theirs: {theirs}; only in yours: {yours}"
     PAYS_NOTHING = "{over} over the LIMIT: it would pay nothing"
     PAYS = "{points} points"

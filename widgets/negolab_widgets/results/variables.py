@@ -10,7 +10,7 @@ import pandas as pd
 from negolab import catalog
 from negolab.analysis import stats
 from negolab.analysis.observations import Sample
-from negolab.formatting import display_unit, format_estimate
+from negolab.formatting import display_unit, format_money, format_significant
 from negolab.game import SEATS
 from negolab_widgets.html import label
 from negolab_widgets.results.data import REPEAT, SweepFrame
@@ -184,7 +184,7 @@ class Outcome(NamedTuple):
 
     def format(self, value: float) -> str:
         """Write a value, or a mean of values, whose unit stands in the column's head."""
-        return format_estimate(*((value * 100, "cents") if self.unit == "dollars" else (value, self.unit)))
+        return format_money(100 * value) if self.unit == "dollars" else format_significant(value, 4)
 
     @property
     def key(self) -> str:

@@ -193,8 +193,11 @@ def render_comparison(seen: Seen, chosen: Names) -> Markup:
     latest = latest_of_other(seen)
     if latest is None or not chosen:
         return Markup("")
-    theirs, yours = count_items(len(latest - chosen)), count_items(len(chosen - latest))
-    return element("div", WORDS.ONLY_IN.format(theirs=theirs, yours=yours), cls="nl-soft")
+    return element("div", _differences(latest, chosen), cls="nl-soft")
+
+
+def _differences(theirs: Names, yours: Names) -> str:
+    return WORDS.ONLY_IN.format(theirs=count_items(len(theirs - yours)), yours=count_items(len(yours - theirs)))
 
 
 def decision(game: Balloon, seen: Seen) -> Decision:
@@ -207,8 +210,7 @@ def decision(game: Balloon, seen: Seen) -> Decision:
         return Decision(WORDS.NONE_OF_THEIRS, last=last)
     sums, own = set_value(seen, latest), latest_proposal(seen.public, seen.seat)
     share = f"({WORDS.PAYS_NOTHING.format(over=f'{sums.over:,}') if sums.over else sums.share})"
-    differs = WORDS.DIFFERS.format(pays=share, more=len(latest - own), fewer=len(own - latest)) if own else share
-    compared = f"{differs}; {WORDS.NO_AGREEMENT}"
+    compared = f"{share}; {WORDS.NO_AGREEMENT}" + (f". {_differences(latest, own)}" if own else "")
     pays = render_pay(WORDS.PAYS.format(points=f"{sums.points:,}"), compared, gain=-1 if sums.over else sums.points)
     return Decision(WORDS.PROPOSES.format(seat=other(seen.seat), items=count_items(sums.count)), pays, last)
 
