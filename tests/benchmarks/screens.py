@@ -1,4 +1,4 @@
-"""Latency of the lobby, and of the replay: scrubbing a long record, opening and filtering a long list."""
+"""Latency of the lobby and a table, and of the replay: scrubbing a long record, opening and filtering a long list."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from negolab.match import Match
 from negolab.runs.batch import batch
 from negolab.store import Store
 from tests.conftest import launch_chromium, launching
+from tests.support.browser import Mouse, leave_match
 
 MESSAGES = 600
 RECORDS = 100_000
@@ -72,6 +73,24 @@ def opening_the_lobby() -> float:
 def _open_lobby(page: Any, url: str) -> None:
     page.goto(url)
     page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+
+
+def opening_a_table() -> float:
+    """Median seconds from the press that starts a match in the lobby until its table says whose turn it is."""
+    took = []
+    with TemporaryDirectory() as out, closing(launching(Path(out))) as pages, launch_chromium() as launched:
+        page = launched.new_page(viewport={"width": 1280, "height": 900})
+        _open_lobby(page, next(pages).url)
+        for _ in range(7):
+            page.wait_for_timeout(1000)  # until the page is at rest
+            took.append(_seconds(partial(_start, page)))
+            leave_match(Mouse(page))
+    return statistics.median(took)
+
+
+def _start(page: Any) -> None:
+    page.get_by_role("button", name="Start the match").click()
+    page.locator(".nl-decision .nl-turn").wait_for(timeout=60_000)
 
 
 def worst_step() -> float:

@@ -248,11 +248,6 @@ def set_visible(widget: w.Widget, visible: bool) -> None:
         widget.layout.display = wanted
 
 
-def mark_unset(button: w.Button, unset: bool) -> None:
-    """Draw a button quietly while nothing is chosen that it would send; a press then says what is missing."""
-    (button.add_class if unset else button.remove_class)("nl-unset")
-
-
 class ReplyBox:
     """A box to type a reply in; what was typed stays until it is accepted, and what `check` finds wrong is not sent."""
 

@@ -17,6 +17,8 @@ from negolab_widgets.html import Markup, StableHTML, element, fill, join
 
 ACCEPT, REFUSE, COMPOSE = "nl-accept", "nl-refuse", "nl-compose"
 """Classes of the buttons that the keys A and R press, and of the controls to which O goes."""
+UNSET = "nl-unset"
+"""Class of a button while nothing is chosen that it would send: drawn quietly, its press says what is missing."""
 
 
 class Decision(NamedTuple):
@@ -52,8 +54,13 @@ def render_pay(amount: str, compared: str = "", *, gain: float) -> Markup:
 def name_accept(button: w.Button, text: str, *, gain: float) -> None:
     """Name the button that accepts: a gain over no deal recommends it, and what accepts a loss says so."""
     button.description = table_texts.AT_A_LOSS.format(answer=text) if gain < 0 else text
-    for cls, fits in (("nl-primary", gain > 0), ("nl-danger", gain < 0)):
-        (button.add_class if fits else button.remove_class)(cls)
+    set_class(button, "nl-primary", gain > 0)
+    set_class(button, "nl-danger", gain < 0)
+
+
+def set_class(widget: w.DOMWidget, name: str, present: bool) -> None:
+    """Give a widget a class of the style sheet, or take it away."""
+    (widget.add_class if present else widget.remove_class)(name)
 
 
 MAX_LAST = 110
@@ -99,7 +106,7 @@ class DecisionBar(w.VBox):  # type: ignore[misc]
         answers = any(child.layout.display != "none" for child in self._actions.children)
         for widget, visible in ((self._go, compose), (self._actions, answers), (self._buttons, not over)):
             widget.layout.display = None if visible else "none"
-        (self.add_class if over else self.remove_class)("nl-over")
+        set_class(self, "nl-over", over)
         if turn is not None:
             self._keys.turn = turn
 

@@ -22,13 +22,12 @@ from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
     framed,
-    mark_unset,
     render_rejected,
     row,
     set_visible,
 )
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, UNSET, name_accept, set_class
 from negolab_widgets.tables.inputs import Segments, Stepper
 
 MAX_SEGMENTS = 6
@@ -264,7 +263,7 @@ class AgendaTable(Table):
         self._answering = framed(self._standing)
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, self.game, lambda: mark_unset(self.offer, self.composer.offer is None))
+        self.composer = OfferEditor(self, self.game, lambda: set_class(self.offer, UNSET, self.composer.offer is None))
         # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         self.words.placeholder = WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}")

@@ -13,7 +13,8 @@ from negolab.games.balloon.words import WORDS
 from negolab.studies.texts import refusal_text
 from negolab_widgets.html import element
 from negolab_widgets.tables.balloon.view import count_items, set_value
-from negolab_widgets.tables.controls import Table, framed, mark_unset, row, set_visible
+from negolab_widgets.tables.controls import Table, framed, row, set_visible
+from negolab_widgets.tables.decision import UNSET, set_class
 
 
 class MessageEditor:
@@ -60,7 +61,7 @@ class MessageEditor:
             WORDS.PROPOSE_AND_REFUSE if refused else WORDS.PROPOSE,
         )
         self.propose.description = text.format(items=items, count=refused)
-        mark_unset(self.propose, not count)
+        set_class(self.propose, UNSET, not count)
         self.plain.description = WORDS.ONLY_REFUSE.format(count=refused) if refused else WORDS.ONLY_ARGUE
         for control in (self.argument, self.reasoning, self.propose, self.plain):
             control.disabled = not asked

@@ -20,8 +20,8 @@ from negolab_widgets import charts
 from negolab_widgets.html import element
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, mark_unset, set_visible
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, UNSET, name_accept, set_class
 
 _STEPS = (
     ("\N{MINUS SIGN}$1", -100, "dollar_less"),
@@ -252,7 +252,7 @@ class BargainingTable(Table):
         self.offer.description = (
             WORDS.OFFER_A_PRICE if cents is None else WORDS.OFFER.format(amount=format_money(cents))
         )
-        mark_unset(self.offer, cents is None)
+        set_class(self.offer, UNSET, cents is None)
 
     def _make(self) -> None:
         words = clean_message(self.words.value) if view.may_write(self.seen) else ""

@@ -16,9 +16,9 @@ from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, mark_unset, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import COMPOSE
+from negolab_widgets.tables.decision import COMPOSE, UNSET, set_class
 from negolab_widgets.tables.inputs import MAX_NUMBER, Slider, Stepper
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
@@ -273,8 +273,8 @@ class SplitTable(Table):
         set_visible(self._asking, not (over or own is not None))
         later = not due and self.seen.public.phase == "talk"
         self.compose = WORDS.CHOOSE if due else WORDS.WRITE if self.asked else ""
-        (self._asking.add_class if due else self._asking.remove_class)(COMPOSE)
-        (self._talking.remove_class if due else self._talking.add_class)(COMPOSE)
+        set_class(self._asking, COMPOSE, due)
+        set_class(self._talking, COMPOSE, not due)
         title = WORDS.KEEP_LATER if later else WORDS.KEEP_TITLE
         self._title.value = element("h2", title.format(round=self.seen.public.round))
         self._hand.value = view.render_hand(self.seen)
@@ -323,7 +323,7 @@ class SplitTable(Table):
         keep = self.share.keep
         words = WORDS.KEEP_UNITS.format(units=format_units(self.game, keep))
         self.ask.description = words if self.share.is_ready else WORDS.SEND_CHOICE
-        mark_unset(self.ask, not self.share.is_ready)
+        set_class(self.ask, UNSET, not self.share.is_ready)
 
     def _ask(self) -> None:
         due = self.asked and self.seen.public.phase == "split"
