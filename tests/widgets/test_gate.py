@@ -248,6 +248,34 @@ def test_a_pool_goes_on_after_a_kernel_failed_to_start_and_drops_dead_ones() -> 
     asyncio.run(run())
 
 
+def test_a_page_loads_before_its_kernels_successor_starts_unless_somebody_comes(monkeypatch: Any) -> None:
+    async def run() -> None:
+        started: list[str] = []
+
+        async def heat() -> WarmKernel:
+            started.append(f"k{len(started)}")
+            return WarmKernel(started[-1], "page")
+
+        async def alive(kernel: str) -> bool:
+            return True
+
+        pool = KernelPool(heat, alive, pytest.fail, size=1)
+        pool.fill()
+        await asyncio.sleep(0.01)
+        monkeypatch.setattr("negolab_widgets.server.pool.CALM", 0.05)
+        assert pool.take() == WarmKernel("k0", "page")
+        await asyncio.sleep(0.01)
+        assert started == ["k0"]
+        await asyncio.sleep(0.1)
+        assert started == ["k0", "k1"] and len(pool) == 1
+        assert pool.take() == WarmKernel("k1", "page")
+        assert pool.take() is None, "somebody comes"
+        await asyncio.sleep(0.01)
+        assert started == ["k0", "k1", "k2"]
+
+    asyncio.run(run())
+
+
 def test_logs_name_no_visitor() -> None:
     line = redact(f"404 GET /study/join/abc.DEF-1?x=secret api/kernels/{NOBODY}/channels?session_id=5")
     assert line == "404 GET /study/join/...?... api/kernels/.../channels?..."

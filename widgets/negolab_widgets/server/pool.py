@@ -17,6 +17,8 @@ from voila.utils import get_page_config
 
 MAX_PAUSE = 30.0
 """Seconds between tries, at most, when kernels do not start."""
+CALM = 2.0
+"""Seconds until a kernel that was taken has a successor, unless somebody comes: a start slows the page that loads."""
 
 
 class WarmKernel(NamedTuple):
@@ -48,10 +50,12 @@ class KernelPool:
         return len(self._warm)
 
     def take(self) -> WarmKernel | None:
-        """Take the kernel that has been warm longest, and start its successor."""
-        warm = self._warm.popleft() if self._warm else None
-        self.fill()
-        return warm
+        """Take the kernel that has been warm longest; its successor starts when the page that took it has loaded."""
+        if not self._warm:
+            self.fill()
+            return None
+        asyncio.get_running_loop().call_later(CALM, self.fill)
+        return self._warm.popleft()
 
     def fill(self) -> None:
         """Start missing kernels; after a failure only when some time has passed."""
