@@ -41,6 +41,7 @@ def measurements() -> dict[str, Callable[[], float]]:
         "frontier and solutions of 1,000,000 agreements, s": million_agreements,
         "lobby, without cache, until it can be used, s": screens.opening_the_lobby,
         "table, from the lobby's press to the first turn, s": screens.opening_a_table,
+        "table, from a press to its effect, s": screens.effect_of_a_press,
         "replay of 600 messages, worst step, ms": screens.worst_step,
         "replay of 600 messages, in the browser, median step, ms": screens.step_in_the_browser,
         "list of 100,000 records, opens, s": screens.opening,

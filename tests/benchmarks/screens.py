@@ -16,13 +16,13 @@ from typing import Any
 from negolab_widgets import Replay
 from negolab_widgets.replay.record_list import COLUMNS
 
-from negolab.catalog import load
+from negolab.catalog import game_names, load
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.runs.batch import batch
 from negolab.store import Store
 from tests.conftest import launch_chromium, launching
-from tests.support.browser import Mouse, leave_match
+from tests.support.browser import MOVES, Mouse, leave_match, start_match
 
 MESSAGES = 600
 RECORDS = 100_000
@@ -91,6 +91,38 @@ def opening_a_table() -> float:
 def _start(page: Any) -> None:
     page.get_by_role("button", name="Start the match").click()
     page.locator(".nl-decision .nl-turn").wait_for(timeout=60_000)
+
+
+_EFFECT = """() => {
+  const bar = document.querySelector(".nl-page .nl-page .nl-decision");
+  let pressed = null, was = bar.innerText;
+  addEventListener("click", () => { pressed = performance.now(); was = bar.innerText; }, true);
+  window.effects = [];
+  new MutationObserver(() => {
+    if (pressed === null || bar.innerText === was) return;
+    window.effects.push((performance.now() - pressed) / 1000);
+    pressed = null;
+  }).observe(bar, { subtree: true, childList: true, characterData: true });
+}"""
+"""Keeps the seconds from the last press at a table until its bar says something else, by the page's own clock."""
+
+
+def effect_of_a_press() -> float:
+    """Median seconds from a press at a table until the bar shows what came of it, of the slowest game."""
+    with TemporaryDirectory() as out, closing(launching(Path(out))) as pages, launch_chromium() as launched:
+        page, url = launched.new_page(viewport={"width": 1280, "height": 900}), next(pages).url
+        hand, medians = Mouse(page), []
+        for game in game_names():
+            page.goto(url)
+            table = start_match(hand, game)
+            page.evaluate(_EFFECT)
+            for _ in range(5):
+                if not table.locator(".nl-result").count():
+                    MOVES[game](hand, table)
+                    page.wait_for_timeout(1500)
+            medians.append(statistics.median(page.evaluate("window.effects")))
+            leave_match(hand)
+    return max(medians)
 
 
 def worst_step() -> float:

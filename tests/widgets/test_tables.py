@@ -27,6 +27,7 @@ def drawn(match: Match, seat: Seat) -> str:
     looks = table(told)
     controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
     controls.update(seen, asked=match.asks(seat))
+    controls.draw_figure()
     parts = [part.get_state() for box in (controls.main, controls.side) for part in below(box)]
     states = [[item for item in state.items() if "IPY_MODEL_" not in json.dumps(item, default=str)] for state in parts]
     return json.dumps([looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen), states], default=str)

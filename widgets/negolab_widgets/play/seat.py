@@ -116,6 +116,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
             self._result.value = render_result(self._game, now.closing, self._record_notice or "")
         self._controls.update(now.seen, asked=now.asked, left=now.left)
         self._draw_bar(now)
+        self._controls.draw_figure()
 
     def _draw_bar(self, now: SeatView) -> None:
         decision = self._table.decision(self._game, now.seen) if now.closing is None else Decision()

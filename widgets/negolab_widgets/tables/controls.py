@@ -42,7 +42,7 @@ class Table:
 
     A subclass builds its widgets once in `build` (into `main` and `side`, and the buttons that answer an offer into
     `actions`), sets their state in `draw` from `self.seen` and `self.asked`, and clears what was entered in
-    `clear_input`. It may word `role`, `clock`, `rules`, `decision` and `render`.
+    `clear_input`; `draw_figure` comes last. It may word `role`, `clock`, `rules`, `decision` and `render`.
 
     Attributes:
         game: The game as this seat may know it.
@@ -103,6 +103,9 @@ class Table:
     def draw(self) -> None:
         """Set the widgets from `self.seen`; controls are enabled exactly if `self.asked`."""
         raise NotImplementedError
+
+    def draw_figure(self) -> None:
+        """Draw the figure of the course, if the table has one; it costs more than all else, so it is drawn last."""
 
     def clear_input(self) -> None:
         """Clear what was entered, after a reply was accepted."""

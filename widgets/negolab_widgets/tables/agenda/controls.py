@@ -300,7 +300,6 @@ class AgendaTable(Table):
             set_visible(part, not over)
         self._draw_answer()
         self._draw_offer()
-        self._draw_course()
         self._typed.draw(asked=self.asked)
 
     def _ending_markup(self) -> html.Markup:
@@ -344,8 +343,9 @@ class AgendaTable(Table):
         self.offer.description = WORDS.REJECT_AND_MAKE if incoming else WORDS.MAKE
         self.compose = "" if last else WORDS.COUNTEROFFER if incoming else table_texts.MAKE_AN_OFFER
 
-    def _draw_course(self) -> None:
-        """Redraw only after another offer or the end: a figure costs more than all else."""
+    @override
+    def draw_figure(self) -> None:
+        """Redraw only after another offer or the end."""
         public, own = self.seen.public, self.seen.private
         made = [(n, e.seat, e.offer) for n, e in enumerate(public.messages, 1) if e.offer is not None]
         set_visible(self._course, bool(made))

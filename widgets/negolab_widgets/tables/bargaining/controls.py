@@ -163,7 +163,6 @@ class BargainingTable(Table):
         self._draw_answer()
         self._draw_offer()
         self._table.value = view.render_offers(self.seen, self._filled)
-        self._draw_chart()
         self._typed.draw(asked=self.asked)
         self._due.value = element("div", self._last_try(), cls="nl-due")
         set_visible(self._due, bool(self._last_try()))
@@ -211,8 +210,9 @@ class BargainingTable(Table):
         self.words.disabled = self.offer.disabled = not self.asked
         self._name_offer()
 
-    def _draw_chart(self) -> None:
-        """Redraw only after another offer or the end: a figure costs more than all else."""
+    @override
+    def draw_figure(self) -> None:
+        """Redraw only after another offer or the end."""
         public = self.seen.public
         if self._drawn == (public.offers, public.status):
             return

@@ -255,7 +255,6 @@ class SplitTable(Table):
         set_visible(self._typing, not over)
         self._draw_talk(over)
         self._draw_ask(over)
-        self._draw_past()
         self._typed.draw(asked=self.asked)
 
     def _draw_talk(self, over: bool) -> None:
@@ -291,8 +290,9 @@ class SplitTable(Table):
             return None
         return PendingProposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
 
-    def _draw_past(self) -> None:
-        """Redraw only after another round: a figure costs more than all else."""
+    @override
+    def draw_figure(self) -> None:
+        """Redraw only after another round."""
         history = self.seen.public.history
         set_visible(self._past, bool(history))
         if len(history) != self._drawn:
