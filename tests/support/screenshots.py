@@ -231,6 +231,8 @@ PARTS: dict[str, Callable[[Camera], None]] = {part.__name__: part for part in (l
 
 
 def main() -> None:
+    if unknown := set(sys.argv[2:]) - PARTS.keys():
+        sys.exit(f"no part is called {' or '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
     if len(sys.argv) > 1:
         browser.SHOTS = Path(sys.argv[1])
     browser.SHOTS.mkdir(parents=True, exist_ok=True)
