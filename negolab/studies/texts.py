@@ -267,6 +267,7 @@ class TableTexts(Texts, group="table"):
     WORD_FOR_WORD = "all messages word for word"
     WHAT_ENDED = "What ended the match"
     MESSAGE_WAS = "Your message was:"
+    ENTER_NUMBER = "Enter a whole number."
     FIELD_TOO_LONG = "This text has {length} characters; {most} are the most."
     NOT_NOW = "This cannot be answered now."
 

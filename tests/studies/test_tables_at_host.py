@@ -12,7 +12,8 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import Lobby
-from negolab_widgets.page import Arrival
+from negolab_widgets.fields import PriceField
+from negolab_widgets.page import Arrival, take
 from negolab_widgets.study import StudyPage
 from negolab_widgets.study.completion_code import CompletionCode
 
@@ -349,9 +350,10 @@ def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> No
     press_button(page, "Start")
     for part in descendants(page):
         if hasattr(part, "value") and hasattr(part, "max"):
-            part.set_state({"min": -(10**9), "max": 10**9, "value": 10**6})
-        elif isinstance(part, w.Text):
-            part.set_state({"value": "1000000"})
+            part.set_state({"min": -(10**9), "max": 10**9})
+            take(part, 10**6)
+        elif isinstance(part, w.Text | PriceField):
+            take(part, "1000000")
         elif isinstance(part, w.Button):
             part.set_state({"disabled": False})
     for name in ("Make this offer", "Accept", "Deny"):

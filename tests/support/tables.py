@@ -6,6 +6,7 @@ from typing import Any
 
 import ipywidgets as w
 from negolab_widgets import HumanSeat
+from negolab_widgets.page import take
 
 from negolab.events import Replied
 from negolab.match import Match
@@ -28,7 +29,7 @@ def parsed_actions(seat: HumanSeat) -> list[Any]:
 
 
 def set_value(control: w.Widget, value: Any) -> None:
-    control.set_state({"value": value})
+    take(control, value)
 
 
 def visible(widget: w.Widget) -> bool:

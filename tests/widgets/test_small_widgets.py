@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import ipywidgets as w
 import pytest
+from negolab_widgets.fields import Number, PriceField, RadioGroup, Stepper
 from negolab_widgets.html import StableHTML, join, preformatted
-from negolab_widgets.page import Shield
+from negolab_widgets.page import Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.study.completion_code import CompletionCode
-from negolab_widgets.tables.inputs import RadioGroup
 
 from negolab.studies.texts import texts
 
@@ -23,7 +24,7 @@ _MODEL = """async ([source, state]) => {
   window.model = {
     get: (name) => state[name],
     set: (name, value) => { state[name] = value; },
-    on: (name, work) => { (heard[name] ??= []).push(work); },
+    on: (names, work) => { for (const name of names.split(" ")) (heard[name] ??= []).push(work); },
     off: () => {},
     send: (message) => window.sent.push(message),
     save_changes: () => window.sent.push({ ...state }),
@@ -47,53 +48,145 @@ def page(chromium: Any) -> Any:
     opened.close()
 
 
+def _source(widget: Any) -> str:
+    return "data:text/javascript;base64," + base64.b64encode(str(widget._esm).encode()).decode()
+
+
 def show(page: Any, widget: Any, **state: Any) -> None:
     """Render a widget with this state, without a kernel."""
-    source = "data:text/javascript;base64," + base64.b64encode(str(widget._esm).encode()).decode()
-    page.evaluate(_MODEL, [source, state])
+    page.evaluate(_MODEL, [_source(widget), state])
 
 
-def typing(page: Any) -> None:
-    """A page with a field and two buttons that record their presses."""
-    page.evaluate("""() => {
-      document.body.className = "nl-page";
-      document.body.innerHTML = "<h1>T</h1><input><button>Send</button><button>Leave</button>";
-      window.pressed = [];
-      for (const b of document.querySelectorAll("button")) b.onclick = () => window.pressed.push(b.innerText);
-    }""")
-    show(page, Shield)
+_PAGE = """async (source) => {
+  document.body.innerHTML = `<div class="nl-page"><h1>T</h1><div id="shield"></div><input id="price">
+    <select id="player"><option>linear<option>boulware</select><button id="send" class="widget-button">Send</button>
+    <button id="local">Local</button></div>`;
+  document.querySelector("#local").onclick = () => { window.local = true; };
+  const model = (id, state, el, children = []) => ({
+    model_id: id, views: el ? { one: Promise.resolve({ el }), late: new Promise(() => {}) } : {},
+    has: (name) => name in state,
+    get: (name) => (name === "children" ? children : state[name]),
+  });
+  const find = (selector) => document.querySelector(selector);
+  const root = model("page", {}, find(".nl-page"), [
+    model("shield", { root: "page", turn: 3 }, find("#shield")),
+    model("price", { value: "", disabled: false }, find("#price").parentElement),
+    model("player", { index: 1, _options_labels: ["linear", "boulware"], disabled: false }, find("#player")),
+    model("text", { value: "<p>", disabled: false, _model_name: "HTMLModel" }, find("h1")),
+    model("making", { value: "", disabled: false }, null),
+    model("send", { disabled: false }, find("#send")),
+  ]);
+  window.sent = [];
+  const { default: widget } = await import(source);
+  const heard = [];
+  widget.render({ el: find("#shield"), model: {
+    get: (name) => ({ root: "page", turn: 3, too_long: "{length} of {most}" })[name],
+    send: (message) => window.sent.push(message),
+    on: (name, work) => heard.push(work),
+    widget_manager: { get_model: async () => root },
+  } });
+}"""
 
 
-def test_a_press_after_typing_waits_until_what_was_typed_has_been_sent(page: Any) -> None:
-    typing(page)
-    page.get_by_role("textbox").press_sequentially("45.50")
-    page.get_by_role("button", name="Send").click()
-    page.get_by_role("button", name="Send").click()
-    assert page.evaluate("[window.pressed, window.sent]") == [[], [{"after": 1}, {"after": 2}]]
-    page.evaluate("window.tell({ after: 1 })")
-    assert page.evaluate("window.pressed") == ["Send"], "once for each answer"
-    page.evaluate("window.tell({ after: 1 })")
-    page.evaluate("window.tell({ after: 2 })")
-    page.get_by_role("button", name="Leave").click()
-    assert page.evaluate("window.pressed") == ["Send", "Send", "Leave"], "without typing nothing waits"
+def test_a_press_carries_what_the_page_shows_just_then_in_one_message(page: Any) -> None:
+    page.evaluate(_PAGE, _source(Page([])._shield))
+    page.locator("#price").press_sequentially("45.50")
+    page.locator("#send").click()
+    page.locator("#price").fill("46")
+    page.locator("#local").click()
+    page.locator("#send").click()
+    fields = {"shield": 3, "price": "45.50", "player": "boulware"}
+    assert page.evaluate("window.sent") == [
+        {"press": "send", "fields": fields},
+        {"press": "send", "fields": {**fields, "price": "46"}},
+    ]
+    assert page.evaluate("window.local"), "other buttons are the browser's own matter"
 
 
-def test_a_press_after_typing_is_not_lost_when_nothing_answers(page: Any) -> None:
-    page.clock.install()
-    typing(page)
-    page.get_by_role("textbox").fill("45.50")
-    page.get_by_role("button", name="Send").press("Enter")
-    assert page.evaluate("window.pressed") == []
-    page.clock.run_for(10_000)
-    assert page.evaluate("window.pressed") == ["Send"]
+def test_a_press_that_would_close_the_connection_is_not_sent_and_its_field_says_why(page: Any) -> None:
+    page.evaluate(_PAGE, _source(Page([])._shield))
+    page.locator("#price").fill("x" * 30_001)
+    page.locator("#send").click()
+    assert page.locator("#price").evaluate("el => el.validationMessage") == "30,001 of 30,000"
+    page.locator("#price").fill("\N{GRINNING FACE}" * 15_000)
+    page.locator("#send").click()
+    assert page.evaluate("window.sent.length") == 1, "60,000 bytes are"
+    page.locator("#price").fill("short")
+    page.locator("#send").click()
+    assert page.evaluate("window.sent.length") == 2
 
 
-def test_the_kernel_answers_what_was_sent_before_and_nothing_else() -> None:
-    shield, said = Shield(), list[Any]()
-    shield.send = said.append
-    for message in ({"after": 3}, {"after": "3"}, {"after": True}, {}, [], None, {"focus": 1}):
-        shield._answer(shield, message, [])
-    assert said == [{"after": 3}]
+def pressed(shield: Any, button: w.Button, **fields: Any) -> None:
+    """Send a press as a page does, with what its fields show, by the names of the widgets."""
+    shield._handle_custom_msg({"press": button.model_id, "fields": fields}, [])
+
+
+def test_the_kernel_takes_what_a_press_carries_and_never_reads_an_older_value() -> None:
+    price, player, send = w.Text(), w.Dropdown(options=["linear", "boulware"]), w.Button()
+    age, said, refused = Stepper("Age", "year"), list[Any](), list[str]()
+    shown = Page([w.VBox([price, player, age]), send], refused.append)
+    send.on_click(lambda _: said.append((price.value, player.value, age.value)))
+    price.value = "4"
+    shows = {price.model_id: "47.31", player.model_id: "boulware", age.model_id: 33, shown._shield.model_id: 0}
+    pressed(shown._shield, send, **shows)
+    assert said == [("47.31", "boulware", 33)]
+    pressed(shown._shield, send, **{**shows, player.model_id: "gone"})
+    shown._shield.turn = 1
+    pressed(shown._shield, send, **{**shows, price.model_id: "48"})
+    assert len(said) == 1, "what was shown is there no more"
+    assert refused == [texts.TABLE_CHANGED] * 2
+    assert price.value == "47.31"
+    pressed(shown._shield, w.Button())
+    assert len(said) == 1, "a button that is not on the page"
+
+
+def test_a_field_that_was_cleared_stays_empty_whatever_was_on_its_way() -> None:
+    number = Number(max=10)
+    number.take(7)
+    number.value = 0
+    assert number.shown[1] == 0
+    number.take(12)
+    assert (number.value, number.shown[1]) == (10, 10), "what it cannot hold is shown corrected"
+    before = number.shown
+    number.take(4)
+    assert number.shown == before, "the page is not told what it said itself"
+
+
+def test_a_number_moves_in_the_browser_and_tells_its_last_value(page: Any) -> None:
+    state = {"min": 0, "max": 10, "description": "coins", "text": "keep {value}", "name": "Keep", "less": "one less"}
+    show(page, Number, **state, more="one more", fault="Enter a number.", has_slider=True, disabled=False, shown=[0, 2])
+    slider, number = page.get_by_role("slider"), page.get_by_role("spinbutton")
+    for _ in range(3):
+        page.get_by_role("button", name="+").click()
+    assert (slider.input_value(), number.input_value()) == ("5", "5")
+    slider.press("ArrowRight")
+    number.press("End")
+    number.press_sequentially("3")
+    assert (slider.input_value(), number.input_value()) == ("10", "10"), "63 is more than there is"
+    assert slider.get_attribute("aria-valuetext") == "keep 10"
+    page.wait_for_function("window.sent.at(-1).value === 10")
+    number.fill("")
+    assert number.evaluate("el => el.validationMessage") == "Enter a number."
+    page.evaluate("window.change({ shown: [1, 0] })")
+    assert (slider.input_value(), number.input_value()) == ("0", "0")
+
+
+def test_steps_are_a_cent_and_a_dollar_within_the_range(page: Any) -> None:
+    steps = [["less", -100, "a dollar less"], ["more", 1, "a cent more"]]
+    state = {"min": 0, "max": 10_000, "base": 5500, "description": "Price", "placeholder": "", "disabled": False}
+    show(page, PriceField, **state, steps=steps, shown=[0, ""])
+    price, less, more = (
+        page.get_by_label("Price"),
+        *(page.get_by_title(f"a {by}") for by in ("dollar less", "cent more")),
+    )
+    for typed, button, stepped in (
+        ("", more, "55.01"), ("99.99", more, "100.00"), ("100", more, "100.00"), ("0.5", less, "0.00"),
+        ("$7", less, "6.00"), ("7,5", less, "54.00"),
+    ):  # fmt: skip
+        price.fill(typed)
+        button.click()
+        assert price.input_value() == stepped
+    page.wait_for_function("window.sent.at(-1).value === '54.00'")
 
 
 def clock(page: Any, seconds: float, **more: Any) -> None:
@@ -167,7 +260,7 @@ def test_messages_are_shown_word_for_word_also_without_spaces(page: Any, text: s
 
 
 def test_a_choice_is_told_by_its_own_words(page: Any) -> None:
-    show(page, RadioGroup, description=EVIL, options=["never", EVIL], value="")
+    show(page, RadioGroup, description=EVIL, options=["never", EVIL], shown=[0, ""])
     group = page.get_by_role("group", name=EVIL)
     assert group.get_by_role("radio").count() == 2
     group.get_by_label(EVIL).last.check()

@@ -14,6 +14,7 @@ from typing import Any
 
 import ipywidgets as w
 import pytest
+from negolab_widgets.fields import RadioGroup
 from negolab_widgets.html import prose
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
@@ -21,7 +22,6 @@ from negolab_widgets.study import StudyPage
 from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.study.page import run_page
 from negolab_widgets.study.questions import QuestionField
-from negolab_widgets.tables.inputs import RadioGroup
 
 from negolab.studies import links
 from negolab.studies.client import HostClient
@@ -397,7 +397,8 @@ def _called(part: w.Widget, name: str) -> bool:
 def test_a_forged_answer_is_refused(host: Hosts) -> None:
     hosted = host(tables=AGAINST + QUESTIONS)
     page, who, _ = hosted.join()
-    field(page, "Have you done").set_state({"value": "sometimes", "options": ["sometimes"]})
+    field(page, "Have you done").set_state({"options": ["sometimes"]})
+    field(page, "Have you done").take("sometimes")
     press_button(page, "Send answers")
     assert "Choose one of the answers." in page_text(page)
     with hosted.database() as database:

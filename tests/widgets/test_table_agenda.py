@@ -43,11 +43,11 @@ def put(seated: Any, *choices: int) -> None:
     """Choose an option for every issue, or units of goods, as a page does."""
     for each, choice in zip(seated._controls.composer.inputs, choices, strict=True):
         if isinstance(each, controls.GoodsInput):
-            each._units.field.set_state({"value": choice})
+            each._units.take(choice)
         elif isinstance(each, controls.ListInput):
             each._list.set_state({"index": choice + 1})
         else:
-            each.widget.set_state({"value": choice})
+            each.widget.take(choice)
 
 
 def choices(seated: Any) -> list[int | None]:
@@ -95,7 +95,7 @@ def test_nothing_is_chosen_at_first_and_nothing_is_offered_by_a_press_too_many()
 
 def test_what_is_chosen_is_valued_at_once() -> None:
     seated, _ = alone(PAY, START, FOOD, reservation={"A": 12, "B": 0})
-    seated._controls.composer.inputs[0].widget.set_state({"value": 1})
+    seated._controls.composer.inputs[0].widget.take(1)
     assert plain(seated._controls.composer.sum.value) == "10 points for you so far Still to choose: start."
     put(seated, 1, 1, 2)
     assert plain(seated._controls.composer.sum.value) == "20 of at most 40 points for you 8 more than without a deal."

@@ -53,7 +53,7 @@ def alone(game: Any, seat: Seat = "A", seed: int = 1) -> tuple[Any, Match]:
 def tick(seated: Any, *names: str) -> None:
     """Tick items by their row numbers, as a page does."""
     checklist = seated._controls.checklist
-    checklist.set_state({"chosen": [checklist._names.index(name) for name in names]})
+    checklist.take([checklist._names.index(name) for name in names])
 
 
 def write(box: w.Widget, text: str) -> None:
@@ -431,7 +431,7 @@ def _agree_in_four(game: Any) -> None:
     for number in range(3):
         seated = seats[number % 2]
         seated._session.advance()
-        seated._controls.checklist.set_state({"chosen": [number, number + 1]})
+        seated._controls.checklist.take([number, number + 1])
         for row in rows(seated)[:1] if number == 2 else ():
             row.refuse.set_state({"value": True})
         next(b for b in buttons(seated) if b.description.startswith("Propose 2 items")).click()
@@ -467,11 +467,11 @@ def test_nothing_ticked_is_no_proposal() -> None:
 def test_ticks_that_name_no_item_are_dropped() -> None:
     seated, _ = alone(small())
     checklist = seated._controls.checklist
-    checklist.set_state({"chosen": [3, -1, 99, 3, 1]})
-    assert checklist.chosen == [1, 3]
+    checklist.take([3, -1, 99, 3, 1])
+    assert checklist.value == [1, 3]
     for wrong in ("all", [["x"]], {"a": 1}, None):
         with pytest.raises(traitlets.TraitError):
-            checklist.set_state({"chosen": wrong})
+            checklist.take(wrong)
     checklist.set_state({"sort": 10**9, "order": [5, 5]})
     tick(seated, "rope")
     press(seated, "Propose 1 item")
@@ -481,7 +481,7 @@ def test_ticks_that_name_no_item_are_dropped() -> None:
 def test_rewritten_rows_change_nothing_that_is_sent() -> None:
     seated, match = alone(small())
     seated._controls.checklist.set_state({"cells": [["gold", "1", "1", "1"]], "marks": []})
-    seated._controls.checklist.set_state({"chosen": [0]})
+    seated._controls.checklist.take([0])
     press(seated, "Propose 1 item")
     assert replies(match) == ["PROPOSAL: {'tent'}\nARGUMENT: {''}"]
 

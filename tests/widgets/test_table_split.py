@@ -56,8 +56,8 @@ def sit(seat: Seat = "A", opponent: Any = "greedy", seed: int = 1, **params: Any
 def ask(seat: HumanSeat, units: int = 1) -> None:
     """Claim an amount of the first type in stock and submit it."""
     stock = seat._match.seen(seat._seat).public.stock
-    slider = controls(seat).share.sliders[next(at for at, most in enumerate(stock) if most)]
-    set_value(slider, units)
+    number = controls(seat).share.numbers[next(at for at, most in enumerate(stock) if most)]
+    set_value(number, units)
     controls(seat).ask.click()
 
 
@@ -105,24 +105,20 @@ def test_a_message_that_is_too_long_is_said_beside_its_box() -> None:
     assert parsed_actions(seat) == []
 
 
-def test_slider_and_number_show_the_same_and_say_what_it_brings() -> None:
+def test_a_share_says_what_it_brings() -> None:
     seat = sit(preset="no-press", fixed=((10,), (1,)))
     share = controls(seat).share
-    set_value(share.sliders[0], 6)
-    assert share.numbers[0].value == 6
+    set_value(share.numbers[0], 6)
     assert controls(seat).ask.description == "Keep 6 coins"
     assert "<b>60</b> of 100 points" in share.sum.value
     assert "37.5 points if the other asks for everything" in share.sum.value
     assert "Leaves 4 coins to player B, 4 points." in share.sum.value
-    set_value(share.numbers[0].field, 4)
-    assert share.sliders[0].value == 4
-    share.numbers[0].more.click()
-    assert (share.keep, share.sliders[0].value, share.sliders[0].text) == ((5,), 5, "keep 5 of 10 coins")
+    assert share.numbers[0].text == "keep {value} of 10 coins"
 
 
 def test_the_share_is_filed_and_the_next_round_starts_from_nothing() -> None:
     seat = sit(preset="no-press")
-    set_value(controls(seat).share.numbers[0].field, 6)
+    set_value(controls(seat).share.numbers[0], 6)
     controls(seat).ask.click()
     assert parsed_actions(seat) == [Proposal((6,))]
     assert controls(seat).share.keep == (0,)
@@ -139,8 +135,8 @@ def test_a_press_too_many_asks_for_nothing_only_if_that_was_chosen() -> None:
     controls(seat).ask.click()
     assert "Choose what you keep first" in controls(seat).notice.value
     assert parsed_actions(seat) == []
-    set_value(controls(seat).share.sliders[0], 1)
-    set_value(controls(seat).share.sliders[0], 0)
+    set_value(controls(seat).share.numbers[0], 1)
+    set_value(controls(seat).share.numbers[0], 0)
     assert controls(seat).ask.description == "Keep nothing"
     controls(seat).ask.click()
     assert parsed_actions(seat) == [Proposal((0,))]
@@ -151,8 +147,8 @@ def test_a_press_too_many_asks_for_nothing_only_if_that_was_chosen() -> None:
 def test_a_share_chosen_during_the_talk_is_still_there_after_it() -> None:
     seat = sit()
     assert controls(seat).ask.disabled
-    assert not controls(seat).share.sliders[0].disabled
-    set_value(controls(seat).share.sliders[0], 7)
+    assert not controls(seat).share.numbers[0].disabled
+    set_value(controls(seat).share.numbers[0], 7)
     say_nothing(seat)
     assert controls(seat).share.keep == (7,)
     assert not controls(seat).ask.disabled
@@ -165,7 +161,7 @@ def test_no_deal_is_there_only_where_the_proposals_must_agree() -> None:
     assert visible(controls(seat).no_deal)
     say_nothing(seat)
     assert "unless" not in controls(seat).share.sum.value, "nothing kept pays nothing in any case"
-    controls(seat).share.numbers[1].more.click()
+    controls(seat).share.numbers[1].value += 1
     assert "0 points unless the other keeps exactly the rest." in controls(seat).share.sum.value
     controls(seat).no_deal.click()
     assert parsed_actions(seat) == [Message(""), Proposal(None)]
@@ -176,10 +172,10 @@ def test_with_hands_both_possible_worths_stand_there_and_no_value() -> None:
     seat = sit(preset="trust-and-split")
     hand = seat._match.seen("A").private.hand
     assert f"<b>{hand}</b>" in controls(seat)._hand.value
-    set_value(controls(seat).share.sliders[0], 6)
+    set_value(controls(seat).share.numbers[0], 6)
     assert "60 points" in controls(seat).share.sum.value
     assert "6 points" in controls(seat).share.sum.value
-    assert "worth" not in controls(seat).share.sliders[0].description
+    assert "worth" not in controls(seat).share.numbers[0].description
 
 
 def test_the_bar_says_what_all_of_it_is_worth_where_the_seat_knows() -> None:
@@ -194,7 +190,7 @@ def test_the_bar_says_what_all_of_it_is_worth_where_the_seat_knows() -> None:
 def test_an_own_proposal_stands_there_while_the_other_is_awaited() -> None:
     async def scene() -> None:
         seat = sit("A", Waits(), preset="no-press")
-        set_value(controls(seat).share.sliders[0], 6)
+        set_value(controls(seat).share.numbers[0], 6)
         controls(seat).ask.click()
         assert "You proposed: you keep 6 coins" in controls(seat)._waiting.value
         assert visible(controls(seat)._waiting)
@@ -239,7 +235,7 @@ def test_every_preset_is_played_to_its_end_by_the_controls_alone(preset: str, se
             say_nothing(page)
         else:
             for number in controls(page).share.numbers:
-                number.more.click()
+                number.value += 1
             controls(page).ask.click()
     assert page._match.ended is not None
     assert page._match.ended.end in ("AGREED", "NO_DEAL")
@@ -321,20 +317,19 @@ def test_buttons_of_another_phase_send_nothing() -> None:
 
 def test_more_than_there_is_cannot_be_asked_for() -> None:
     seat = sit(preset="no-press")
-    number, slider = controls(seat).share.numbers[0], controls(seat).share.sliders[0]
-    set_value(number.field, 99)
+    number = controls(seat).share.numbers[0]
+    set_value(number, 99)
     assert controls(seat).share.keep == (10,)
-    slider.set_state({"max": 500, "value": 400})
-    number.field.set_state({"max": 500, "value": 400})
+    number.set_state({"max": 500})
+    set_value(number, 400)
     controls(seat).ask.click()
     assert "Only 10 coins can be had" in controls(seat).notice.value
     assert parsed_actions(seat) == []
     controls(seat).draw()
     assert controls(seat).share.keep == (10,)
-    for control in (number.field, slider):
-        for value in ("x", None, [1]):
-            with pytest.raises(TraitError):
-                set_value(control, value)
+    for value in ("x", None, [1]):
+        with pytest.raises(TraitError):
+            set_value(number, value)
     assert controls(seat).share.keep == (10,)
 
 
@@ -447,9 +442,9 @@ def test_every_position_of_a_match_is_drawn(preset: str) -> None:
 def test_many_types_and_an_empty_stock_are_drawn_too() -> None:
     items = tuple("abcdefghijkl")
     seat = sit(items=items, stock=(0, *[3] * 11), quota=0, rounds=2)
-    assert controls(seat).share.sliders[0].max == 0
-    controls(seat).share.numbers[0].more.click()
-    controls(seat).share.numbers[1].more.click()
+    assert controls(seat).share.numbers[0].max == 0
+    controls(seat).share.numbers[0].value += 1
+    controls(seat).share.numbers[1].value += 1
     controls(seat).ask.click()
     assert parsed_actions(seat) == [Proposal((0, 1, *[0] * 10))]
 
@@ -457,7 +452,7 @@ def test_many_types_and_an_empty_stock_are_drawn_too() -> None:
 def test_every_round_has_a_line_for_each_side() -> None:
     seat = sit(rounds=2)
     say_nothing(seat)
-    controls(seat).share.numbers[0].more.click()
+    controls(seat).share.numbers[0].value += 1
     controls(seat).ask.click()
     table_ = controls(seat)._table.value
     assert "1, you" in table_

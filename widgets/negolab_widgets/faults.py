@@ -43,7 +43,7 @@ class FaultGuard:
         show: Callable[[str], None] | None = None,
     ) -> None:
         self._part, self._expected = part, expected
-        self._show = show or self._show_in_notice
+        self.show = show or self._show_in_notice
         self._depth, self._failed, self._is_shown = 0, False, False
         self.notice = w.HTML(warning(""))
 
@@ -62,10 +62,10 @@ class FaultGuard:
             if not is_expected:
                 log.error("%s failed", self._part, exc_info=error)
             self._failed = self._is_shown = True
-            self._show(str(error)[:MAX_CHARACTERS] if is_expected else texts.FAULT)
+            self.show(str(error)[:MAX_CHARACTERS] if is_expected else texts.FAULT)
         elif error is None and self._is_shown and not (self._depth or self._failed):
             self._is_shown = False
-            self._show("")
+            self.show("")
         return isinstance(error, Exception)
 
     def __call__(self, work: Callable[[], object]) -> None:

@@ -1,10 +1,11 @@
-"""The first children of every page (style sheet, keyboard shield), and the environment variables by which a page finds
-its data."""
+"""The base class of every page, and the environment variables by which a page finds its data."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
 from typing import Any
 
 import anywidget
@@ -12,156 +13,60 @@ import ipywidgets as w
 import traitlets as t
 
 from negolab import catalog
-from negolab.studies.texts import table_texts
+from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html
+from negolab_widgets.fields import Field
 
-_ESM = """
-export default {
-  render({ model, el }) {
-    let frames = 120;
-    const shield = () => {
-      const page = el.closest(".nl-page");
-      // The mark counts on the focused element itself, not on what it stands in.
-      if (!page) {
-        if (frames-- > 0) requestAnimationFrame(shield);
-        return;
-      }
-      const within = page.parentElement.closest(".nl-page");
-      // Of pages in each other the outermost holds presses: held twice they would lose their order.
-      if (!within) {
-        page.addEventListener("input", tooLong, true);
-        page.addEventListener("change", tooLong, true);
-        page.addEventListener("input", () => { typed = true; });
-        page.addEventListener("click", hold, true);
-        page.addEventListener("click", ask);
-      }
-      page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
-      // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
-      page.tabIndex = -1;
-      if (within) take(page);
-    };
-    const soon = (frames, done) => {
-      if (!done() && frames > 0) requestAnimationFrame(() => soon(frames - 1, done));
-    };
-    // A text that the server would close the connection for is not sent, and its field says so.
-    const tooLong = (event) => {
-      const field = event.target, most = 30000;
-      if (typeof field.value !== "string" || !field.setCustomValidity) return;
-      const length = field.value.length;
-      field.setCustomValidity(length > most
-        ? model.get("too_long").replace(/{(length|most)}/g, (_, name) => ({ length, most })[name].toLocaleString("en"))
-        : "");
-      if (length <= most) return;
-      event.stopImmediatePropagation();
-      field.reportValidity();
-    };
-    // What was pressed is taken away a moment later; then its focus is nowhere. The next press settles its own focus.
-    const take = (page) => {
-      let isOver = false;
-      const end = () => { isOver = true; };
-      ["pointerdown", "keydown"].forEach((kind) => document.addEventListener(kind, end, { once: true, capture: true }));
-      soon(120, () => {
-        const found = [...page.querySelectorAll("h1")].find((title) => title.offsetParent);
-        if (isOver) return true;
-        if (document.activeElement !== document.body || !found) return false;
-        found.tabIndex = -1;
-        found.focus({ preventScroll: page.closest(".nl-from-top") !== null });
-        return true;
-      });
-    };
-    const reveal = (page, selector) => soon(600, () => {
-      const part = page.querySelector(selector);
-      if (!part || !part.offsetParent) return false;
-      part.scrollIntoView({ block: "nearest" });
-      return true;
-    });
-    // A question that was opened comes into view, with the focus on the answer that changes nothing.
-    const ask = ({ target }) => {
-      const asking = target.closest(".nl-leaving"), question = asking && asking.querySelector(".nl-panel");
-      if (!question || !target.closest("button")) return;
-      const wasOpen = question.offsetParent !== null;
-      soon(600, () => {
-        const isOpen = question.offsetParent !== null;
-        if (isOpen === wasOpen) return false;
-        if (isOpen) {
-          [...question.querySelectorAll("button")].at(-1).focus({ preventScroll: true });
-          if (!asking.closest(".nl-decision")) question.scrollIntoView({ block: "center" });
-        } else if (question.contains(document.activeElement) || document.activeElement === document.body) {
-          asking.querySelector("button").focus({ preventScroll: true });
-        }
-        return true;
-      });
-    };
-    // ipywidgets keeps what was typed last to itself while the kernel is busy with what was typed before, but sends a
-    // press at once: words would be cut off. So a press that follows typing waits until the kernel has answered what
-    // was sent before it; by then the last of it is on its way. Presses behind one that waits keep their order.
-    const held = [];
-    let typed = false, passing = false, asked = 0;
-    const pass = (after) => {
-      while (held.length && held[0].after <= after) {
-        const { button } = held.shift();
-        passing = true;
-        button.click();
-        passing = false;
-      }
-    };
-    const hold = (event) => {
-      const button = event.target.closest("button");
-      const unsent = button && [...event.currentTarget.querySelectorAll(":is(textarea, input)")].find(
-        (field) => field.offsetParent && field.validity.customError);
-      if (unsent) {
-        event.stopImmediatePropagation();
-        event.preventDefault();
-        unsent.reportValidity();
-        return;
-      }
-      if (!button || passing || !(typed || held.length)) return;
-      event.stopImmediatePropagation();
-      event.preventDefault();
-      typed = false;
-      const after = ++asked;
-      held.push({ button, after });
-      model.send({ after });
-      setTimeout(() => pass(after), 10000);
-    };
-    model.on("msg:custom", (said) => {
-      const page = el.closest(".nl-page");
-      if (said.after) pass(said.after);
-      else if (said.reveal) reveal(page, said.reveal);
-      else {
-        page.scrollIntoView({ block: "start" });
-        take(page);
-      }
-    });
-    shield();
-  },
-};
-"""
+log = logging.getLogger("negolab.widgets")
 
 
 class Shield(anywidget.AnyWidget):
-    """Keep JupyterLab's shortcuts from the page, and a press of a button behind what was typed before it.
+    """Keep JupyterLab's shortcuts from the page, and send each press of a button with what the page shows just then.
 
-    Without it an arrow key on a slider would unfold a heading, and a letter typed on a button could delete the cell.
+    Without it an arrow key on a slider would unfold a heading, a letter typed on a button could delete the cell, and on
+    a slow line a press would overtake what was typed before it.
+
+    Args:
+        page: The page that it stands in.
+        refuse: Show why a press was not carried out.
+
+    Attributes:
+        turn: Number of what the page shows last. A press of an older one is refused: it was meant for something else.
     """
 
-    _esm = _ESM
+    _esm = files("negolab_widgets").joinpath("shield.js").read_text("utf-8")
     too_long = t.Unicode().tag(sync=True)
+    root = t.Unicode().tag(sync=True)
+    turn = t.Int(0).tag(sync=True)
 
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, page: w.Widget, refuse: Callable[[str], None]) -> None:
+        super().__init__(layout={"display": "none"})
+        self._page, self._refuse = page, refuse
         self.set_texts()
-        self.on_msg(self._answer)
+        self.on_msg(lambda _, said, __: self._press(said))
 
     def set_texts(self) -> None:
         """Take the texts anew, which a warm kernel learns late."""
         self.too_long = table_texts.FIELD_TOO_LONG
 
-    def _answer(self, _: object, said: Any, __: object) -> None:
-        """Confirm that all which was sent before this message has been handled."""
-        after = said.get("after") if isinstance(said, dict) else None
-        if type(after) is int:
-            self.send({"after": after})
+    def _press(self, said: Any) -> None:
+        """Give the fields what the page shows, then press the button."""
+        pressed, fields = said["press"], dict(said["fields"])
+        widgets = {widget.model_id: widget for widget in _descend(self._page)}
+        button = widgets.get(pressed)
+        if not isinstance(button, w.Button):
+            return  # it is shown no more
+        known = [(widgets[id], value) for id, value in fields.items() if id in widgets]
+        outdated = next((one for one, turn in known if isinstance(one, Shield) and turn != one.turn), None)
+        try:
+            for widget, value in known if outdated is None else ():
+                take(widget, value)
+        except (ValueError, t.TraitError):
+            outdated = self
+        if outdated is None:
+            button.click()
+        else:
+            outdated._refuse(texts.TABLE_CHANGED)
 
     def focus(self) -> None:
         """Scroll to the page's top and put the keyboard's focus on its title, after what had it was taken away."""
@@ -172,9 +77,41 @@ class Shield(anywidget.AnyWidget):
         self.send({"reveal": selector})
 
 
-def page_head() -> tuple[w.Widget, Shield]:
-    """Make the first children of a page."""
-    return w.HTML(html.theme()), Shield(layout={"display": "none"})
+def take(widget: w.Widget, value: Any) -> None:
+    """Give a field what the page shows in it: of a list the chosen label or labels.
+
+    Raises:
+        ValueError, TraitError: The field cannot hold it, because it has changed since.
+    """
+    if isinstance(widget, Field):
+        widget.take(value)
+    elif "_options_labels" in widget.keys:
+        find = widget._options_labels.index
+        index = [find(label) for label in value] if isinstance(value, list) else None if value is None else find(value)
+        widget.set_state({"index": index})
+    elif "disabled" in widget.keys and "value" in widget.keys:
+        widget.set_state({"value": value})
+
+
+def _descend(widget: w.Widget) -> Iterator[w.Widget]:
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from _descend(child)
+
+
+class Page(w.VBox):  # type: ignore[misc]
+    """A page: the style sheet, the shield, and what it shows.
+
+    Args:
+        children: What it shows.
+        refuse: Show why a press was not carried out (default: log it).
+    """
+
+    def __init__(self, children: Sequence[w.Widget], refuse: Callable[[str], None] = log.warning) -> None:
+        self._shield = Shield(self, refuse)
+        super().__init__([w.HTML(html.theme()), self._shield, *children])
+        self.add_class("nl-page")
+        self._shield.root = f"IPY_MODEL_{self.model_id}"
 
 
 _ARRIVAL_ESM = "export default { render({ model }) { model.send({ here: true }); } };"

@@ -9,9 +9,9 @@ import ipywidgets as w
 from negolab.formatting import format_significant
 from negolab.runs.progress import Progress
 from negolab.runs.run import Run
-from negolab_widgets import page
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, element, pairs, panel
+from negolab_widgets.page import Page
 from negolab_widgets.tables.controls import row, set_visible, warning
 
 POLL_INTERVAL = 0.5
@@ -26,7 +26,7 @@ _PHASES = {
 }
 
 
-class RunProgress(w.VBox):  # type: ignore[misc]
+class RunProgress(Page):
     """Show a run until it is over.
 
     Pause asks no more questions until Resume; Finish begins no more games; Cancel drops those at play too. What was
@@ -44,10 +44,8 @@ class RunProgress(w.VBox):  # type: ignore[misc]
         self._finish = self._guarded.button("Finish games at play", run.finish)
         self._cancel = self._guarded.button("Cancel", run.cancel)
         self._buttons = row(self._pause, self._finish, self._cancel)
-        style, shield = page.page_head()
         told = self._trouble, self._looking.notice
-        super().__init__([style, shield, *told, self._shown, self._buttons, self._guarded.notice])
-        self.add_class("nl-page")
+        super().__init__([*told, self._shown, self._buttons, self._guarded.notice], self._guarded.show)
         self._phase = ""
         run.watch(self._noticed)
         self.refresh()

@@ -19,7 +19,7 @@ from negolab.scenarios import SUFFIX
 from negolab.studies.session import PERSON
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.page import ADMIN, OUT, Arrival
+from negolab_widgets.page import ADMIN, OUT, Arrival, Page
 from negolab_widgets.play.ending import EndScreen
 from negolab_widgets.play.matchmaking import (
     HostMatchmaker,
@@ -38,7 +38,7 @@ SEED_FAULT = "The seed is a whole number of up to 18 digits, or nothing."
 LEAVE_QUESTION = "Leave? The match is stopped, and what was played is kept as a record."
 
 
-class Lobby(w.VBox):  # type: ignore[misc]
+class Lobby(Page):
     """Choose a game and play it against a scripted player or a language model.
 
     On the served page the host plays the match, and a page that is loaded again resumes the match that runs.
@@ -62,11 +62,8 @@ class Lobby(w.VBox):  # type: ignore[misc]
         )
         self._scenarios: dict[str, str] = {}
         self._request: MatchRequest | None = None
-        self._form, (style, self._shield) = (
-            self._build_form(list(catalog.list_games()) if game is None else [game]),
-            page.page_head(),
-        )
-        children = [style, self._shield, self._form, self._table, self._guard.notice]
+        self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
+        children = [self._form, self._table, self._guard.notice]
         if at_host:
             # Until a browser draws the page nobody may be here, and whoever goes on with a running match takes it
             # from the page that has it.
@@ -75,8 +72,7 @@ class Lobby(w.VBox):  # type: ignore[misc]
         else:
             # A page that is closed ends its kernel: what was played until then is kept.
             atexit.register(self._guard, self._leave)
-        super().__init__(children=children)
-        self.add_class("nl-page")
+        super().__init__(children, self._guard.show)
         with self._guard:
             self._offer_scenarios(page.scenario_files())
             if game is None and self._scenarios:

@@ -21,7 +21,7 @@ from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
-from negolab_widgets.page import page_head
+from negolab_widgets.page import Page
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import ControlsContext
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
@@ -45,7 +45,7 @@ def render_result(game: AnyGame, closing: SeatOutcome, kept: str) -> Markup:
     )
 
 
-class SeatWidget(w.VBox):  # type: ignore[misc]
+class SeatWidget(Page):
     """A person's controls over a seat.
 
     Args:
@@ -69,8 +69,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         self._view = handle.view()
         # A fault's own words could carry what the seat may not see.
         self._guard = FaultGuard("a table", expected=(), show=lambda text: self._controls.refuse(text))
-        super().__init__(children=self._build())
-        self.add_class("nl-page")
+        super().__init__(self._build(), self._refuse_press)
         self.add_class(f"nl-seat-{self._seat.lower()}")
         handle.watch(lambda: self._guard(self._on_change))
         self._guard(self._update)
@@ -87,8 +86,7 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
         columns = w.Box([self._controls.main, self._controls.side])
         columns.add_class("nl-columns")
         self._bar = DecisionBar(self._controls.actions, self._controls.answer_notice)
-        style, self._shield = page_head()
-        return [style, self._shield, self._header, self._rules, self._result, columns, self._bar]
+        return [self._header, self._rules, self._result, columns, self._bar]
 
     def show_pause(self, why: str) -> None:
         """Show in the bar why the match does not go on just now; "" once it does."""
@@ -116,6 +114,8 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
             self._result.value = render_result(self._game, now.closing, self._record_notice or "")
         self._controls.update(now.seen, asked=now.asked, left=now.left)
         self._draw_bar(now)
+        # From here on a press answers what the page shows now.
+        self._shield.turn = now.turn
         self._controls.draw_figure()
 
     def _draw_bar(self, now: SeatView) -> None:
@@ -160,9 +160,15 @@ class SeatWidget(w.VBox):  # type: ignore[misc]
 
     def _on_reply(self, text: str) -> None:
         """Take a reply from the browser, unless it is the second press of a double click."""
-        if time.monotonic() - self._pressed < DOUBLE_CLICK:
-            return
-        self._submit(text)
+        if not self._is_double_click():
+            self._submit(text)
+
+    def _refuse_press(self, why: str) -> None:
+        if not self._is_double_click():
+            self._controls.refuse(why)
+
+    def _is_double_click(self) -> bool:
+        return time.monotonic() - self._pressed < DOUBLE_CLICK
 
     def _submit(self, text: str) -> None:
         self._sending = True

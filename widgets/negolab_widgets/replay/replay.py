@@ -18,9 +18,9 @@ from negolab.listing import ListedRecord, list_record
 from negolab.record import Record, SeatRecord
 from negolab.store import Store
 from negolab.verification import replay_differences
-from negolab_widgets import html, page
+from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.page import OUT, SOURCE, import_modules
+from negolab_widgets.page import OUT, SOURCE, Page, import_modules
 from negolab_widgets.replay.branching import Branching
 from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import Comparison
@@ -34,7 +34,7 @@ VIEWPOINTS: dict[str, Seat | None] = {"the experimenter": None, "seat A alone": 
 SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"}
 
 
-class Replay(w.VBox):  # type: ignore[misc]
+class Replay(Page):
     """Look through records of matches.
 
     Branches are kept in the folder `out`, together with the match they branch from.
@@ -61,8 +61,7 @@ class Replay(w.VBox):  # type: ignore[misc]
         # A page that is closed ends its kernel: what was played until then is kept.
         atexit.register(self._guard, self._close)
         self._head, self._troubles = html.StableHTML(), w.HTML()
-        style, shield = page.page_head()
-        self._record_list = RecordList(self._open_listed, self._guard, shield.focus)
+        self._record_list = RecordList(self._open_listed, self._guard, lambda: self._shield.focus())
         self._viewpoint = w.Dropdown(description="Seen by", options=list(VIEWPOINTS))
         self._viewpoint.observe(lambda _: self._guard(self._draw), "value")
         self._controls = row(self._viewpoint, self._record_list.controls)
@@ -84,18 +83,16 @@ class Replay(w.VBox):  # type: ignore[misc]
             export,
         )
         super().__init__(
-            children=[
-                style,
-                shield,
+            [
                 self._head,
                 self._troubles,
                 self._guard.notice,
                 self._controls,
                 self._record_list.widget,
                 self._match,
-            ]
+            ],
+            self._guard.show,
         )
-        self.add_class("nl-page")
         self.add_class("nl-replay")
         for part in (self._match, self._controls, self._record_list.widget, self._record_list.controls):
             set_visible(part, False)

@@ -16,9 +16,9 @@ import ipywidgets as w
 from negolab.sweeps import folder as standing
 from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder, SweepStatus
 from negolab.sweeps.plan import Cell
-from negolab_widgets import page
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, details, element, join, pairs, panel, preformatted, table
+from negolab_widgets.page import Page
 from negolab_widgets.picks import Picks, pick_button
 from negolab_widgets.results.variables import format_value
 from negolab_widgets.tables.controls import column, row
@@ -180,7 +180,7 @@ MAX_LISTED = 1000
 _ALL = "all"
 
 
-class SweepBoard(w.VBox):  # type: ignore[misc]
+class SweepBoard(Page):
     """Show the sweep in a folder, live; choose a cell to see its notebook and replay its records.
 
     Args:
@@ -209,8 +209,8 @@ class SweepBoard(w.VBox):  # type: ignore[misc]
         look = column(form, self._list, self._cell, self._buttons, self._guarded.notice, self._shown)
         title = w.HTML(element("h1", f"Sweep: {self._folder.path.name}"))
         picks = Picks(lambda id: self._guarded(lambda: self._pick(id)))
-        super().__init__([*page.page_head(), picks, title, self._looking.notice, self._progress, self._grid, look])
-        self.add_class("nl-page")
+        children = [picks, title, self._looking.notice, self._progress, self._grid, look]
+        super().__init__(children, self._guarded.show)
         self._looking(self.refresh)
         run_in_background(self._watch)
 

@@ -18,11 +18,10 @@ from negolab.analysis.cells import column_value
 from negolab.analysis.replies import decisive_event
 from negolab.sweeps import folder as standing
 from negolab.sweeps.plan import SweepPlan
-from negolab_widgets import page
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML, element, join
-from negolab_widgets.page import SWEEP, import_modules
+from negolab_widgets.page import SWEEP, Page, import_modules
 from negolab_widgets.picks import Picks
 from negolab_widgets.results import download, drawing
 from negolab_widgets.results.board import SweepBoard
@@ -46,7 +45,7 @@ PRINT_WIDTH = 1000
 """Pixels: the width of a saved picture."""
 
 
-class SweepResults(w.VBox):  # type: ignore[misc]
+class SweepResults(Page):
     """Draw any outcome of a sweep over parameters, players and games; cells that finish later come in by themselves.
 
     Args:
@@ -83,9 +82,8 @@ class SweepResults(w.VBox):  # type: ignore[misc]
         choices = self._choices.widget, self._filters.widget
         self._body = column(*choices, figure, self._guarded.notice, self._match, self._table, self._files, self._note)
         title = w.HTML(element("h1", f"Results: {self._folder.name}"))
-        head = *page.page_head(), self._download, self._picks, title
-        super().__init__([*head, self._looking.notice, self._read, self._body])
-        self.add_class("nl-page")
+        children = [self._download, self._picks, title, self._looking.notice, self._read, self._body]
+        super().__init__(children, self._guarded.show)
         if run_in_background(self._watch) is None:
             self.refresh()
 
@@ -256,6 +254,4 @@ def _empty_page() -> w.Widget:
         [element("h1", "Results"), element("p", NO_SWEEP), element("pre", COMMANDS, cls="nl-source"),
          element("p", "In a notebook, set run to the sweep's folder in the first cell.")]
     )  # fmt: skip
-    one = w.VBox([*page.page_head(), w.HTML(said)])
-    one.add_class("nl-page")
-    return one
+    return Page([w.HTML(said)])

@@ -16,10 +16,10 @@ from negolab.record import Record, parse_record
 from negolab.studies.client import HostClient, HostUnreachable
 from negolab.studies.model_seats import Fallback
 from negolab.studies.page_state import NotDelivered
-from negolab_widgets import html, page
+from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML
-from negolab_widgets.page import ADMIN
+from negolab_widgets.page import ADMIN, Page
 from negolab_widgets.picks import Picks
 from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import monitor_view
@@ -82,7 +82,7 @@ POLL_INTERVAL = 2.0
 """Seconds between two looks."""
 
 
-class Monitor(w.VBox):  # type: ignore[misc]
+class Monitor(Page):
     """Show who is where in a study.
 
     Args:
@@ -101,8 +101,7 @@ class Monitor(w.VBox):  # type: ignore[misc]
         self._picks = Picks(lambda token: self._guard(partial(self._pick, token)))
         self._watching = framed(self._match, self._guard.button("Close the match", self._stop_watching))
         opened = self._ending, self._watching
-        super().__init__([*page.page_head(), self._picks, self._banner, self._top, *opened, self._rest])
-        self.add_class("nl-page")
+        super().__init__([self._picks, self._banner, self._top, *opened, self._rest], self._guard.show)
         set_visible(self._watching, False)
         self._draw(None)
         self.refresh()

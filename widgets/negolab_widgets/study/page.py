@@ -29,9 +29,9 @@ from negolab.studies.page_state import (
 )
 from negolab.studies.texts import texts
 from negolab.texts import install
-from negolab_widgets import html, page
+from negolab_widgets import html
 from negolab_widgets.faults import RETRY_AFTER, FaultGuard, follow_page, run_in_background
-from negolab_widgets.page import SEATS
+from negolab_widgets.page import SEATS, Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.completion_code import CompletionCode
@@ -313,7 +313,7 @@ VIEWS: dict[type[PageState], type[PageView]] = {
 }
 
 
-class StudyPage(w.VBox):  # type: ignore[misc]
+class StudyPage(Page):
     """A participant's page, blank until `show` gives it somebody's `PageClient`."""
 
     def __init__(self) -> None:
@@ -323,12 +323,14 @@ class StudyPage(w.VBox):  # type: ignore[misc]
         self._guard = FaultGuard("a study's page", expected=(), show=self._show_fault)
         self._banner, self._body = w.HTML(), column()
         self._loading = w.HTML()
-        style, self._shield = page.page_head()
-        super().__init__([style, self._shield, self._banner, self._body])
-        self.add_class("nl-page")
+        super().__init__([self._banner, self._body], self._refuse_press)
         self.add_class("nl-from-top")
         self._body.children = [self._loading]
         self.show_loading()
+
+    def _refuse_press(self, why: str) -> None:
+        if self._view is not None:
+            self._view.refuse(why)
 
     def show_loading(self) -> None:
         """Ask for a moment's patience; a warm kernel does it again once it has the study's own texts."""

@@ -8,8 +8,8 @@ import ipywidgets as w
 
 from negolab.studies.questions import Question, check_answers
 from negolab.studies.texts import texts
+from negolab_widgets.fields import CheckGroup, ChoiceGrid, RadioGroup
 from negolab_widgets.tables.controls import column, warning
-from negolab_widgets.tables.inputs import CheckGroup, ChoiceGrid, RadioGroup
 
 MAX_BUTTONS = 7
 """Choices that are shown as buttons; more are a list to open."""

@@ -11,9 +11,9 @@ import importlib
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.user_code import describe_failure
+from negolab_widgets.fields import Slider
 from negolab_widgets.tables.controls import Table, column, framed, render_facts, row, set_visible
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, Decision
-from negolab_widgets.tables.inputs import Slider
 from negolab_widgets.tables.plain import PlainTable
 
 __all__ = [

@@ -150,15 +150,6 @@ class Table:
 
         control.observe(lambda _: self.context.guard(changed), trait)
 
-    def on_enter(self, field: w.Text, work: Callable[[], None]) -> None:
-        """Call `work` when Enter is pressed in a field of one line."""
-
-        def received(_: Any, content: Any, __: Any) -> None:
-            if isinstance(content, dict) and content.get("event") == "submit":
-                self.context.guard(work)
-
-        field.on_msg(received)
-
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, show the reason `beside` the control that caused it."""
         self._clear_notices()
@@ -264,7 +255,6 @@ class ReplyBox:
         check: Callable[[str], str] = lambda text: "",
     ) -> None:
         self._controls, self._check = controls, check
-        # Sent as a whole when the box is left, so that a press on the button cannot come before the last letters.
         self.box = w.Textarea(description=text or table_texts.YOUR_MESSAGE, rows=3, continuous_update=False)
         self.box.placeholder = table_texts.WRITE_REPLY
         self.notice = controls.new_notice()

@@ -148,12 +148,12 @@ export default {
       o: compose,
       "?": () => { details.open = !details.open; },
     };
-    // Enter on a number or a choice sends what was composed.
+    // Enter on a number or a choice sends what was composed, once however long it is held.
     const send = (event) => {
-      const part = event.target.matches("input[type=number], input[type=range], input[type=radio]")
+      const part = event.target.matches("input:is([type=number], [type=range], [type=radio], [inputmode=decimal])")
         && event.target.closest(".nl-compose");
       const button = part && [...part.querySelectorAll(".nl-primary")].find(seen);
-      if (button) { event.preventDefault(); button.click(); }
+      if (button) { event.preventDefault(); if (!event.repeat) button.click(); }
     };
     const pressed = (event) => {
       if (event.key === "Enter") return send(event);

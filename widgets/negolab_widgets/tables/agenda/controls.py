@@ -16,6 +16,7 @@ from negolab.games.agenda.state import Agreement, Message, Reply, Seen, seen_by_
 from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
+from negolab_widgets.fields import Segments, Stepper
 from negolab_widgets.html import element
 from negolab_widgets.tables.agenda import view
 from negolab_widgets.tables.controls import (
@@ -28,7 +29,6 @@ from negolab_widgets.tables.controls import (
 )
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, UNSET, name_accept, set_class
-from negolab_widgets.tables.inputs import Segments, Stepper
 
 MAX_SEGMENTS = 6
 """Options of an issue up to which they stand beside each other; more are in a list."""
@@ -94,20 +94,19 @@ class GoodsInput:
 
     def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
         self._issue, self._at = issue, at
-        self._units = Stepper(
-            controls, WORDS.FOR_YOU.format(issue=issue.name), WORDS.OF_FOR_YOU.format(issue=issue.name), changed
-        )
+        self._units = Stepper(WORDS.FOR_YOU.format(issue=issue.name), WORDS.OF_FOR_YOU.format(issue=issue.name))
+        controls.on_change(self._units, changed)
         self._facts, self._split = w.HTML(), w.HTML()
-        self.widget = w.Box([self._facts, self._units.widget, self._split])
+        self.widget = w.Box([self._facts, self._units, self._split])
         self.widget.add_class("nl-portion")
 
     @property
     def choice(self) -> int:
         # A page may have sent any number; it is clipped to the units there are when it is drawn.
-        return min(self._units.value, self._issue.units or 0)
+        return min(int(self._units.value), self._issue.units or 0)
 
     def put(self, choice: int | None) -> None:
-        self._units.put(choice or 0)
+        self._units.value = choice or 0
 
     def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
         about = view.importance_text(game, seen, self._at)
@@ -118,7 +117,8 @@ class GoodsInput:
                 element("div", about, cls="nl-soft") if about else "",
             ]
         )
-        self._units.draw(most=self._issue.units or 0, asked=asked)
+        self._units.limit(self._issue.units or 0)
+        self._units.disabled = not asked
         self.draw_split(seen)
 
     def draw_split(self, seen: Seen) -> None:
@@ -264,7 +264,6 @@ class AgendaTable(Table):
 
     def _build_offer(self) -> None:
         self.composer = OfferEditor(self, self.game, lambda: set_class(self.offer, UNSET, self.composer.offer is None))
-        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         self.words.placeholder = WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}")
         self.on_change(self.words)

@@ -75,7 +75,7 @@ class BalloonTable(Table):
             [own[name] / effort for name, effort in terms.effort.items()],
         )
         checklist = Checklist(WORDS.CHOICE, view.item_head(), view.item_cells(self.seen), keys)
-        self.on_change(checklist, self._redraw, "chosen")
+        self.on_change(checklist, self._redraw)
         return checklist
 
     def _finder(self) -> w.Box:

@@ -37,7 +37,6 @@ class MessageEditor:
         self._controls, self._game, self._chosen, self._refused = controls, game, chosen, refused
         terms = controls.seen.public.terms
         title = WORDS.ARGUMENT if terms.require_argument else WORDS.ARGUMENT_OPTIONAL
-        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.argument = w.Textarea(description=title, rows=3, continuous_update=False)
         self.argument.placeholder = WORDS.ARGUMENT_HINT
         self.reasoning = w.Textarea(description=WORDS.REASONING, rows=2, continuous_update=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import ipywidgets as w
 from typing_extensions import override
@@ -17,6 +16,7 @@ from negolab.games.bargaining.words import WORDS
 from negolab.money import cents_to_dollars
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts
+from negolab_widgets.fields import PriceField
 from negolab_widgets.html import element
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
@@ -34,23 +34,17 @@ _STEPS = (
 class PriceEditor:
     """A price to type or to step to, parsed by the game, with what a deal at it would pay.
 
-    It starts empty, because a price that stood there would suggest one. Each key stroke is sent, so that no press on
-    a button comes before it; `changed` is called then.
+    It starts empty, because a price that stood there would suggest one. `changed` is called when it changes.
     """
 
     def __init__(self, controls: Table, game: Bargaining, changed: Callable[[], None]) -> None:
         self._controls, self._game = controls, game
-        self.field = w.Text(description=WORDS.PRICE, continuous_update=True)
-        self.field.placeholder = WORDS.PRICE_HINT.format(
-            low=cents_to_dollars(game.price_lo), high=cents_to_dollars(game.price_hi)
-        )
-        self.steps = [
-            controls.button(text, partial(self._step, by), cls="nl-step", hint=WORDS.STEPS[name])
-            for text, by, name in _STEPS
-        ]
+        low, high = game.price_lo, game.price_hi
+        hint = WORDS.PRICE_HINT.format(low=cents_to_dollars(low), high=cents_to_dollars(high))
+        steps = [[text, by, WORDS.STEPS[name]] for text, by, name in _STEPS]
+        self.field = PriceField(description=WORDS.PRICE, placeholder=hint, steps=steps, min=low, max=high)
+        self.field.add_class("nl-price")
         controls.on_change(self.field, changed)
-        self.widget = w.Box([*self.steps[:2], self.field, *self.steps[2:]])
-        self.widget.add_class("nl-price")
         self.sum = w.HTML()
 
     @property
@@ -68,8 +62,7 @@ class PriceEditor:
         return WORDS.ENTER_ONE.format(low=lo, high=hi)
 
     def draw(self, *, asked: bool) -> None:
-        for control in (self.field, *self.steps):
-            control.disabled = not asked
+        self.field.disabled, self.field.base = not asked, self._base()
         self.draw_sum()
 
     def draw_sum(self) -> None:
@@ -90,15 +83,12 @@ class PriceEditor:
     def _seen(self) -> Seen:
         return self._controls.seen
 
-    def _step(self, by: int) -> None:
-        """Step from the field's price, else the own last offer, the standing offer or the own reservation value."""
-        cents = self.cents
-        if cents is None:
-            seen = self._seen
-            own = [price for _, seat, price in seen.public.offers if seat == seen.seat]
-            standing = seen.public.standing
-            cents = own[-1] if own else reservation_value(seen) if standing is None else standing
-        self.field.value = cents_to_dollars(min(self._game.price_hi, max(self._game.price_lo, cents + by)))
+    def _base(self) -> int:
+        """Return what to step from: the own last offer, else the standing offer or the own reservation value."""
+        seen = self._seen
+        own = [price for _, seat, price in seen.public.offers if seat == seen.seat]
+        standing = seen.public.standing
+        return own[-1] if own else reservation_value(seen) if standing is None else standing
 
 
 class BargainingTable(Table):
@@ -137,16 +127,14 @@ class BargainingTable(Table):
 
     def _build_offer(self) -> None:
         self.price = PriceEditor(self, self.game, self._priced)
-        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description=WORDS.MESSAGE, rows=2, continuous_update=False)
         self.words.placeholder = WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE)
         self.on_change(self.words)
         set_visible(self.words, view.may_write(self.seen))
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
-        self.on_enter(self.price.field, self._make)
         self._offering = framed(
-            self._title, self._last, self.price.widget, self.price.sum, self.words, self.offer, self.notice
+            self._title, self._last, self.price.field, self.price.sum, self.words, self.offer, self.notice
         )
         self._offering.add_class(COMPOSE)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import ipywidgets as w
 from typing_extensions import override
@@ -15,11 +14,11 @@ from negolab.games.split.state import EndTalk, Message, Proposal, Seen, Units
 from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
+from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
 from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import COMPOSE, UNSET, set_class
-from negolab_widgets.tables.inputs import MAX_NUMBER, Slider, Stepper
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
 
@@ -33,25 +32,16 @@ class KeepEditor:
 
     def __init__(self, controls: Table, game: Split, changed: Callable[[], None]) -> None:
         self._controls, self._game, self._changed = controls, game, changed
-        self.sliders = [Slider() for _ in game.items]
+        names = [WORDS.item(item) for item in game.items]
         self.numbers = [
-            Stepper(
-                controls,
-                WORDS.KEEP.format(item=WORDS.item(item)),
-                WORDS.TO_KEEP.format(item=WORDS.item(item)),
-                partial(self._typed, at),
-            )
-            for at, item in enumerate(game.items)
+            Stepper(WORDS.KEEP.format(item=name), WORDS.TO_KEEP.format(item=name), has_slider=True) for name in names
         ]
         self.chosen = False
-        self._lines = []
-        for at, (slider, number) in enumerate(zip(self.sliders, self.numbers, strict=True)):
-            controls.on_change(slider, partial(self._slid, at))
-            line = w.Box([slider, number.widget])
-            line.add_class("nl-share")
-            self._lines.append(line)
+        for number in self.numbers:
+            controls.on_change(number, self._chose)
+            number.add_class("nl-share")
         self.nothing = controls.button(WORDS.KEEP_NOTHING, self._keep_nothing)
-        self.widget = w.VBox([*self._lines, self.nothing])
+        self.widget = w.VBox([*self.numbers, self.nothing])
         self.widget.add_class("nl-goods")
         self.sum = w.HTML()
 
@@ -62,17 +52,18 @@ class KeepEditor:
     def clear(self) -> None:
         """Choose nothing."""
         for number in self.numbers:
-            number.put(0)
+            number.value = 0
         self.chosen = False
 
     def draw(self, *, enabled: bool) -> None:
         stock = self._seen.public.stock
-        for at, (slider, number) in enumerate(zip(self.sliders, self.numbers, strict=True)):
-            slider.description = self._label(at)
-            slider.max = max(0, min(stock[at], MAX_NUMBER))
-            slider.disabled = not enabled
-            number.draw(most=stock[at], asked=enabled)
-            set_visible(self._lines[at], stock[at] > 0)
+        for at, number in enumerate(self.numbers):
+            number.description = self._label(at)
+            item = WORDS.item(self._game.items[at])
+            number.text = WORDS.KEEP_OF.format(count="{value}", stock=stock[at], item=item)
+            number.limit(stock[at])
+            number.disabled = not enabled
+            set_visible(number, stock[at] > 0)
         self.nothing.disabled = not enabled
         self.draw_sum()
 
@@ -108,14 +99,7 @@ class KeepEditor:
         self.chosen = True
         self._changed()
 
-    def _slid(self, at: int) -> None:
-        self.numbers[at].put(self.sliders[at].value)
-
-    def _typed(self, at: int) -> None:
-        slider, value = self.sliders[at], self.numbers[at].value
-        slider.value = value
-        item = WORDS.item(self._game.items[at])
-        slider.text = WORDS.KEEP_OF.format(count=value, stock=self._seen.public.stock[at], item=item)
+    def _chose(self) -> None:
         self.chosen = True
         self._changed()
 
@@ -125,7 +109,6 @@ class MessageEditor:
 
     def __init__(self, controls: Table, game: Split) -> None:
         self._controls, self._game = controls, game
-        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         controls.on_change(self.words)
         self.words.placeholder = WORDS.AT_MOST.format(most=game.max_chars)

@@ -14,6 +14,7 @@ from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, cove
 from negolab.games.trading.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import html
+from negolab_widgets.fields import MAX_NUMBER, Stepper
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
     ReplyBox,
@@ -25,7 +26,6 @@ from negolab_widgets.tables.controls import (
 )
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept
-from negolab_widgets.tables.inputs import MAX_NUMBER, Stepper
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
 
@@ -39,17 +39,15 @@ class OfferEditor:
     def __init__(self, controls: Table, changed: Callable[[], None]) -> None:
         self._facts = [w.HTML() for _ in GOODS]
         goods = [view.good_name(at) for at in range(len(GOODS))]
-        self._give = [
-            Stepper(controls, WORDS.GIVE.format(good=good), WORDS.TO_GIVE.format(good=good), changed) for good in goods
-        ]
-        self._get = [
-            Stepper(controls, WORDS.GET.format(good=good), WORDS.TO_GET.format(good=good), changed) for good in goods
-        ]
+        self._give = [Stepper(WORDS.GIVE.format(good=good), WORDS.TO_GIVE.format(good=good)) for good in goods]
+        self._get = [Stepper(WORDS.GET.format(good=good), WORDS.TO_GET.format(good=good)) for good in goods]
+        for stepper in (*self._give, *self._get):
+            controls.on_change(stepper, changed)
         self._sum = w.HTML()
         head = w.HTML(_render_head())
         lines = [head]
         for facts, give, get in zip(self._facts, self._give, self._get, strict=True):
-            line = w.Box([facts, give.widget, get.widget])
+            line = w.Box([facts, give, get])
             line.add_class("nl-good")
             lines.append(line)
         self.goods = w.VBox(lines)
@@ -72,15 +70,16 @@ class OfferEditor:
         """Show these amounts."""
         for steppers, goods in ((self._give, give), (self._get, get)):
             for stepper, amount in zip(steppers, goods, strict=True):
-                stepper.put(amount)
+                stepper.value = amount
 
     def draw(self, own: Private, most: Goods, *, asked: bool) -> None:
         """Allow at most `most` of each good to be given."""
         net = subtract(own.holdings, own.start)
         for at, facts in enumerate(self._facts):
             facts.value = _render_good(view.good_name(at), own.holdings[at], net[at], own.values[at])
-            self._give[at].draw(most=most[at], asked=asked)
-            self._get[at].draw(most=MAX_NUMBER, asked=asked)
+            for stepper, limit in ((self._give[at], most[at]), (self._get[at], MAX_NUMBER)):
+                stepper.limit(limit)
+                stepper.disabled = not asked
         self.draw_sum(own)
 
     def draw_sum(self, own: Private) -> None:
@@ -175,7 +174,6 @@ class TradingTable(Table):
 
     def _build_offer(self) -> None:
         self.composer = OfferEditor(self, self._composed)
-        # Sent as a whole when the box is left, so that a press on a button cannot come before the last letters.
         self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
         self.on_change(self.words)
         self.words.placeholder = WORDS.MESSAGE_HINT

@@ -1,0 +1,92 @@
+"""A page that takes entries at every table and form without end and keeps what arrived, for tests of what is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import msgspec
+from negolab_widgets.page import Page
+from negolab_widgets.play.seat import SeatWidget
+from negolab_widgets.study.page import QuestionnaireView
+
+from negolab.catalog import AnyGame, load
+from negolab.match import Match
+from negolab.studies.page_state import Questionnaire, SeatView
+from negolab.studies.questions import Question
+
+GAMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "bargaining": ("bargaining", {"preset": "cheap-talk-two-way", "price_hi": 10_000}),
+    "trading": ("trading", {}),
+    "split": ("split", {"preset": "no-press"}),
+    "goods": ("agenda", {"preset": "casino"}),
+    "options": ("agenda", {"preset": "hiring"}),
+    "balloon": ("balloon", {}),
+    "buttons": ("ultimatum", {"pie": 10}),
+    "list": ("ultimatum", {"pie": 60}),
+}
+QUESTIONS = (
+    Question("age", "Your age", "number"),
+    Question("often", "How often?", "choice", choices=("never", "sometimes", "often")),
+    Question("games", "Which games?", "several", choices=("chess", "go", "bridge")),
+    Question("trust", "Trust", "grid", rows={"a": "I trust people.", "b": "People trust me."}, choices=("no", "yes")),
+    Question("town", "Your town", "choice", choices=tuple("abcdefghij")),
+    Question("why", "Why?", "text"),
+)
+
+
+def load_game(kind: str, folder: Path) -> AnyGame:
+    name, params = GAMES[kind]
+    return load(str(folder / "ultimatum.py") if name == "ultimatum" else name, **params)
+
+
+class Echo:
+    """A seat that takes every reply, keeps it, and asks again."""
+
+    seat, fronted = "A", False
+
+    def __init__(self, game: AnyGame, keep: Callable[[Any], None]) -> None:
+        match, self._keep = Match(game, seed=1), keep
+        self.game, self._turn = match.told("A"), 0
+        self._view = SeatView(seen=match.seen("A"), asked=True, left=2, talk=(), rules="", closing=None, turn=0)
+
+    def view(self) -> SeatView:
+        return msgspec.structs.replace(self._view, turn=self._turn)
+
+    def submit(self, text: str, turn: int) -> str:
+        self._keep(text)
+        self._turn += 1
+        return ""
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        pass
+
+
+def open_page(folder: str) -> Page:
+    """A page with a button for each kind of entry; what arrives is a line of the kind's file in the folder."""
+    page = Page([])
+
+    def keep(kind: str, said: Any) -> None:
+        with (Path(folder) / f"{kind}.jsonl").open("a") as file:
+            file.write(json.dumps(said) + "\n")
+
+    def show(kind: str) -> None:
+        part: w.Widget
+        if kind == "questions":
+            state = Questionnaire(title="T", questions=QUESTIONS, may_leave=True)
+            part = QuestionnaireView(state, lambda _, **details: keep(kind, details["answers"])).box
+        else:
+            part = SeatWidget(Echo(load_game(kind, Path(folder)), partial(keep, kind)))  # type: ignore[arg-type]
+        page.children = [*page.children[:2], part]
+
+    buttons = []
+    for kind in (*GAMES, "questions"):
+        button = w.Button(description=f"Try {kind}")
+        button.on_click(lambda _, kind=kind: show(kind))
+        buttons.append(button)
+    page.children = [*page.children, *buttons]
+    return page
