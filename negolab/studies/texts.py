@@ -226,6 +226,9 @@ class GateTexts(Texts, group="gate"):
 
     BANNERS = {
         "failed": "This page could not be restored. It is tried again in a minute.",
+        "broken": "This page could not be loaded, and three more attempts failed. Please tell the researchers.",
+        "shut": "This page can't connect. Please tell the researchers: their web server doesn't pass on websockets. "
+        "“negolab study doctor” shows what to change.",
         "again": "Try again",
         "restoring": "The page is being restored. Nothing is lost.",
         "elsewhere": "This page was opened in another tab. It goes on there.",

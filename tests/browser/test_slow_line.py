@@ -23,7 +23,7 @@ from negolab.studies.trial.browsers import FLAGS
 from tests.conftest import ROOT, free_port, needs
 from tests.support.entries import GAMES, QUESTIONS, load_game
 from tests.support.gate_server import running_gate, write_page
-from tests.support.relay import relay
+from tests.support.relay import relay, run_apart
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -267,4 +267,4 @@ def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
 
     page = write_page(tmp_path, source=source)
     with running_gate(f"public_url={url}", "pool_size=2", page=page, warm=False) as gate:
-        asyncio.run(run(gate.port))
+        run_apart(run(gate.port))

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> None:
+def unchanged(data: bytes) -> bytes:
+    return data
+
+
+async def _pass_on(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float, change: Callable[[bytes], bytes]
+) -> None:
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[float, bytes]]()
 
     async def send() -> None:
@@ -23,7 +31,7 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, s
     with suppress(OSError):
         while True:
             data = await reader.read(65_536)
-            queue.put_nowait((loop.time() + seconds, data))
+            queue.put_nowait((loop.time() + seconds, change(data)))
             if not data:
                 break
     with suppress(OSError):
@@ -31,15 +39,24 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, s
     writer.close()
 
 
+def run_apart(work: Coroutine[Any, Any, None]) -> None:
+    """Run in a thread of its own: the event loop of this one may be that of playwright's synchronous interface."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result()
+
+
 @asynccontextmanager
-async def relay(own: int, port: int, seconds: float) -> AsyncIterator[None]:
-    """Relay from a local port of its `own` to another `port`, with `seconds` more each way."""
+async def relay(
+    own: int, port: int, seconds: float = 0, *, change: Callable[[bytes], bytes] = unchanged
+) -> AsyncIterator[None]:
+    """Relay from a local port of its `own` to another `port`, with `seconds` more each way, and with a `change` of what
+    is sent to it."""
     running = set[asyncio.Task[None]]()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there = await asyncio.open_connection("127.0.0.1", port)
-        for ends in ((reader, there[1]), (there[0], writer)):
-            running.add(asyncio.create_task(_pass_on(*ends, seconds)))
+        running.add(asyncio.create_task(_pass_on(reader, there[1], seconds, change)))
+        running.add(asyncio.create_task(_pass_on(there[0], writer, seconds, unchanged)))
 
     server = await asyncio.start_server(serve, "127.0.0.1", own)
     try:
