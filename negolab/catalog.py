@@ -7,6 +7,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from importlib.metadata import entry_points
@@ -460,3 +461,22 @@ def decode_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
         raise ValueError(f"the start must hold what A and B know, not {sorted(state.private)}")
     private = {seat: freeze(own) for seat, own in state.private.items()}
     return State(freeze(state.public), private, None if cls.Hidden is NoneType else state.hidden)
+
+
+# Faults.
+
+
+def locate_fault(error: BaseException) -> str:
+    """Say in one line what an exception was, and in which file, line and method of a game it was raised.
+
+    Its message is left out: it may quote a participant, or what is hidden from one.
+    """
+    frames, kind = traceback.extract_tb(error.__traceback__), type(error).__name__
+    if not frames:
+        return kind
+    at = user_code.own_frame(list(frames)) or frames[-1]
+    called = (
+        frame for frame, _ in traceback.walk_tb(error.__traceback__) if isinstance(frame.f_locals.get("self"), Game)
+    )
+    names = [frame.f_code.co_name for frame in called if frame.f_code is not Game.told.__code__]
+    return f"{kind} in {Path(at.filename).name}, line {at.lineno}, in {[*names, at.name][0]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import re
@@ -267,11 +268,12 @@ class Match:
         kept = None if said is None else recordable(said)
         self._record_rejection(seat, Rejected(seat, _recordable_invalid(invalid), wordless=True, said=kept), invalid)
 
-    def abort(self, reason: str) -> list[Event]:
+    def abort(self, reason: str, *, unpaid: bool = False) -> list[Event]:
         """End the match as ABORTED from outside the rules and return the events; none if it is over already.
 
         Args:
             reason: Why it is stopped; recorded in `Ended`.
+            unpaid: Pay nobody, without asking the game what was earned so far: its code may be at fault.
 
         Raises:
             ValueError: `reason` is empty.
@@ -281,7 +283,8 @@ class Match:
         if self.ended is not None:
             return []
         mark = len(self.events)
-        self._end(msgspec.structs.replace(self._computed_end(), reason=replace_surrogates(reason)))
+        ended = Ended("ABORTED", dict.fromkeys(SEATS)) if unpaid else self._computed_end()
+        self._end(msgspec.structs.replace(ended, reason=replace_surrogates(reason)))
         return self.events[mark:]
 
     def _require_asked(self, seat: Seat) -> None:
@@ -411,8 +414,16 @@ class Match:
                 self._take(seat, reply, self._read(seat, reply))
             case Rejected(seat, invalid, said=said), _:
                 self._reject(seat, invalid, said)
+            case Ended("ABORTED", {"A": None, "B": None}, str(reason)), _:
+                self.abort(reason, unpaid=True)
             case Ended(reason=str(reason)), _:
                 self.abort(reason)
+
+    def snapshot(self) -> Match:
+        """Return a copy of the match as it is now, without asking the game for anything."""
+        twin = copy.copy(self)
+        twin.events, twin._seen, twin._rejected = [*self.events], {**self._seen}, {**self._rejected}
+        return twin
 
     def fork(self, at: int | None = None) -> Match:
         """Return a new match that shares the first `at` events of this one (None: all) and goes on independently.

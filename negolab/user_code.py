@@ -83,11 +83,11 @@ def _load_name(name: str) -> ModuleType:
 def describe_failure(error: BaseException) -> str:
     """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    frame = _own_frame(traceback.extract_tb(error.__traceback__))
+    frame = own_frame(traceback.extract_tb(error.__traceback__))
     return text if frame is None else f"{text} ({Path(frame.filename).name}, line {frame.lineno})"
 
 
-def _own_frame(frames: list[traceback.FrameSummary]) -> traceback.FrameSummary | None:
+def own_frame(frames: list[traceback.FrameSummary]) -> traceback.FrameSummary | None:
     """Return the innermost frame of a user's own file, else of an installed package that negolab called; or None."""
     own = [frame for frame in frames if not (_is_ours(frame) or frame.filename.startswith((*_LIBRARY, *_INSTALLED)))]
     if own:

@@ -7,7 +7,9 @@ matches have (a measure or a parameter of another game) needs no second pass.
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -36,6 +38,9 @@ from negolab.analysis.tables import MATCH, TABLES, UNIT
 from negolab.catalog import AnyGame, game_id
 from negolab.formats import RecordSource
 from negolab.record import Record
+from negolab.user_code import describe_failure
+
+log = logging.getLogger("negolab.analysis")
 
 CHUNK = 10_000
 """Rows of a table that are kept in memory."""
@@ -86,15 +91,18 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     Returns:
         Number of rows by table. A table of matches without rows is not written.
 
-    Raises:
-        ValueError: A record cannot be replayed.
+    What code of a game cannot compute is left empty, and one line of the log names each cause.
     """
     units: set[str] = set()
+    failures: Counter[str] = Counter()
+    failed: measures.Failed = lambda what, error: failures.update(
+        [f"{what}: {describe_failure(error.__cause__ or error)}"]
+    )
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
         spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
         for exported in source.records:
             units.add(exported.record.game.unit)
-            _add_match(spools, source, exported)
+            _add_match(spools, source, exported, failed)
         for name, (columns, rows) in source.others.items():
             spools[name].add(rows, columns)
         files = {name: [folder / f"{name}.{ending}" for ending in endings] for name in spools}
@@ -102,6 +110,8 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
             name: spool.write(*files[name]) for name, spool in spools.items() if spool.count or name in source.others
         }
         listed = {name: _in_unit(spools[name].typed_columns(), units) for name in counts}
+    for what, count in failures.items():
+        log.warning("left empty for %s %s: %s", f"{count:,}", "match" if count == 1 else "matches", what)
     write_table(dictionary(listed), folder / DICTIONARY)
     key = [column.name for column in (*source.join, MATCH)]
     (folder / README).write_text(readme(list(counts), key, endings[0]), "utf-8")
@@ -131,7 +141,7 @@ def open_tables(source: RecordSource) -> Tables:
     return Tables([cells.CELL], keys, found, {"cells": (columns, rows)})
 
 
-def _add_match(spools: Mapping[str, _Spool], source: Tables, exported: Exported) -> None:
+def _add_match(spools: Mapping[str, _Spool], source: Tables, exported: Exported, failed: measures.Failed) -> None:
     """Add the rows of one match to all tables."""
     keys, record, replays = exported
     join = {column.name: keys[column.name] for column in source.join}
@@ -141,9 +151,14 @@ def _add_match(spools: Mapping[str, _Spool], source: Tables, exported: Exported)
             own = [{**row, **keys, **parameters} for row in rows(record)]
             spools[name].add(own, [*source.join, *columns, *source.keys, *map(_parameter_column, parameters)])
         elif replays or name != "proposals":
-            spools[name].add(({**join, **row} for row in rows(record)), [*source.join, *columns])
+            try:
+                own = [{**join, **row} for row in rows(record)]
+            except Exception as error:  # of the game's own code, which only proposals ask
+                failed(name, error)
+                own = []
+            spools[name].add(own, [*source.join, *columns])
     if replays:
-        found = measures.measure_match(record)
+        found = measures.measure_match(record, failed)
         own = [{**join, "match": record.id, **found}]
         spools["measures"].add(own, [*source.join, MATCH, *_measure_columns(found, record.game)])
 

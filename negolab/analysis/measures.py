@@ -8,8 +8,8 @@ of the game itself, its part `MEASURES`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import hypot
 from numbers import Real
@@ -50,15 +50,22 @@ COUNTED_IN_STAKES = {
 }
 """General measures in the game's `stake_unit`, or in its `unit` where it has none."""
 
+_OF_SEATS = {"gain", "surplus_share", "first_mover", "first_offer", "concession", *(f"{kind}_faults" for kind in KINDS)}
+GENERAL = [f"{name}{seat}" for name in MEANINGS for seat in (("_a", "_b") if name in _OF_SEATS else ("",))]
+"""Names of the general measures in tables."""
+Failed = Callable[[str, Exception], None]
+"""Function that takes note of a measure that raised: called with its name and the error."""
+
 BySeat = dict[Seat, float | None]
 Pair = tuple[float, float]
 
 
-def measure_match(record: Record) -> dict[str, Any]:
+def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any]:
     """Return all measures of a match by name: the general ones first, then those of the game's own module.
 
     Args:
         record: The record of a match, finished or not.
+        failed: Called when a measure raises, which is None then; None: its error is raised.
 
     Returns:
         Numbers, True or False, None where undefined. A measure of each seat has two names, ending in `_a` and `_b`.
@@ -67,6 +74,24 @@ def measure_match(record: Record) -> dict[str, Any]:
         ValueError: The record cannot be replayed.
     """
     record = with_typed_start(record)
+    general = _tried("the general measures", GENERAL, lambda: _general_measures(record), failed)
+    return {**general, **_game_measures(record, failed)}
+
+
+def _tried(
+    what: str, names: Iterable[str], measure: Callable[[], dict[str, Any]], failed: Failed | None
+) -> dict[str, Any]:
+    """Return the measures with these names, or None for each if they raise and `failed` takes note of it."""
+    try:
+        return measure()
+    except Exception as error:  # of the game's own code
+        if failed is None:
+            raise
+        failed(what, error)
+        return dict.fromkeys(names)
+
+
+def _general_measures(record: Record) -> dict[str, Any]:
     own, made = gains(record), proposals(record)
     claims = _claims(made)
     joint, possible = _surplus(record, own)
@@ -88,7 +113,6 @@ def measure_match(record: Record) -> dict[str, Any]:
         **_losses(record, joint, possible, made),
         **flatten_by_seat(by_seat),
         **{f"{kind}_faults_{seat.lower()}": n for seat, found in faults(record).items() for kind, n in found.items()},
-        **_game_measures(record),
     }
 
 
@@ -97,12 +121,15 @@ def flatten_by_seat(by_seat: dict[str, Any]) -> dict[str, Any]:
     return {f"{name}_{seat.lower()}": found[seat] for name, found in by_seat.items() for seat in SEATS}
 
 
-def _game_measures(record: Record) -> dict[str, Any]:
+def _game_measures(record: Record, failed: Failed | None) -> dict[str, Any]:
     """Return the measures of the game's part `MEASURES`: functions of a record by name, or one that returns all."""
     own: Any = catalog.part(record.game, "MEASURES")
     if callable(own):
-        return dict(own(record))
-    return {name: _measure(name, function, record) for name, function in (own or {}).items()}
+        return _tried("MEASURES", (), lambda: dict(own(record)), failed)
+    found: dict[str, Any] = {}
+    for name, function in (own or {}).items():
+        found |= _tried(f"measure {name!r}", [name], partial(_measure, name, function, record), failed)
+    return found
 
 
 def meaning(game: AnyGame, name: str) -> str:
@@ -112,16 +139,16 @@ def meaning(game: AnyGame, name: str) -> str:
     return (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
 
 
-def _measure(name: str, function: Callable[[Record], Any], record: Record) -> float | bool | None:
+def _measure(name: str, function: Callable[[Record], Any], record: Record) -> dict[str, float | bool | None]:
     try:
         value = function(record)
     except Exception as error:  # of a researcher's own function
         why = describe_failure(error)
         raise ValueError(f"measure {name!r} of {record.header.game} fails on record {record.id}: {why}") from error
     if value is None or isinstance(value, bool | int | float):
-        return value
+        return {name: value}
     if isinstance(value, Real):  # such as one of numpy's
-        return float(value)
+        return {name: float(value)}
     raise ValueError(f"measure {name!r} of {record.header.game} must be a number or None, not {value!r:.80}")
 
 

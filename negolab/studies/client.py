@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import httpx2
 import msgspec
 
 from negolab import catalog
-from negolab.catalog import AnyGame
+from negolab.catalog import AnyGame, locate_fault
 from negolab.game import Seat
 from negolab.match import replace_surrogates
 from negolab.studies.page_state import Answer, NotDelivered, PageState, Playing, SeatView, check_message
@@ -141,6 +142,15 @@ class PageClient:
         if answer.not_done:
             raise NotDelivered(answer.not_done)
         return answer.refused
+
+    def report(self, error: Exception) -> None:
+        """Tell the host that code of the game or its table raised, so that the match which the page shows ends.
+
+        If the host cannot be told, the page draws the match again, and reports again, when it hears from the host.
+        """
+        if isinstance(self.state, Playing):
+            with suppress(NotDelivered):
+                self.act("fault", where=locate_fault(error))
 
     async def follow(self) -> None:
         """Poll the host until a newer page replaces this one; failures set `error` and are retried."""

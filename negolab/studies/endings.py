@@ -21,7 +21,7 @@ Ending = Literal[
 - withdrawn: pressed "Leave the study"
 - declined: gave no consent
 - ended: ended by the experimenter
-- error: a fault of the host or of a player
+- error: code of the game or of a player raised; nobody's fault
 """
 ENDINGS: tuple[Ending, ...] = get_args(Ending)
 

@@ -91,7 +91,8 @@ class Payment(TomlTable, frozen=True):
     cap: float | None = None
     """Largest total of whoever completes the study; None: no limit."""
     endings: dict[Ending, float] = {}
-    """Fixed amount for each way of ending. "complete" pays it beside fee and matches, any other way instead of them."""
+    """Fixed amount for each way of ending. "complete" pays it beside fee and matches, any other way instead of them;
+    left out, "error" pays `show_up` and the others nothing."""
 
     def __post_init__(self) -> None:
         _ = self.money, self.exact_rate
@@ -136,7 +137,8 @@ class Payment(TomlTable, frozen=True):
 
     def for_ending(self, ending: Ending) -> int:
         """Return the fixed amount for a way of ending, in smallest units."""
-        return self._smallest(self.endings.get(ending, 0), f"endings.{ending}")
+        default = self.show_up if ending == "error" else 0  # a fault is nobody's, and costs nobody the fee
+        return self._smallest(self.endings.get(ending, default), f"endings.{ending}")
 
     def worth(self, payoff: Payoff) -> Fraction:
         """Return the exact worth of a payoff, in smallest units."""

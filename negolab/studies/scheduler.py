@@ -18,7 +18,7 @@ from negolab.match import Match
 from negolab.runs.plan import derive_seed
 from negolab.studies import clock as time
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
-from negolab.studies.database.connection import describe_error, is_unreachable
+from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
 from negolab.studies.delay import Delay
 from negolab.studies.endings import ENDINGS, Ending
 from negolab.studies.matching import Matching
@@ -210,8 +210,7 @@ class Scheduler:
         seed = self._seed(participant, "practice", practice) if practice else self._deal_seed(participant, page)
         seat = self._seat_of(participant, settings, page)
         names: dict[Seat, str] = {s: PERSON if s == seat else player for s in SEATS}
-        match = Match(self._game(settings), seed=seed, players=names)
-        self._begin(match, {seat: participant.id}, settings, practice)
+        self._begin({seat: participant.id}, settings, seed, names, practice)
 
     def _count_practice(self, participant: Participant) -> int:
         return sum(match.practice > 0 for match in self._matches(participant))
@@ -225,12 +224,28 @@ class Scheduler:
             purpose += [f"{page.number}/{page.round}"] if step.roles == "drawn" else []
         return random.Random(self._seed(participant, *purpose)).choice(settings.seats())
 
-    def _begin(self, match: Match, people: dict[Seat, str | None], settings: Treatment, practice: int = 0) -> None:
-        endings = self._completed(people.values()) if match.ended else {}
-        if settings.disclosure:
-            self.disclosures[match.id] = settings.disclosure
-            self._database.note(DISCLOSURE, "host", study=self.study.name, match=match.id, detail=settings.disclosure)
-        self._sessions.begin(match, people, treatment=settings.name, practice=practice, endings=endings)
+    def _begin(
+        self,
+        people: dict[Seat, str | None],
+        settings: Treatment,
+        seed: int,
+        names: dict[Seat, str],
+        practice: int = 0,
+    ) -> None:
+        """Deal and begin a match; if code of its game or of a player raises, end the study for its participants."""
+        try:
+            match = Match(self._game(settings), seed=seed, players=names)
+            endings = self._completed(people.values()) if match.ended else {}
+            if told := settings.disclosure:
+                self.disclosures[match.id] = told
+                self._database.note(DISCLOSURE, "host", study=self.study.name, match=match.id, detail=told)
+            self._sessions.begin(match, people, treatment=settings.name, practice=practice, endings=endings)
+        except (sa.exc.SQLAlchemyError, DatabaseClosed):
+            raise
+        except Exception as error:
+            log.error("a match could not begin", exc_info=error)
+            for id in filter(None, people.values()):
+                self._end_study(id, "error", describe_error(error))
 
     # Pairing.
 
@@ -286,8 +301,7 @@ class Scheduler:
         elif seat == "B":
             people.reverse()
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
-        match = Match(self._game(settings), seed=self._deal_seed(first, page), players=names)
-        self._begin(match, dict(zip(SEATS, people, strict=True)), settings)
+        self._begin(dict(zip(SEATS, people, strict=True)), settings, self._deal_seed(first, page), names)
         for participant in (first, second):
             self.waiting.pop(participant.id, None)
 

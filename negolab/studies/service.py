@@ -290,7 +290,7 @@ class StudyService(PageService):
         more["disclosure"] = self.scheduler.disclosures.get(stored.id, "")
         return playing(self.study.title, session, seat, left, **more)
 
-    # Actions of participants: "consent", "answer", "start", "reply", "next" and "leave".
+    # Actions of participants: "consent", "answer", "start", "reply", "next" and "leave"; and of their pages: "fault".
 
     @override
     def act(self, lease: str, action: Mapping[str, Any]) -> Answer:
@@ -302,6 +302,7 @@ class StudyService(PageService):
             "reply": self._reply,
             "next": self._next,
             "leave": self._leave,
+            "fault": self._fault,
         }.get(str(action.get("kind")))
         if work is None:
             raise AccessDenied(texts.UNKNOWN_ACTION)
@@ -369,6 +370,19 @@ class StudyService(PageService):
             raise NotDelivered(texts.NOT_OVER)
         self._sessions.close(stored.id)  # reopened on demand if the partner's page still shows it
         self.scheduler.go_on(participant, passed=participant.passed + 1)
+
+    def _fault(self, participant: Participant, action: Mapping[str, Any]) -> None:
+        """End a match of the researcher's own game that a page cannot draw; lead on from one that is over."""
+        self._check_page(participant, action, Playing)
+        if self.module is None:
+            raise NotDelivered(texts.UNKNOWN_ACTION)
+        stored, where = self._shown_match(participant), str(action.get("where"))[:300]
+        self._sessions.resume(stored).fail(where)
+        if stored.ended is not None:
+            self._database.note(
+                "error", "host", study=self.study.name, participant=participant.id, match=stored.id, detail=where
+            )
+            self.scheduler.go_on(participant, passed=participant.passed + 1)
 
     def _leave(self, participant: Participant, action: Mapping[str, Any]) -> None:
         if isinstance(self._state(participant.id), Closed):

@@ -6,14 +6,18 @@ Every event is saved before anyone sees it.
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from negolab.catalog import text_front
-from negolab.events import Event, Rejected, Replied
+import msgspec
+
+from negolab.catalog import locate_fault, text_front
+from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import SEATS, Observation, Reply, Seat, other
 from negolab.llm.endpoint.availability import format_duration
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, NoLegalMove, RunFailed
@@ -25,7 +29,7 @@ from negolab.runs.timer import call_within
 from negolab.studies import clock as time
 from negolab.studies.page_state import NotDelivered, SeatView, TalkEntry, check_message
 from negolab.studies.study_config import Limits
-from negolab.studies.texts import refusal_text, texts
+from negolab.studies.texts import format_payoff, refusal_text, texts
 from negolab.texts import are_overridden
 
 log = logging.getLogger("negolab.studies")
@@ -35,6 +39,9 @@ PERSON = "person"
 LEFT, STOPPED = "left by the person", "stopped by the person"
 """Reasons that records give for matches and branches that a person stopped."""
 FAILED = "the other seat's player failed"
+FAULT = "stopped by a fault: {where}"
+"""Reason that a record gives for a match which ended because code of its game or of a player raised."""
+RAISED = "match %s: code of its game or of a player raised"
 RETRY_SECONDS = 3.0
 """Seconds after which a player that cannot be reached is asked again."""
 LATE_SECONDS = 60.0
@@ -47,7 +54,7 @@ UNLIMITED = Limits()
 class SeatSession:
     """Conversation and rules of one person's seat, built from the match's events.
 
-    Feed it the events reply by reply: a live match and a replayed one then give the same conversation.
+    Feed it the events reply by reply, the deal first: a live match and a replayed one then give the same conversation.
     """
 
     def __init__(self, match: Match, seat: Seat, *, closing: str = "", fixed_texts: bool = True) -> None:
@@ -56,28 +63,36 @@ class SeatSession:
         person = match.players.get(other(seat)) == PERSON
         self._front = None if person or not fixed_texts else text_front(match.game, seat, closing=closing)
         self._talk: list[TalkEntry] = []
-        self._rules = "" if self._front else match.told(seat).prompt(match.seen(seat), None)
+        self._rules = ""
         self._texts = 0
         self._since = match.seen(seat)
         self._unread = True
         self.turn = 0
-        self._read(match, self._since)
 
     @property
     def fronted(self) -> bool:
         """True if the game provides fixed texts for this seat."""
         return self._front is not None
 
-    def receive(self, match: Match, events: Sequence[Event]) -> None:
-        """Add new events of `match` to the conversation."""
+    def after(self, match: Match, events: Sequence[Event]) -> SeatSession:
+        """Return the session after new events of `match`; this one stays as it is, also if the game's code raises."""
+        then = copy.copy(self)
+        then._talk = [*self._talk]
+        if not (self._rules or self._front):
+            then._rules = match.told(self.seat).prompt(match.seen(self.seat), None)
         for event in events:
             match event:
                 case Replied(seat, reply) if seat == self.seat:
-                    self._talk.append(TalkEntry("own", reply.text))
-                    self.turn += 1
+                    then._talk.append(TalkEntry("own", reply.text))
+                    then.turn += 1
                 case Rejected(seat, invalid) if seat == self.seat and not self._front:
-                    self._talk.append(TalkEntry("refused", invalid.reason))
-        self._read(match, match.seen(self.seat))
+                    then._talk.append(TalkEntry("refused", invalid.reason))
+        then._read(match, match.seen(self.seat))
+        # What a page will show of it must raise here, not there.
+        msgspec.to_builtins(
+            (then.view(match), match.ended and format_payoff(match.game, match.ended.payoffs[self.seat]))
+        )
+        return then
 
     def _read(self, match: Match, seen: Observation[Any, Any]) -> None:
         """Add newly visible information to the conversation, if the seat is asked or the match is over."""
@@ -170,17 +185,19 @@ class MatchSession:
         self.thinking: asyncio.Future[Any] | None = None
         self.changed_seats: frozenset[Seat] = frozenset()
         """Seats of people whose view the last change has changed: nobody else may learn that there was one."""
+        self.fault = ""
+        """Where code of the game or of a player raised, which ended the match (see `locate_fault`); "": nowhere."""
         self._views: dict[Seat, SeatView] = {}
         self._save, self._delay, self._limits = save, delay, limits
         self._patience, self._fall_back, self._check = patience, fall_back, check
         self._outage: _Outage | None = None
         self._told_paused = False
         self._watchers: list[Callable[[], None]] = []
-        self._saved = len(match.events)
+        self._keep(self.seat_sessions)
         self._began = time.monotonic()
         self._asked: dict[Seat, tuple[Observation[object, object], float]] = {}
         self._took: dict[Seat, float] = dict.fromkeys(self.seat_sessions, 0.0)
-        resume_players(match, players)
+        self._open([match])
 
     @classmethod
     def resumed(cls, record: Record, players: Mapping[Seat, Player], **options: Any) -> MatchSession:
@@ -196,10 +213,22 @@ class MatchSession:
         """
         stages = Match.replay_stages(record)
         session = cls(next(stages), players, **options)
-        for match in stages:
-            session._pass_on(match.events[session._saved :])
-        resume_players(session.match, players)
+        session._open(stages)
+        if session.fault:
+            ended = next((event for event in record.events if isinstance(event, Ended)), None)
+            session.match.events, session.match.ended = list(record.events), ended
+            session._keep(session.seat_sessions)
         return session
+
+    def _open(self, stages: Iterable[Match]) -> None:
+        """Tell people and players what was played; if the code of a game or player raises, `advance` ends the match."""
+        try:
+            for _ in stages:
+                self._keep(self._seats_after_news())
+            resume_players(self.match, self.players)
+        except Exception as error:
+            log.error(RAISED, self.match.id, exc_info=error)
+            self.fault = locate_fault(error)
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Register a callback that is called after every change."""
@@ -270,9 +299,10 @@ class MatchSession:
         if turn != seat_session.turn:
             raise NotDelivered(texts.TABLE_CHANGED)
         check_message(text)
-        events = match.submit(seat, Reply(text, via="table"))
-        self._save_events()
-        refused = seat_session.refusal(match, events)
+        refused = ""
+        with self._ending_at_fault():
+            events = match.submit(seat, Reply(text, via="table"))
+            refused = seat_session.refusal(match, events)
         self.advance()
         return refused
 
@@ -280,9 +310,37 @@ class MatchSession:
         """Abort the match, cancelling an answer that is under way; `reason` is recorded."""
         self.cancel()
         self._recover()
-        self.match.abort(reason)
+        with self._ending_at_fault(reason):
+            self.match.abort(reason)
         self._save_events()
         self._notify()
+
+    def fail(self, where: str, reason: str = "") -> None:
+        """Abort the match as it was last saved, without asking its game for anything.
+
+        Args:
+            where: Where code of the game or of a player raised.
+            reason: Reason for which the match was about to be stopped.
+        """
+        if self._kept.ended is None:
+            self.cancel()
+            self._recover()
+            self.fault = where
+            vars(self.match).update(vars(self._kept.snapshot()))
+            self.match.abort(reason or FAULT.format(where=where), unpaid=True)
+            self._save_events()
+            self._notify()
+
+    @contextmanager
+    def _ending_at_fault(self, reason: str = "") -> Iterator[None]:
+        """End the match if the code inside, which calls the game or a player, raises; `reason` as for `fail`."""
+        try:
+            yield
+        except (GameFailed, RunFailed):  # a language model's failure, which may be outlasted
+            raise
+        except Exception as error:
+            log.error(RAISED, self.match.id, exc_info=error)
+            self.fail(locate_fault(error), reason or (self.match.ended and self.match.ended.reason) or "")
 
     def cancel(self) -> None:
         """Cancel an answer that is under way."""
@@ -294,18 +352,21 @@ class MatchSession:
 
     def advance(self) -> None:
         """Ask automated players until it is a person's turn or an answer takes time, then notify the watchers."""
+        if self.fault:
+            self.fail(self.fault)
         self._save_events()
         while self.thinking is None and (asked := self._asked_player()) is not None:
             seat, player = asked
             seconds = self._delay(self.match) if self._delay is not None else 0
             try:
-                answer = self._ask_later(seat, player, seconds) if seconds > 0 else self._ask(seat, player)
-                if inspect.isawaitable(answer):
-                    self._think(seat, answer, LATE_SECONDS + seconds)
-                    break
-                submit_reply(self.match, seat, answer)
-                self._recover()
-            except Exception as error:
+                with self._ending_at_fault():
+                    answer = self._ask_later(seat, player, seconds) if seconds > 0 else self._ask(seat, player)
+                    if inspect.isawaitable(answer):
+                        self._think(seat, answer, LATE_SECONDS + seconds)
+                        break
+                    submit_reply(self.match, seat, answer)
+                    self._recover()
+            except (GameFailed, RunFailed) as error:
                 self._fail(seat, error)
             self._save_events()
         self._notify()
@@ -366,11 +427,12 @@ class MatchSession:
         if answer.cancelled():
             return
         try:
-            reply = answer.result()
-            if match is self.match and match.asks(seat):
-                submit_reply(match, seat, reply)
-            self._recover()
-        except Exception as error:
+            with self._ending_at_fault():
+                reply = answer.result()
+                if match is self.match and match.asks(seat):
+                    submit_reply(match, seat, reply)
+                self._recover()
+        except (GameFailed, RunFailed) as error:
             self._fail(seat, error)
         self._go_on()
 
@@ -382,11 +444,8 @@ class MatchSession:
             log.exception("a match could not go on")
 
     def _fail(self, seat: Seat, error: Exception) -> None:
-        """Ask a player that cannot be reached again while patience lasts; then give its seat away or abort the
+        """Ask a language model that cannot be reached again while patience lasts; then give its seat away or abort the
         match."""
-        if not isinstance(error, GameFailed | RunFailed):
-            self._abort_failed(error)
-            return
         if not isinstance(error, BudgetReached | NoLegalMove):
             self._pause(error)
             if self.pause < self._patience:
@@ -395,12 +454,15 @@ class MatchSession:
                 return
         self._recover()
         player = None if self._fall_back is None else self._fall_back(seat, str(error))
-        if player is None:
-            self._abort_failed(error)
-            return
-        self._log_failure(error, "; another player takes over")
-        self.players[seat] = player
-        resume_players(self.match, {seat: player})
+        with self._ending_at_fault():
+            if player is None:
+                # The text is meant for the researcher: reasons go into records, never to a seat's screen.
+                self._log_failure(error)
+                self.match.abort(f"{FAILED}: {error}")
+                return
+            self._log_failure(error, "; another player takes over")
+            self.players[seat] = player
+            resume_players(self.match, {seat: player})
 
     def _recover(self) -> None:
         """End a pause; it counts towards no limit."""
@@ -408,40 +470,36 @@ class MatchSession:
             self._began += self.pause
             self._outage = None
 
-    def _abort_failed(self, error: Exception) -> None:
-        """Abort the match after an error of an automated player; the events so far stay."""
-        if isinstance(error, GameFailed | RunFailed):
-            # The text is meant for the researcher: reasons go into records, never to a seat's screen.
-            self._log_failure(error)
-            self.match.abort(f"{FAILED}: {error}")
-            return
-        log.error("%s in match %s", FAILED, self.match.id, exc_info=error)
-        self.match.abort(FAILED)
-
     def _log_failure(self, error: Exception, then: str = "") -> None:
         """Log a model's failure by its kind: its text may quote a participant, whose words are kept in the database
         alone."""
         log.warning("%s in match %s (%s)%s", FAILED, self.match.id, type(error).__name__, then)
 
     def _save_events(self) -> None:
-        """Save new events, then pass them to each seat; if saving fails, roll the match back and raise."""
-        match = self.match
-        news = match.events[self._saved :]
-        if not news:
+        """Save new events, with what each person's seat is told; if saving fails, roll the match back and raise."""
+        seat_sessions = self.seat_sessions
+        if not self.fault and len(self.match.events) > self._saved:
+            with self._ending_at_fault():
+                seat_sessions = self._seats_after_news()
+        if not (news := self.match.events[self._saved :]):  # also after a fault, whose end is saved
             return
         if self._save is not None:
             try:
-                self._save(match, self._saved, news)
+                self._save(self.match, self._saved, news)
             except BaseException:
-                self.match = Match.replay(match.record(), self._saved)
+                self.match, self.fault = self._kept.snapshot(), ""
                 raise
-        self._pass_on(news)
+        self._keep(seat_sessions)
 
-    def _pass_on(self, news: Sequence[Event]) -> None:
-        """Pass saved events to each person's seat."""
-        self._saved = len(self.match.events)
-        for seat_session in self.seat_sessions.values():
-            seat_session.receive(self.match, news)
+    def _seats_after_news(self) -> dict[Seat, SeatSession]:
+        """Return the sessions of people's seats after the events that they do not know yet."""
+        news = self.match.events[self._saved :]
+        return {seat: session.after(self.match, news) for seat, session in self.seat_sessions.items()}
+
+    def _keep(self, seat_sessions: Mapping[Seat, SeatSession]) -> None:
+        """Keep the match and what people were told, as what a fault or a failed save leads back to."""
+        self.seat_sessions = dict(seat_sessions)
+        self._saved, self._kept = len(self.match.events), self.match.snapshot()
 
     def _notify(self) -> None:
         """Time each seat from when it was asked, which a rejected reply does not change, and call the watchers."""

@@ -118,7 +118,7 @@ class SessionManager:
 
         Raises:
             KeyError: The database has no such match.
-            ValueError: Its record cannot be replayed, or a player cannot play its seat.
+            ValueError: Its game is not known, or a player cannot play its seat.
         """
         if stored.id in self._open:
             return self._open[stored.id].session

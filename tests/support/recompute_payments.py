@@ -35,7 +35,8 @@ def differences(folder: Path) -> list[str]:
     matches = {match["match"]: match for match in read(folder, "matches")}
     wrong = []
     for person in read(folder, "participants"):
-        fixed = Decimal(payment.get("endings", {}).get(person["status"], 0))
+        left_out = payment.get("show_up", 0) if person["status"] == "error" else 0
+        fixed = Decimal(payment.get("endings", {}).get(person["status"], left_out))
         if not person["ended"] or person["status"] in ("waiting", "playing"):
             expected = Decimal(0)
         elif person["status"] == "complete":

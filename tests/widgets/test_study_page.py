@@ -23,6 +23,7 @@ from negolab_widgets.study.completion_code import CompletionCode
 from negolab_widgets.study.page import run_page
 from negolab_widgets.study.questions import QuestionField
 
+from negolab import catalog
 from negolab.studies import links
 from negolab.studies.client import HostClient
 from negolab.studies.page_state import NotDelivered
@@ -415,6 +416,35 @@ def test_a_fault_of_ours_is_one_plain_sentence(host: Hosts, monkeypatch: pytest.
     press_button(page, "Start")
     assert "Something went wrong on our side." in page_text(page)
     assert token not in json.dumps([part.get_state() for part in descendants(page)], default=str)
+
+
+@pytest.mark.parametrize(("fault", "at"), [("options", "A"), ("options", "B"), ("facts", "B"), ("prompt", "B")])
+def test_when_code_of_the_game_raises_both_pages_come_to_the_last_one_by_themselves(
+    host: Hosts, fault: str, at: str
+) -> None:
+    game = Path(__file__).parents[1] / "support" / "games" / "faulty.py"
+    catalog.game_module(str(game))  # as a kernel does
+    hosted = host(f'{PAIR_TREATMENT}\nparams = {{ fault = "{fault}", at = "{at}" }}', game=str(game))
+    (one, _, _), (two, _, _) = hosted.join(), hosted.join()
+    press_button(one, "Start")
+    press_button(two, "Start")
+
+    def at_end(page: StudyPage) -> bool:
+        return "because of a fault on our side" in page_text(page)
+
+    def go_on() -> bool:
+        for page in (one, two):
+            for table in [part for part in descendants(page) if isinstance(part, SeatWidget)]:
+                if at == "B" and table._view.asked and table._view.seen.seat == "A":
+                    table._submit("4")
+        return at_end(one) and at_end(two)
+
+    follow_until(go_on, one, two)
+    assert "Something went wrong" not in page_text(one) + page_text(two)
+    assert "very-own-words" not in json.dumps([part.get_state() for part in descendants(one)], default=str)
+    with hosted.database() as database:
+        errors = [note.detail for note in database.notes("small", "error")]
+    assert errors and all(f"ZeroDivisionError in faulty.py, line 38, in {fault}" in error for error in errors)
 
 
 # Texts.

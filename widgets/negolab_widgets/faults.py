@@ -33,6 +33,7 @@ class FaultGuard:
         expected: Errors whose own words are shown; of any other error, which could say what a seat may not see, only
             `texts.FAULT` is shown.
         show: Shows a text, "" to clear it; by default it appears in `notice`, a widget that the page places.
+        report: Called with each error that is not expected, after it was shown.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class FaultGuard:
         *,
         expected: tuple[type[Exception], ...] = (ValueError, OSError, NotDelivered),
         show: Callable[[str], None] | None = None,
+        report: Callable[[Exception], None] | None = None,
     ) -> None:
-        self._part, self._expected = part, expected
+        self._part, self._expected, self._report = part, expected, report
         self.show = show or self._show_in_notice
         self._depth, self._failed, self._is_shown = 0, False, False
         self.notice = w.HTML(warning(""))
@@ -63,6 +65,8 @@ class FaultGuard:
                 log.error("%s failed", self._part, exc_info=error)
             self._failed = self._is_shown = True
             self.show(str(error)[:MAX_CHARACTERS] if is_expected else texts.FAULT)
+            if self._report is not None and not is_expected:
+                self._report(error)
         elif error is None and self._is_shown and not (self._depth or self._failed):
             self._is_shown = False
             self.show("")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from sqlalchemy.engine import make_url
 from typing_extensions import override
 
 from negolab._internal import sqlite
+from negolab.catalog import locate_fault
 
 PATIENCE = 5
 """Timeout of the database in seconds; short, as the host's event loop is blocked meanwhile."""
@@ -138,8 +138,7 @@ def describe_error(error: BaseException) -> str:
         return f"{kind}: {lines[0] if lines else 'no answer'}"[:300]
     if isinstance(error, OSError) and error.strerror:
         return f"{kind}: {error.strerror}"
-    places = traceback.extract_tb(error.__traceback__)
-    return f"{kind} in {Path(places[-1].filename).name}, line {places[-1].lineno}" if places else kind
+    return locate_fault(error)
 
 
 _BETWEEN_NOTICES = 60.0

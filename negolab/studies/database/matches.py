@@ -107,10 +107,12 @@ class Matches(BaseDatabase):
     ) -> None:
         if rows := [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(news)]:
             c.execute(events.insert(), rows)
-        if news and isinstance(news[-1], Ended):
+        last = news[-1] if news and isinstance(news[-1], Ended) else None
+        if last is not None:
             c.execute(matches.update().where(matches.c.id == match).values(ended=now))
         for id, ending in endings.items():
-            self._change(c, id, ending, "host", match=match, values={"status": ending, "ended": now})
+            about = {"match": match, "detail": (last and last.reason) or ""} if ending == "error" else {"match": match}
+            self._change(c, id, ending, "host", values={"status": ending, "ended": now}, **about)
 
     def matches(
         self, study: str | None = None, *, participant: str | None = None, running: bool = False

@@ -53,10 +53,17 @@ class SeatWidget(Page):
         title: The page's title.
         keep: Called once, when the match is over; returns where the record is.
         thinker: The model across the table, where the person may know that it takes its time.
+        report: Called with an error for which the table cannot be drawn.
     """
 
     def __init__(
-        self, handle: SeatHandle, *, title: str = "Match", keep: Callable[[], str] | None = None, thinker: str = ""
+        self,
+        handle: SeatHandle,
+        *,
+        title: str = "Match",
+        keep: Callable[[], str] | None = None,
+        thinker: str = "",
+        report: Callable[[Exception], None] | None = None,
     ) -> None:
         self._handle, self._seat = handle, handle.seat
         self._title, self._keep, self._opponent_model = title, keep, thinker
@@ -68,11 +75,13 @@ class SeatWidget(Page):
         self._sending = False
         self._view = handle.view()
         # A fault's own words could carry what the seat may not see.
-        self._guard = FaultGuard("a table", expected=(), show=lambda text: self._controls.refuse(text))
+        show: Callable[[str], None] = lambda text: self._controls.refuse(text)
+        self._guard = FaultGuard("a table", expected=(), show=show)
+        self._drawing = FaultGuard("a table", expected=(), show=show, report=report)
         super().__init__(self._build(), self._refuse_press)
         self.add_class(f"nl-seat-{self._seat.lower()}")
-        handle.watch(lambda: self._guard(self._on_change))
-        self._guard(self._update)
+        handle.watch(lambda: self._drawing(self._on_change))
+        self._drawing(self._update)
 
     # What is on the table.
 
@@ -184,7 +193,7 @@ class SeatWidget(Page):
             self._controls.on_rejected(text, refused)
         else:
             self._controls.on_accepted()
-        self._update()
+        self._drawing(self._update)
 
     def _save_record(self) -> str:
         """Return where the record is, or that it could not be written: the result is shown either way."""

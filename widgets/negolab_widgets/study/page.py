@@ -213,8 +213,8 @@ class PlayingView(PageView):
     The table stays as long as the match is the same, so that nothing a participant writes is lost.
     """
 
-    def __init__(self, state: Playing, send: SendAction, seat: HostSeat) -> None:
-        self._seat = seat
+    def __init__(self, state: Playing, send: SendAction, of: PageClient) -> None:
+        self._page, self._seat = of, HostSeat(of)
         super().__init__(state, send)
 
     @classmethod
@@ -232,7 +232,7 @@ class PlayingView(PageView):
         self._strip = row(self._label, self._clock, self._over, self._next)
         self._strip.add_class("nl-strip")
         told = [reading_panel(self.state.disclosure)] if self.state.disclosure else []
-        self._table = SeatWidget(self._seat, title=self.state.title)
+        self._table = SeatWidget(self._seat, title=self.state.title, report=self._page.report)
         return [self._strip, self.notice, *told, self._table]
 
     @override
@@ -320,7 +320,8 @@ class StudyPage(Page):
         self._page: PageClient | None = None
         self._drawn: PageState | None = None
         self._view: PageView | None = None
-        self._guard = FaultGuard("a study's page", expected=(), show=self._show_fault)
+        report: Callable[[Exception], None] = lambda error: self._page.report(error) if self._page else None
+        self._guard = FaultGuard("a study's page", expected=(), show=self._show_fault, report=report)
         self._banner, self._body = w.HTML(), column()
         self._loading = w.HTML()
         super().__init__([self._banner, self._body], self._refuse_press)
@@ -363,10 +364,12 @@ class StudyPage(Page):
         self.show_error(self._page.error)
         if self._page.replaced:
             self._show_replaced()
-        elif self._page.state is not self._drawn:
-            # An old state is not drawn again when only the connection has changed: its clock would start anew.
-            self._draw(self._page, self._page.state)
-            self._drawn = self._page.state
+            return
+        # An old state is not drawn again when only the connection has changed: its clock would start anew. A table that
+        # cannot be drawn leads to another state at once.
+        while (state := self._page.state) is not self._drawn:
+            self._draw(self._page, state)
+            self._drawn = state
 
     def _draw(self, of: PageClient, state: PageState) -> None:
         """Update the view that is shown, or replace it by another."""
@@ -385,7 +388,7 @@ class StudyPage(Page):
     def _make_view(self, of: PageClient, state: PageState, kind: type[PageView]) -> PageView:
         view: PageView
         send: SendAction = lambda action, /, **details: self._send_action(view, action, **details)
-        view = PlayingView(state, send, HostSeat(of)) if isinstance(state, Playing) else kind(state, send)
+        view = PlayingView(state, send, of) if isinstance(state, Playing) else kind(state, send)
         return view
 
     def _show_replaced(self) -> None:
