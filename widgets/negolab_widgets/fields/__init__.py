@@ -28,11 +28,13 @@ class Field(anywidget.AnyWidget):
 
     Attributes:
         value: What the field holds; `observe` it. Setting it shows it on the page.
+        description: Its label.
         shown: What the page was told to show last, behind a number that makes it news.
         disabled: The page takes no input.
     """
 
     value: Any = None
+    description = t.Unicode("").tag(sync=True)
     shown = t.List().tag(sync=True)
     disabled = t.Bool(False).tag(sync=True)
     _on_page: Any = None
@@ -81,7 +83,6 @@ class Number(Field):
     min = t.CInt(0).tag(sync=True)
     max = t.CInt(100).tag(sync=True)
     has_slider = t.Bool(True).tag(sync=True)
-    description = t.Unicode("").tag(sync=True)
     text = t.Unicode("").tag(sync=True)
     name = t.Unicode("").tag(sync=True)
     less = t.Unicode("").tag(sync=True)
@@ -135,7 +136,6 @@ class PriceField(Field):
 
     _esm = script(__name__, "price.js")
     value = t.Unicode("")
-    description = t.Unicode("").tag(sync=True)
     placeholder = t.Unicode("").tag(sync=True)
     min = t.Int(0).tag(sync=True)
     max = t.Int(0).tag(sync=True)
@@ -148,7 +148,6 @@ class RadioGroup(Field):
     none."""
 
     _esm = script(__name__, "choices.js")
-    description = t.Unicode("").tag(sync=True)
     options = t.List(t.Unicode()).tag(sync=True)
     several = t.Bool(False).tag(sync=True)
     value: Any = t.Unicode("")
@@ -166,7 +165,6 @@ class ChoiceGrid(Field):
     words, `value` the chosen option by key."""
 
     _esm = script(__name__, "grid.js")
-    description = t.Unicode("").tag(sync=True)
     rows = t.List(t.List(t.Unicode())).tag(sync=True)
     options = t.List(t.Unicode()).tag(sync=True)
     value = t.Dict()
@@ -177,7 +175,6 @@ class Segments(Field):
     `options`, -1 for none; `about` stands below the description. What a browser sends is checked."""
 
     _esm = script(__name__, "segments.js")
-    description = t.Unicode("").tag(sync=True)
     about = t.Unicode("").tag(sync=True)
     options = t.List(t.Unicode()).tag(sync=True)
     notes = t.List(t.Unicode()).tag(sync=True)

@@ -140,6 +140,15 @@ class Table:
             button.add_class(REFUSE)
         return asking
 
+    def message_box(
+        self, hint: str, label: str = "", *, rows: int = 2, changed: Callable[[], None] | None = None
+    ) -> w.Textarea:
+        """Make a box for words, which `changed` is told of once the box is left."""
+        label = label or table_texts.YOUR_MESSAGE
+        box = w.Textarea(description=label, placeholder=hint, rows=rows, continuous_update=False)
+        self.on_change(box, changed)
+        return box
+
     def on_change(self, control: w.Widget, work: Callable[[], None] | None = None, trait: str = "value") -> None:
         """Clear the last refusal and call `work` when a control's value changes."""
 
@@ -166,6 +175,11 @@ class Table:
             self._clear_notices()
             self._beside = beside
         self._beside.value = warning(reason)
+
+    def render_lost(self, loser: Seat | None) -> html.Markup:
+        """Render the seat's last reply if it was not accepted and lost the match, "" if not."""
+        slip = self.rejection if loser == self.seat else None
+        return html.Markup() if slip is None else html.panel(table_texts.WHAT_ENDED, render_rejected(slip))
 
     def new_notice(self) -> w.HTML:
         """Make a place for refusals, to stand beside a control."""
@@ -255,10 +269,7 @@ class ReplyBox:
         check: Callable[[str], str] = lambda text: "",
     ) -> None:
         self._controls, self._check = controls, check
-        self.box = w.Textarea(description=text or table_texts.YOUR_MESSAGE, rows=3, continuous_update=False)
-        self.box.placeholder = table_texts.WRITE_REPLY
-        self.notice = controls.new_notice()
-        controls.on_change(self.box)
+        self.box, self.notice = controls.message_box(table_texts.WRITE_REPLY, text, rows=3), controls.new_notice()
         self.button = controls.button(send or table_texts.SEND_MESSAGE, self._send, cls="nl-primary" if primary else "")
         self.widget = column(self.box, self.notice, self.button)
         self.widget.add_class("nl-reply")

@@ -23,7 +23,6 @@ from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
     framed,
-    render_rejected,
     row,
     set_visible,
 )
@@ -264,9 +263,7 @@ class AgendaTable(Table):
 
     def _build_offer(self) -> None:
         self.composer = OfferEditor(self, self.game, lambda: set_class(self.offer, UNSET, self.composer.offer is None))
-        self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
-        self.words.placeholder = WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}")
-        self.on_change(self.words)
+        self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}"))
         set_visible(self.words, self.game.talk)
         self._title = w.HTML()
         self.copy = self.button(WORDS.COPY, self._copy, cls="nl-link")
@@ -303,9 +300,8 @@ class AgendaTable(Table):
 
     def _ending_markup(self) -> html.Markup:
         """Render how the match ended, with the reply that lost it."""
-        lost = self.rejection is not None and self.seen.public.loser == self.seat
-        slip = html.panel(table_texts.WHAT_ENDED, render_rejected(self.rejection)) if lost and self.rejection else ""
-        return element("div", view.render_ending(self.game, self.seen), slip, cls="nl-stack")
+        lost = self.render_lost(self.seen.public.loser)
+        return element("div", view.render_ending(self.game, self.seen), lost, cls="nl-stack")
 
     def _draw_answer(self) -> None:
         seen = self.seen

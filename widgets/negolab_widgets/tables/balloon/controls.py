@@ -21,7 +21,6 @@ from negolab_widgets.tables.controls import (
     Table,
     column,
     framed,
-    render_rejected,
     row,
     set_visible,
 )
@@ -98,13 +97,7 @@ class BalloonTable(Table):
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        lost = self.rejection is not None and self.seen.public.ended_by == self.seat
-        what = (
-            html.panel(table_texts.WHAT_ENDED, render_rejected(self.rejection))
-            if self.rejection is not None and lost
-            else ""
-        )
-        self._ending.value = html.join([view.render_ending(self.seen), what])
+        self._ending.value = html.join([view.render_ending(self.seen), self.render_lost(self.seen.public.ended_by)])
         self._pictured.value = view.render_items_table(self.seen) if over else ""
         for part in (self._choosing, self._answering, self._typing):
             set_visible(part, not over)

@@ -37,14 +37,10 @@ class MessageEditor:
         self._controls, self._game, self._chosen, self._refused = controls, game, chosen, refused
         terms = controls.seen.public.terms
         title = WORDS.ARGUMENT if terms.require_argument else WORDS.ARGUMENT_OPTIONAL
-        self.argument = w.Textarea(description=title, rows=3, continuous_update=False)
-        self.argument.placeholder = WORDS.ARGUMENT_HINT
-        self.reasoning = w.Textarea(description=WORDS.REASONING, rows=2, continuous_update=False)
-        self.reasoning.placeholder = WORDS.REASONING_HINT
+        self.argument = controls.message_box(WORDS.ARGUMENT_HINT, title, rows=3, changed=self._draw_braces)
+        self.reasoning = controls.message_box(WORDS.REASONING_HINT, WORDS.REASONING, changed=self._draw_braces)
         self.notice = controls.new_notice()
         self._braces, self._limit = w.HTML(), w.HTML()
-        for box in (self.argument, self.reasoning):
-            controls.on_change(box, self._draw_braces)
         self.propose = controls.button("", self._send_proposal, cls="nl-primary")
         self.plain = controls.button("", self._send_plain)
         self._argues = game.require_argument or game.rules == "stated"

@@ -127,9 +127,7 @@ class BargainingTable(Table):
 
     def _build_offer(self) -> None:
         self.price = PriceEditor(self, self.game, self._priced)
-        self.words = w.Textarea(description=WORDS.MESSAGE, rows=2, continuous_update=False)
-        self.words.placeholder = WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE)
-        self.on_change(self.words)
+        self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE), WORDS.MESSAGE)
         set_visible(self.words, view.may_write(self.seen))
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")

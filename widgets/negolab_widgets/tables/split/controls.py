@@ -109,9 +109,7 @@ class MessageEditor:
 
     def __init__(self, controls: Table, game: Split) -> None:
         self._controls, self._game = controls, game
-        self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
-        controls.on_change(self.words)
-        self.words.placeholder = WORDS.AT_MOST.format(most=game.max_chars)
+        self.words = controls.message_box(WORDS.AT_MOST.format(most=game.max_chars))
         self.notice = controls.new_notice()
         self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls="nl-primary")
         self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""))

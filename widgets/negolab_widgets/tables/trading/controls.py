@@ -20,7 +20,6 @@ from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
     framed,
-    render_rejected,
     row,
     set_visible,
 )
@@ -174,9 +173,7 @@ class TradingTable(Table):
 
     def _build_offer(self) -> None:
         self.composer = OfferEditor(self, self._composed)
-        self.words = w.Textarea(description=table_texts.YOUR_MESSAGE, rows=2, continuous_update=False)
-        self.on_change(self.words)
-        self.words.placeholder = WORDS.MESSAGE_HINT
+        self.words = self.message_box(WORDS.MESSAGE_HINT)
         self._last = w.HTML(element("div", WORDS.LAST_TURN, cls="nl-due"))
         self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls="nl-primary")
         self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice))
@@ -195,13 +192,7 @@ class TradingTable(Table):
         over, own = self.seen.public.end is not None, self.seen.private
         incoming, last = self._incoming(), view.is_last(self.game, self.seen)
         self._gain.value = view.render_gain(self.seen)
-        lost = self.rejection is not None and self.seen.public.loser == self.seat
-        what = (
-            html.panel(table_texts.WHAT_ENDED, render_rejected(self.rejection))
-            if self.rejection is not None and lost
-            else ""
-        )
-        after = (what, view.render_goods(own), view.render_trades(self.seen))
+        after = (self.render_lost(self.seen.public.loser), view.render_goods(own), view.render_trades(self.seen))
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
         set_visible(self._after, over)
         self._talk.value = html.panel(
