@@ -17,6 +17,7 @@ from negolab import catalog, user_code
 from negolab._internal.files import private_files
 from negolab._internal.version import __version__
 from negolab.analysis import export as exporting
+from negolab.match import Match
 from negolab.studies.database import Database
 from negolab.studies.export import matches, participants
 from negolab.studies.export.source import Source, source
@@ -122,16 +123,16 @@ def _tables(data: Source) -> exporting.Tables:
     others = {
         "events": (matches.event_columns(data), matches.event_rows(data)),
         "participants": (participants.columns(data), participants.rows(data)),
+        "pages": (participants.page_columns(), participants.page_rows(data)),
     }
     if data.study.asked():
         others["answers"] = (participants.answer_columns(data), participants.answer_rows(data))
-    if any(data.reached.values()):
-        others["pages"] = (participants.page_columns(), participants.page_rows(data))
-    if any(data.attempts.values()):
+    if "quiz" in data.study.kinds() or any(data.attempts.values()):
         others["quiz"] = (participants.quiz_columns(), participants.quiz_rows(data))
-    if data.consents:
+    if data.study.consents or data.consents:
         others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
-    return exporting.Tables((), matches.KEYS, found, others)
+    sample = Match(data.study.loaded(data.study.treatments[0]), seed=0).record()
+    return exporting.Tables((), matches.KEYS, found, others, sample)
 
 
 def _records(data: Source) -> Iterator[bytes]:
