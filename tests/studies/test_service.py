@@ -728,6 +728,33 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
     assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
 
 
+@pytest.mark.parametrize(
+    "id",
+    [
+        "a\nb",
+        "5e\u200b90",
+        "5e\u00ad90",
+        "\ufeff5e90",
+        "5e90\u202e",
+        "5e\u00a090",
+        "5e\x0790",
+        "5e\u3164",
+        "5e%3990",
+        "5e\ufe0f",
+    ],
+)
+def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_it(tmp_path: Path, id: str) -> None:
+    site = Site(tmp_path, study(more='external = "PID"'))
+    kept = site.database.study("trade", site.study.text)
+    token = links.make_token(kept.secret, "trade", links.OPEN)
+    for enter in (site.service.authenticator.admit, site.service.authenticator.join):
+        with pytest.raises(AccessDenied, match=r"your id \(PID\) once, in plain characters"):
+            enter(token, {"PID": id})
+    assert site.database.participants("trade") == []
+    one, same = (site.service.authenticator.join(token, {"PID": text})[1] for text in ("Zoë Ω-9", "\u00a0Zoë Ω-9\n"))
+    assert one == same
+
+
 def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study())

@@ -560,6 +560,14 @@ def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None
     assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
 
 
+def test_an_id_given_twice_and_a_character_that_is_not_seen_reach_the_host(door: Gate) -> None:
+    """It refuses them; neither is changed or left out on the way."""
+    for query in ("ID=ann&ID=bob", "ID=ann&ID=ann", "ID=an%07n%E2%80%8B", "ID=a%256En"):
+        door.get(f"join/open?{query}")
+    told = [body["query"]["ID"] for name, body in door.requests() if name == "admit" and body.get("token") == "open"]
+    assert told[-4:] == ["ann\nbob", "ann", "an\x07n\u200b", "a%6En"]
+
+
 def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
     assert door.get("join/open", token="good-back").text.count("<form") == 2
     again = door.get("join/open", token="good-back", method="POST")

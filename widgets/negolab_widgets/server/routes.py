@@ -226,8 +226,12 @@ class JoinPage(CheckedHandler):
         return link.visitor is None and bool(token) and await self.server.is_valid(token)
 
     def _query(self) -> dict[str, str]:
-        """Return what the link carries besides its token; the form posts to the whole address."""
-        return {name: self.get_query_argument(name) for name in self.request.query_arguments}
+        """Return what the link carries besides its token, as it came; the form posts to the whole address.
+
+        A line break parts different values of one name.
+        """
+        found = self.request.query_arguments.items()
+        return {name: "\n".join(dict.fromkeys(map(self.decode_argument, values))) for name, values in found}
 
     def _enter(self) -> None:
         self.set_header("Referrer-Policy", "no-referrer")
