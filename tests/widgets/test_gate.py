@@ -608,6 +608,43 @@ def test_a_closed_page_ends_its_kernel(door: Gate) -> None:
     assert door.get(f"alive/{kernel}", "good-eve").json() == {"state": "gone"}
 
 
+async def opened_and_read(door: Gate, kernel: str, token: str) -> Any:
+    """Open a websocket that reads all, and so answers pings, as a browser does."""
+    connection = await open_socket(door, kernel, token)
+
+    async def read() -> None:
+        while await connection.read_message() is not None:
+            pass
+
+    connection.reading = asyncio.ensure_future(read())
+    return connection
+
+
+def test_the_host_is_told_at_once_when_a_page_closes_its_last_websocket_and_when_it_is_back(door: Gate) -> None:
+    kernel = door.open_kernel("good-eva")
+
+    def told() -> list[bool]:
+        return [body["away"] for name, body in door.requests() if name == "away" and body["kernel"] == kernel]
+
+    async def is_told(away: bool, within: float) -> bool:
+        end = time.monotonic() + within
+        while told()[-1:] != [away] and time.monotonic() < end:
+            await asyncio.sleep(0.1)
+        return told()[-1:] == [away]
+
+    async def scene() -> None:
+        first, second = [await opened_and_read(door, kernel, "good-eva") for _ in range(2)]
+        assert door.get(f"alive/{kernel}", "good-eva").status_code == 200
+        first.close()
+        assert not await is_told(True, within=0.5)
+        second.close()
+        assert await is_told(True, within=2.0)
+        await opened_and_read(door, kernel, "good-eva")
+        assert await is_told(False, within=4.0)
+
+    asyncio.run(scene())
+
+
 def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:
     kernel = door.open_kernel("good-fay")
     (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]

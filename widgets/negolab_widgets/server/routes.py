@@ -120,6 +120,13 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
         self._has_gone = True
         if self.connection is not None:
             self.connection.disconnect()
+        self.server.hear_of(self.path_kwargs["kernel_id"], is_here=False)
+
+    @override
+    def on_pong(self, data: bytes) -> None:
+        # Browsers answer also for pages whose scripts they slow down, as in tabs in the background.
+        super().on_pong(data)
+        self.server.hear_of(self.path_kwargs["kernel_id"], is_here=True)
 
     def pays(self, cost: int) -> bool:
         """Charge the visitor for what the page sends, in bytes; beyond the budget, close the websocket."""
