@@ -106,9 +106,10 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         for name, (columns, rows) in source.others.items():
             spools[name].add(rows, columns)
         files = {name: [folder / f"{name}.{ending}" for ending in endings] for name in spools}
-        written = {name: spool for name, spool in spools.items() if spool.count or name in source.others}
         counts = {
-            name: spool.write(*files[name]) for name, spool in (written if source.sample is None else spools).items()
+            name: spool.write(*files[name])
+            for name, spool in spools.items()
+            if spool.count or name in source.others or source.sample is not None
         }
         listed = {name: _in_unit(spools[name].typed_columns(), units) for name in counts}
     write_table(dictionary(listed), folder / DICTIONARY)

@@ -86,7 +86,7 @@ KINDS: dict[str, tuple[str, ...]] = {"csv": ("csv",), "parquet": ("parquet",), "
 """Endings of the files by value of `--to`."""
 
 
-def export(database: Database, study: Study, folder: Path, to: str = "both") -> dict[str, int]:
+def export(database: Database, study: Study, folder: Path, to: str = "both", *, test: bool = False) -> dict[str, int]:
     """Write a study's tables, data dictionary, study file and records to a folder, all or nothing.
 
     Args:
@@ -94,6 +94,7 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
         study: The study.
         folder: The folder to write; an earlier export of the same study is replaced.
         to: "csv", "parquet" or "both".
+        test: Write the data of links for tests, which are left out otherwise, and no others.
 
     Returns:
         Number of rows by table.
@@ -101,15 +102,15 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
     Raises:
         ValueError: `folder` holds anything but an earlier export of this study, or cannot be written.
     """
-    data = source(database, study)
-    with private_files(), replace_folder(folder, study.name) as new:
+    data, name = source(database, study, test=test), f"{study.name}, links for tests" if test else study.name
+    with private_files(), replace_folder(folder, name) as new:
         rows = exporting.export(_tables(data), new, KINDS[to])
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
         game = study.loaded(study.treatments[0])
         if (code := catalog.source(game)) is not None:
             user_code.write(new, {catalog.game_id(game): code})
         (new / "study.toml").write_text(study.text, "utf-8")
-        about = {"study": study.name, "exported": database.clock(), "negolab": __version__, "rows": rows}
+        about = {"study": name, "exported": database.clock(), "negolab": __version__, "rows": rows}
         (new / "export.json").write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
     return rows
 
