@@ -330,7 +330,7 @@ class Scheduler:
             self._end_study(participant.id, "unpaired")
             return
         late, other = mate, participant.id
-        if mate in self.waiting and not self._presence.is_present(participant.id):
+        if self._presence.is_present(mate) and mate in self.waiting and not self._presence.is_present(participant.id):
             late, other = other, late
         if self._database.participant(late).status in ACTIVE:
             self._end_study(late, "timeout", "did not go on")
