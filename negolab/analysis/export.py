@@ -10,7 +10,7 @@ import json
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,12 +72,15 @@ class Tables(NamedTuple):
         keys: Further columns of a match.
         records: The records.
         others: Further tables: their columns and rows.
+        sample: A match as there may be none yet: it gives tables without rows their columns. None: they are not
+            written.
     """
 
     join: Columns
     keys: Columns
     records: Iterable[Exported]
     others: Mapping[str, tuple[Columns, Iterable[Row]]]
+    sample: Record | None = None
 
 
 def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, int]:
@@ -89,7 +92,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         endings: Of the files: "csv", "parquet" or both.
 
     Returns:
-        Number of rows by table. A table of matches without rows is not written.
+        Number of rows by table. A table of matches without rows is written only where the source has a `sample`.
 
     What code of a game cannot compute is left empty, and one line of the log names each cause.
     """
@@ -102,12 +105,19 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
         for exported in source.records:
             units.add(exported.record.game.unit)
-            _add_match(spools, source, exported, failed)
+            for name, columns, rows in _match_tables(source, exported, failed):
+                spools[name].add(rows, columns)
+        if source.sample is not None:
+            for name, columns, _ in _match_tables(source, Exported({}, source.sample), failed):
+                if not spools[name].count:
+                    spools[name].add((), columns)
         for name, (columns, rows) in source.others.items():
             spools[name].add(rows, columns)
         files = {name: [folder / f"{name}.{ending}" for ending in endings] for name in spools}
         counts = {
-            name: spool.write(*files[name]) for name, spool in spools.items() if spool.count or name in source.others
+            name: spool.write(*files[name])
+            for name, spool in spools.items()
+            if spool.count or name in source.others or source.sample is not None
         }
         listed = {name: _in_unit(spools[name].typed_columns(), units) for name in counts}
     for what, count in failures.items():
@@ -141,26 +151,28 @@ def open_tables(source: RecordSource) -> Tables:
     return Tables([cells.CELL], keys, found, {"cells": (columns, rows)})
 
 
-def _add_match(spools: Mapping[str, _Spool], source: Tables, exported: Exported, failed: measures.Failed) -> None:
-    """Add the rows of one match to all tables."""
+def _match_tables(
+    source: Tables, exported: Exported, failed: measures.Failed
+) -> Iterator[tuple[str, Columns, Iterable[Row]]]:
+    """Yield the tables of one match: name, columns and rows."""
     keys, record, replays = exported
-    join = {column.name: keys[column.name] for column in source.join}
+    join = {column.name: keys.get(column.name) for column in source.join}
     for name, (columns, rows) in TABLES.items():
         if name == "matches":
             parameters = _parameters(record)
             own = [{**row, **keys, **parameters} for row in rows(record)]
-            spools[name].add(own, [*source.join, *columns, *source.keys, *map(_parameter_column, parameters)])
+            yield name, [*source.join, *columns, *source.keys, *map(_parameter_column, parameters)], own
         elif replays or name != "proposals":
             try:
                 own = [{**join, **row} for row in rows(record)]
             except Exception as error:  # of the game's own code, which only proposals ask
                 failed(name, error)
                 own = []
-            spools[name].add(own, [*source.join, *columns])
+            yield name, [*source.join, *columns], own
     if replays:
         found = measures.measure_match(record, failed)
         own = [{**join, "match": record.id, **found}]
-        spools["measures"].add(own, [*source.join, MATCH, *_measure_columns(found, record.game)])
+        yield "measures", [*source.join, MATCH, *_measure_columns(found, record.game)], own
 
 
 def _parameters(record: Record) -> Row:
@@ -235,11 +247,11 @@ class _Spool:
         return self.count
 
     def _schema(self) -> pa.Schema:
-        """Return one type per column; a column without any value is text."""
+        """Return one type per column; amounts without any value are numbers."""
         parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
         kinds = {field.name: field.type for field in unified_schema(parts)}
-        text = pa.large_string()
-        return pa.schema([(name, text if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
+        number = pa.float64()
+        return pa.schema([(name, number if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
 
     def typed_columns(self) -> Columns:
         """Return the columns with the types that their values have."""

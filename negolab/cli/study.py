@@ -21,7 +21,7 @@ from negolab.cli.options import BaseUrls, Db, PriceOption
 from negolab.cli.play import RUNS, printable
 from negolab.formatting import format_end
 from negolab.studies import links as tokens
-from negolab.studies.database import ACTIVE, Database, Participant, StoredStudy
+from negolab.studies.database import ACTIVE, TEST, Database, Participant, StoredStudy
 from negolab.studies.database.connection import database_url, describe_error
 from negolab.studies.endings import ENDINGS
 from negolab.studies.payment import Currency
@@ -64,12 +64,15 @@ def status_lines(now: Status) -> list[str]:
 
 def _count_statuses(now: Status) -> str:
     """Count the participants in each status, in the order in which they pass through them."""
-    count = Counter(person.status for person in now.people)
-    reading = sum(person.status == "invited" and person.opened for person in now.people)
+    people = [person for person in now.people if person.link != TEST]
+    tests = len(now.people) - len(people)
+    count = Counter(person.status for person in people)
+    reading = sum(person.status == "invited" and person.opened for person in people)
     parts = [f"{count[name]} {name}" for name in ("invited", *ACTIVE, *ENDINGS) if count[name]]
     if reading:
         parts[0] += f" ({reading} reading)"
-    return f"{len(now.people)} participants: {', '.join(parts)}" if parts else "no participants yet"
+    told = f"{len(people)} participants: {', '.join(parts)}" if parts else "no participants yet"
+    return f"{told}; besides, {tests} by links for tests, whom nothing counts" if tests else told
 
 
 def cell_lines(cells: tuple[Cell, ...], currency: Currency | None) -> list[str]:
@@ -139,14 +142,17 @@ def links(
     file: StudyFile,
     n: Annotated[int | None, typer.Option("-n", min=1, max=100_000, help="Make this many new links.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Print a new link that anybody may use.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="Links to try the study with: their people count nowhere.")
+    ] = False,
     new_study: Annotated[bool, typer.Option("--new", help="Add a study to a database that holds others.")] = False,
     url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.LOCAL_URL,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="New CSV file for the links, instead of printing them.")] = None,
 ) -> None:
     """Print links for participants, one per line. Without -n or --open: those that nobody has used yet."""
-    if open_ and (n is not None or out is not None):
-        raise ValueError("--open prints one open link: leave out -n and --out")
+    if open_ and (n is not None or out is not None or test):
+        raise ValueError("--open prints one open link: leave out -n and --out, and --test")
     study = read_study(file)
     tokens.link_url(url, "")
     _warn_of_missing_models(study)
@@ -158,10 +164,11 @@ def links(
             print(tokens.link_url(url, tokens.make_token(kept.secret, study.name, tokens.OPEN)))
             _expiry("this open link", time.time(), study)
             return
-        people = database.invite(study.name, n) if n is not None else _unused(database, study)
+        link = TEST if test else "one"
+        people = database.invite(study.name, n, link=link) if n is not None else _unused(database, study, link)
         if not people:
             raise ValueError(f"{file}: no unused links that are still valid; -n 20 makes 20")
-        if study.external is not None:
+        if study.external is not None and not test:
             print("these links carry no id of a panel, which `study bonus` needs: --open does", file=sys.stderr)
         write([(p.number, _link(kept, p, url)) for p in people])
         _expiry("the first of them", people[0].created, study)
@@ -185,9 +192,9 @@ def _warn_of_missing_models(study: Study) -> None:
             print(f"before you send them: {error}", file=sys.stderr)
 
 
-def _unused(database: Database, study: Study) -> list[Participant]:
-    """Return the participants whose personal link has not been opened and is still valid."""
-    people = [p for p in database.participants(study.name) if p.link == "one" and p.opened is None]
+def _unused(database: Database, study: Study, link: str) -> list[Participant]:
+    """Return the participants whose personal link, of a kind, has not been opened and is still valid."""
+    people = [p for p in database.participants(study.name) if p.link == link and p.opened is None]
     return [p for p in people if p.created + study.expires * 86400 > time.time()]
 
 
@@ -278,6 +285,7 @@ def export(
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write to; default: FILE-export beside it.")] = None,
     to: Annotated[str, typer.Option(help="csv, parquet or both.")] = "both",
+    test: Annotated[bool, typer.Option("--test", help="Write the data of links for tests, and nothing else.")] = False,
 ) -> None:
     """Write the data of a study as tables, as `negolab export` does, with its participants, answers and events."""
     from negolab.analysis.export import describe_rows
@@ -287,9 +295,9 @@ def export(
     if to not in KINDS:
         raise ValueError(f"--to {to!r}: {suggest(to, KINDS)}")
     study = read_study(file)
-    folder = out or file.parent / f"{file.stem}-export"
+    folder = out or file.parent / f"{file.stem}{'-test' if test else ''}-export"
     with open_known_database(file, db, study) as database:
-        rows = write(database, study, folder, to)
+        rows = write(database, study, folder, to, test=test)
     print(describe_rows(rows))
     print(folder)
 

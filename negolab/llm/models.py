@@ -66,10 +66,12 @@ class Models:
             endpoint = self._endpoints[url, name] = Endpoint(url, value, self._policy, self._cache)
         return endpoint
 
-    def with_patience(self, seconds: float) -> Models:
-        """Return models whose endpoints wait this long for an answer, with the same budget, prices and counters."""
+    def with_patience(self, seconds: float, after: str) -> Models:
+        """Return models whose endpoints wait this long for an answer and then say what to do, with the same budget,
+        prices and counters."""
         models = copy(self)
         models._policy = copy(self._policy)
+        models._policy.after_patience = after
         models._policy.limits = msgspec.structs.replace(self._policy.limits, patience=seconds)
         models._endpoints = {}
         return models

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import secrets
 from collections.abc import Callable, Mapping
 
@@ -13,6 +14,13 @@ from negolab.studies.database import Database, Participant
 from negolab.studies.database.connection import DatabaseClosed
 from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
+
+_UNCLEAR = re.compile(
+    r"%[0-9A-Fa-f]{2}"
+    "|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]"
+)
+"""What no panel's id has: a character that was percent-encoded twice, and those that are not seen although Python calls
+them printable."""
 
 
 class AccessDenied(Exception):
@@ -110,7 +118,11 @@ class Authenticator:
         return participant or self._database.invite(self.study.name, link="open", external=hashed)[0]
 
     def _panel_id(self, query: Mapping[str, str]) -> str | None:
-        """Return the panel's id in the open link's query; None if the study requires none."""
+        """Return the panel's id in the open link's query; None if the study requires none.
+
+        Two that look the same must not be two people: an id with a character that is not seen is refused, as is one
+        given twice, whose values a line break parts.
+        """
         name = self.study.external
         if name is None:
             return None
@@ -118,6 +130,8 @@ class Authenticator:
         # "{{%PROLIFIC_PID%}}" is what the panel should have filled in.
         if not panel_id or len(panel_id) > 200 or panel_id.startswith("{{"):
             raise AccessDenied(texts.LINK_WITHOUT_ID.format(name=name))
+        if not panel_id.isprintable() or _UNCLEAR.search(panel_id):
+            raise AccessDenied(texts.LINK_UNCLEAR_ID.format(name=name))
         return panel_id
 
     def bind(self, token: str, kernel: str) -> str | None:

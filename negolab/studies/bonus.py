@@ -258,7 +258,7 @@ def _missing(
     """Name those who finished and are not in the export, by their numbers, as the database has no ids."""
     here = {person.id for person in known.values()}
     for person in database.participants(study.name):
-        if person.id in earned and earned[person.id].total and person.id not in here:
+        if person.id in earned and earned[person.id].total and person.id not in here and not person.is_test:
             why = f"is not in {panel.name}" if person.external else "came by a link without a panel's id"
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
 

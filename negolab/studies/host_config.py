@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 STUDY_PATIENCE = 3.0
 """Seconds for which an endpoint waits by itself in a study, so that a short rate limit interrupts no match."""
+AFTER_PATIENCE = "to wait longer, set a longer patience in [models] of the study's file"
+"""What to do about an endpoint for which a study has waited in vain."""
 LISTED_WITHIN = 5.0
 """Timeout in seconds for listing the models of an endpoint."""
 
@@ -92,7 +94,7 @@ class KnownEndpoints:
 
         An endpoint's own patience would pass in silence.
         """
-        models = None if self._models is None else self._models.with_patience(STUDY_PATIENCE)
+        models = None if self._models is None else self._models.with_patience(STUDY_PATIENCE, AFTER_PATIENCE)
         return KnownEndpoints(self._known, models)
 
     async def listed(self) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections import Counter as Tally
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from negolab.studies.database import TEST
 from negolab.studies.status import Status
 
 _HOST = CollectorRegistry()
@@ -50,7 +51,13 @@ def render(seen: Status | None, gate: GateNumbers | None, *, database_up: bool =
     registry = CollectorRegistry()
     _gauge(registry, "database_up", "1 while the host has its database.", database_up)
     if seen is not None:
-        _labelled(registry, "participants", "status", "Participants.", Tally(person.status for person in seen.people))
+        _labelled(
+            registry,
+            "participants",
+            "status",
+            "Participants.",
+            Tally(person.status for person in seen.people if person.link != TEST),
+        )
         _gauge(registry, "matches_running", "Matches that are played now, practice included.", seen.running)
         _labelled(registry, "matches_ended", "end", "Matches that are over, practice left out.", seen.ended)
         _gauge(registry, "errors", "Errors that were noted.", sum(person.errors for person in seen.people))

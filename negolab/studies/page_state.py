@@ -257,7 +257,10 @@ class Answer(msgspec.Struct, frozen=True):
 # Versions and presence.
 
 GONE = 12.0
-"""Seconds without a poll after which a page counts as closed."""
+"""Seconds without a poll after which nothing is kept of a page."""
+
+BETWEEN_POLLS = 2.0
+"""Seconds that an open page may take for its next poll."""
 
 
 class PagePresence:
@@ -281,8 +284,8 @@ class PagePresence:
 
     @property
     def present(self) -> bool:
-        """True if the page is polling and its browser is not away."""
-        return self.polled and not self.away
+        """True if the page is there at this moment: it is polling, and its browser is not away."""
+        return not self.away and (self._polls > 0 or time.monotonic() - self._last_poll < BETWEEN_POLLS)
 
     def touch(self) -> None:
         """Raise the version and wake the polls, after a change of the page state."""

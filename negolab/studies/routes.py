@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import time
@@ -94,7 +95,13 @@ class Poll(Handler):
     async def get(self) -> None:
         after = self.get_argument("after", "0")
         version = int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0
-        self.answer(await self.pages.poll(self.get_argument("lease", ""), version, POLL))
+        self.poll = asyncio.ensure_future(self.pages.poll(self.get_argument("lease", ""), version, POLL))
+        with suppress(asyncio.CancelledError):  # its page is gone
+            self.answer(await self.poll)
+
+    @override
+    def on_connection_close(self) -> None:
+        self.poll.cancel()
 
 
 class NotNow(Handler):

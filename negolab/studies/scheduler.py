@@ -19,6 +19,7 @@ from negolab.runs.plan import derive_seed
 from negolab.studies import clock as time
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
+from negolab.studies.database.participants import block
 from negolab.studies.delay import Delay
 from negolab.studies.endings import ENDINGS, Ending
 from negolab.studies.matching import Matching
@@ -131,7 +132,9 @@ class Scheduler:
         """
         position = self._progress.position(participant) + 1
         if self._progress.needs_treatment(participant):
-            self._database.start(participant.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched())
+            self._database.start(
+                participant.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched(participant)
+            )
             participant = self._database.participant(participant.id)
         self._progress.move(participant, position, note, detail=detail, **values)
         self.enter(self._database.participant(participant.id))
@@ -216,13 +219,23 @@ class Scheduler:
         return sum(match.practice > 0 for match in self._matches(participant))
 
     def _seat_of(self, participant: Participant, settings: Treatment, page: StepPage) -> Seat:
-        """Return a participant's seat against a player."""
-        step, purpose = page.step, ["seat"]
-        if isinstance(step, MatchStep):
-            if (seat := self._matching.seat(participant, page)) is not None:
-                return seat
-            purpose += [f"{page.number}/{page.round}"] if step.roles == "drawn" else []
-        return random.Random(self._seed(participant, *purpose)).choice(settings.seats())
+        """Return a participant's seat against a player: that of their roles, or one of their block.
+
+        Of every two who start in a treatment each gets another seat. It holds from practice on, but where roles are
+        drawn.
+        """
+        if isinstance(page.step, MatchStep) and (seat := self._matching.seat(participant, page)) is not None:
+            return seat
+        for number, match in enumerate(self._matches(participant)):
+            before = self._progress.match_page(participant.treatment, number)
+            if len(match.people) == 1 and not _draws_roles(page) and not _draws_roles(before):
+                return next(iter(match.people))
+        mine = (participant.treatment, participant.is_test)
+        alike = [p for p in self._database.participants(self.study.name) if (p.treatment, p.is_test) == mine]
+        rank = sum((p.started or 0, p.number) < (participant.started or 0, participant.number) for p in alike)
+        purpose = (f"{page.number}/{page.round}",) if _draws_roles(page) else ()
+        seats, seed = settings.seats(), derive_seed(self.study.seed, self.study.name, "seat", settings.name, *purpose)
+        return seats[block(len(seats), rank // len(seats), seed)[rank % len(seats)]]
 
     def _begin(
         self,
@@ -249,10 +262,10 @@ class Scheduler:
 
     # Pairing.
 
-    def _unmatched(self) -> str | None:
+    def _unmatched(self, newcomer: Participant) -> str | None:
         """Return a treatment in which an odd number of present participants lack a partner; None if there is none.
 
-        The next participant to start joins that treatment.
+        The newcomer, who starts next, joins that treatment.
         """
         alone: dict[str, int] = {}
         matches = self._database.matches(self.study.name)
@@ -260,19 +273,23 @@ class Scheduler:
         paired = {treatment.name for treatment in self.study.treatments if self.study.is_paired(treatment)}
         for participant in self._database.participants(self.study.name):
             here = participant.status in ACTIVE and self._presence.is_present(participant.id)
-            if here and participant.id not in playing and participant.treatment in paired:
+            free = here and participant.is_test == newcomer.is_test and participant.id not in playing
+            if free and participant.treatment in paired:
                 alone[str(participant.treatment)] = alone.get(str(participant.treatment), 0) + 1
         return next((name for name, n in alone.items() if n % 2), None)
 
     def pair(self) -> None:
-        """Pair present participants in order of arrival, and end the waits that exceeded the study's limit."""
+        """Pair present participants in order of arrival, and end the waits that exceeded the study's limit.
+
+        Who is not present at this moment keeps their place.
+        """
         here = [person for person in self._queue() if self._presence.is_present(person.id)]
         while here:
             first = here.pop(0)
-            page, place = self._progress.page(first), self.waiting[first.id]
+            page, alike = self._progress.page(first), (first.is_test, *self.waiting[first.id][1:])
             if page is None:
                 continue
-            same = [other for other in here if self.waiting[other.id][1:] == place[1:]]
+            same = [other for other in here if (other.is_test, *self.waiting[other.id][1:]) == alike]
             second = next((other for other in same if self._matching.may_meet(first, other, page)), None)
             if second is not None:
                 here.remove(second)
@@ -327,7 +344,7 @@ class Scheduler:
             self._end_study(participant.id, "unpaired")
             return
         late, other = mate, participant.id
-        if mate in self.waiting and not self._presence.is_present(participant.id):
+        if self._presence.is_present(mate) and mate in self.waiting and not self._presence.is_present(participant.id):
             late, other = other, late
         if self._database.participant(late).status in ACTIVE:
             self._end_study(late, "timeout", "did not go on")
@@ -474,6 +491,10 @@ class Scheduler:
 def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
     """Return the endings, by participant id, of a match that could not go on because of these seats."""
     return {id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None}
+
+
+def _draws_roles(page: StepPage | None) -> bool:
+    return page is not None and isinstance(page.step, MatchStep) and page.step.roles == "drawn"
 
 
 def _check_treatments(study: Study, participants: list[Participant]) -> None:

@@ -27,7 +27,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Number in the study, from 1."""
     link: str
-    """Kind of link: "one" for their own, "open" for the open link."""
+    """Kind of link: "one" for their own, "open" for the open link, "test" for tests."""
     treatment: str | None
     """Name of the treatment; None: not started."""
     status: str
@@ -70,6 +70,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Time of the status, in seconds since 1970."""
     people: tuple[Person, ...]
+    """Those of links for tests too, whom the counts leave out."""
     cells: tuple[Cell, ...]
     running: int
     """Number of running matches, practice included."""
@@ -106,8 +107,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 def status(database: Database, study: Study) -> Status:
     """Compute the current status of `study`."""
-    people = database.participants(study.name)
-    matches = database.matches(study.name)
+    everybody, every_match = database.participants(study.name), database.matches(study.name)
+    people = [person for person in everybody if not person.is_test]
+    tests = {person.id for person in everybody if person.is_test}
+    matches = [match for match in every_match if tests.isdisjoint(match.people.values())]
     moved, ends = database.moved(study.name), database.ends(study.name)
     errors = database.notes(study.name, ERROR)
     returned, now = database.returned(study.name), database.clock()
@@ -116,11 +119,11 @@ def status(database: Database, study: Study) -> Status:
         study=study.name,
         title=study.title,
         at=now,
-        people=_people(people, matches, moved, errors, returned, now),
+        people=_people(everybody, every_match, moved, errors, returned, now),
         cells=_cells(study, people, returned, {id: one.total for id, one in earned.items()}),
         running=sum(match.ended is None for match in matches),
         ended=dict(Counter(ends[match.id].end for match in matches if match.id in ends and not match.practice)),
-        errors=_describe_errors(errors[-_LATEST:], people),
+        errors=_describe_errors(errors[-_LATEST:], everybody),
         currency=None if study.payment is None else study.payment.money,
         fallbacks=database.fallbacks(study.name),
         paused=database.pauses(study.name),

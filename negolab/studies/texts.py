@@ -184,6 +184,10 @@ class PageTexts(Texts, group="page"):
     LINK_EXPIRED = "This link has expired: ask those who sent it for a new one."
     LINK_UNKNOWN = "This link is not known here. Ask the person who sent it for a new one."
     LINK_WITHOUT_ID = "This link must carry your id ({name}). Come by the link of the panel that invited you."
+    LINK_UNCLEAR_ID = (
+        "This link must carry your id ({name}) once, in plain characters. Open the link of your panel again, or tell "
+        "those who invited you."
+    )
     LINK_NOT_PERSONAL = "This page needs your personal link."
 
 

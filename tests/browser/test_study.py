@@ -253,6 +253,23 @@ def time_is_up_and_no_move_is_made(prompt: Person, late: Person) -> None:
         person.close()
 
 
+def test_who_closed_the_page_seconds_ago_is_met_by_nobody_and_keeps_the_place(tmp_path: Path, chromium: Any) -> None:
+    more = PAIRS.format(params="", wait=300, then="end", more="")
+    with serving_study(tmp_path, study_toml("bargaining", more)) as server:
+        first, second = (Person(chromium, server).join() for _ in range(2))
+        first.begin().wait_for_text("Waiting for another participant.")
+        first.page.close()
+        first.page = first.tab()
+        first.page.wait_for_timeout(1000)
+        second.begin().wait_for_text("Waiting for another participant.")
+        second.page.wait_for_timeout(3000)
+        assert server.participant(first.id).status == server.participant(second.id).status == "waiting"
+        first.page.goto(first.link)
+        first.seated()
+        second.seated()
+        assert server.match(first.id)[0].id == server.match(second.id)[0].id
+
+
 def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Path, chromium: Any) -> None:
     """Visit from the link to the code with the Tab key alone, 360 px wide, checking accessibility and width."""
     met: list[str] = []

@@ -18,6 +18,7 @@ from negolab.games.bargaining.reading import (
     read_price,
     read_reply,
     split_message,
+    without_decimal_comma,
     write_message,
 )
 from tests.games.test_bargaining import after, answer, bargaining
@@ -128,6 +129,38 @@ def test_the_guard_only_ever_takes_an_offer_away(words: list[str], last: bool) -
         stopped = text.replace("$45.00", ". $45.00").replace(" 45", " . 45").replace(" 55", " . 55")
         again = answer(guarded, after(guarded, 5500), stopped)
         assert again == was or again.codes == ("echoed_price",)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("52,50", "52.50"),
+        ("$52,5", "52.5"),
+        ("I offer ５２，５０ now", "52.50"),
+        ("0,50", "0.50"),
+        ("7,99 dollars", "7.99"),
+    ],
+)
+def test_a_decimal_comma_is_refused_with_what_to_write_instead(text: str, written: str) -> None:
+    game = bargaining()
+    found = answer(game, after(game, 5500), text)
+    assert (found.codes, found.kind) == (("malformed_number",), "format")
+    assert found.reason == (
+        f"Your price has a decimal comma: write {written}, or answer with a price from $0.00 to $100.00 or accept."
+    )
+    assert answer(game, after(game, 5500), written) == Offer(round(100 * float(written)))
+
+
+@pytest.mark.parametrize("text", ["1,000", "52,500", "1.000,50", "1,2,3", "52,50,10", "1,000.50", "45.5,5", "a52,50"])
+def test_a_comma_that_is_no_decimal_one_is_refused_without_a_guess(text: str) -> None:
+    found = answer(bargaining(), after(bargaining(), 5500), text)
+    assert isinstance(found, Invalid) and "decimal comma" not in found.reason and without_decimal_comma(text) == ""
+
+
+def test_games_of_before_and_the_last_response_keep_their_words_for_a_decimal_comma() -> None:
+    literal, last = bargaining(refusal_guard=False), bargaining(rounds=1)
+    for game in (literal, last):
+        assert "not a plain price in dollars" in answer(game, after(game, 5500), "52,50").reason
 
 
 def test_reasons_say_what_to_do() -> None:

@@ -13,6 +13,8 @@ import msgspec
 import pandas as pd
 import pytest
 
+from negolab.analysis.estimates import group_means
+from negolab.analysis.export import MATCH_TABLES
 from negolab.events import Ended, Event, Replied
 from negolab.game import SEATS, Reply, Seat, other
 from negolab.match import Match
@@ -33,7 +35,7 @@ pytest_plugins = ("tests.support.databases",)
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 GAMES = ("agenda", "balloon", "bargaining", "split", "trading")
 FORMULA = '=HYPERLINK("http://evil.example","x")'
-TABLES = ("events", "matches", "turns", "proposals", "measures", "participants")
+TABLES = ("events", "matches", "turns", "replies", "proposals", "measures", "participants", "pages")
 
 
 def begin(
@@ -232,7 +234,8 @@ def test_the_dictionary_names_exactly_the_columns(tmp_path: Path, database: Data
     export(database, study, out, to)
     dictionary = csv(out, "dictionary")
     named = {name: list(rows["column"]) for name, rows in dictionary.groupby("table")}
-    assert sorted({*named, "proposals"}) == sorted((*TABLES, *(["answers"] if study.questions else [])))
+    own = {"answers": study.questions, "consents": study.consent}
+    assert sorted(named) == sorted((*TABLES, *(name for name, has in own.items() if has)))
     for name, columns in named.items():
         for ending in KINDS[to]:
             table = csv(out, name) if ending == "csv" else parquet(out, name)
@@ -560,3 +563,29 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot be written"), replace_folder(tmp_path / "file" / "out", "s"):
         pass
+
+
+@pytest.mark.parametrize("opened", [0, 2])
+def test_before_anybody_has_finished_every_table_has_its_header_and_the_analysis_runs(
+    tmp_path: Path, database: Database, study: Study, opened: int
+) -> None:
+    database.study(study.name, study.text)
+    for person in database.invite(study.name, opened) if opened else ():
+        database.start(person.id, study.cells, seed=study.seed)
+        treatment = study.treatment(str(database.participant(person.id).treatment))
+        begin(database, study, treatment, {treatment.seats()[0]: database.participant(person.id)})
+    rows = export(database, study, tmp_path / "out")
+    assert set(rows) >= {*MATCH_TABLES, "events", "participants", "pages"} and rows["matches"] == opened
+    for read, ending in ((pd.read_csv, "csv"), (pd.read_parquet, "parquet")):
+        tables = {name: read(tmp_path / "out" / f"{name}.{ending}") for name in rows}
+        both = tables["matches"].merge(tables["measures"], on="match")
+        assert both.groupby("end").efficiency.agg(["mean", "count"]).empty
+        group_means(both[both.practice == 0], ["treatment"], "efficiency")
+    assert (tmp_path / "out" / "records.jsonl").read_text() == ""
+
+
+def test_a_table_of_the_quiz_and_of_consents_stands_before_anybody_came(tmp_path: Path, database: Database) -> None:
+    paid = read_study(STUDIES / "paid.toml")
+    database.study(paid.name, paid.text)
+    assert export(database, paid, tmp_path / "out", "csv").keys() >= {"quiz", "consents", "answers"}
+    assert "attempt" in (tmp_path / "out" / "quiz.csv").read_text()

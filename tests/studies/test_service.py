@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
+from collections import Counter, defaultdict
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from negolab.cli.study import status_lines
 from negolab.events import Ended
 from negolab.studies import links
 from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.bonus import PanelFormat, settle
 from negolab.studies.clock import manual_clock
 from negolab.studies.clock import time as study_time
 from negolab.studies.database import Database
 from negolab.studies.earnings import study_earnings
+from negolab.studies.export import export
 from negolab.studies.page_state import Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
+from negolab.studies.routes import Switch, seats_app
+from negolab.studies.server import listen
 from negolab.studies.service import StudyService
+from negolab.studies.status import status
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import parse_study
 from negolab.verification import replay_differences
@@ -632,6 +641,45 @@ def test_a_page_whose_browser_is_silent_is_paired_with_nobody(tmp_path: Path) ->
     run(scene())
 
 
+def test_who_closed_the_page_seconds_ago_keeps_the_place_and_is_paired_when_seen_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        one, two, three = site.come(3)
+        site.act(one, "start")
+        site.service.presence[one]._last_poll = time.monotonic() - 3.0
+        site.act(two, "start")
+        assert isinstance(site.state(two), Waiting)
+        site.service.presence[one]._last_poll = float("inf")
+        site.act(three, "start")
+        assert site.state(one).match == site.state(two).match, "in the order in which they came"
+        assert isinstance(site.state(three), Waiting)
+
+    run(scene())
+
+
+def test_a_page_whose_poll_is_broken_off_is_gone_at_once(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(PAIRS))
+        (id,) = site.come()
+        site.act(id, "start")
+        page = site.service.presence[id]
+        page._last_poll = 0.0
+        server = listen(Switch(seats_app(site.service)), tmp_path / "s.sock")
+        _, stream = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))
+        query = f"lease={site.leases[id]}&after={page.version}"
+        stream.write(f"GET /poll?{query} HTTP/1.1\r\nHost: host\r\n\r\n".encode())
+        while not page.present:
+            await asyncio.sleep(0.01)
+        stream.close()
+        await asyncio.sleep(0.2)
+        assert page._polls == 0
+        page._last_poll -= 2.0
+        assert not page.present
+        server.stop()
+
+    run(scene())
+
+
 def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: Path) -> None:
     async def scene() -> None:
         site = Site(tmp_path, study(PAIRS))
@@ -726,6 +774,33 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
         with pytest.raises(AccessDenied, match="must carry your id"):
             site.service.authenticator.admit(token, query)
     assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "a\nb",
+        "5e\u200b90",
+        "5e\u00ad90",
+        "\ufeff5e90",
+        "5e90\u202e",
+        "5e\u00a090",
+        "5e\x0790",
+        "5e\u3164",
+        "5e%3990",
+        "5e\ufe0f",
+    ],
+)
+def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_it(tmp_path: Path, id: str) -> None:
+    site = Site(tmp_path, study(more='external = "PID"'))
+    kept = site.database.study("trade", site.study.text)
+    token = links.make_token(kept.secret, "trade", links.OPEN)
+    for enter in (site.service.authenticator.admit, site.service.authenticator.join):
+        with pytest.raises(AccessDenied, match=r"your id \(PID\) once, in plain characters"):
+            enter(token, {"PID": id})
+    assert site.database.participants("trade") == []
+    one, same = (site.service.authenticator.join(token, {"PID": text})[1] for text in ("Zoë Ω-9", "\u00a0Zoë Ω-9\n"))
+    assert one == same
 
 
 def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
@@ -893,5 +968,110 @@ def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_path: Pat
         (match,) = earned.matches
         assert match.text in ("a win (+1)", "a draw (0)", "a loss (\N{MINUS SIGN}1)")
         assert earned.unit == ""
+
+    run(scene())
+
+
+EITHER = ALONE.replace('seat = "A"', 'seat = "random"')
+TWO = f"{EITHER}\n{EITHER.replace('one', 'two', 1)}"
+PRACTICE = '[practice]\nmatches = 1\nopponent = "random-legal"'
+
+
+def seats_of(folder: Path, of: Study, n: int = 24) -> dict[str, list[str]]:
+    """Let `n` people start one after the other, of whom every fifth leaves; return their seats by treatment."""
+    found = defaultdict(list)
+    site = Site(folder, of)
+    for k, id in enumerate(site.come(n)):
+        site.act(id, "start")
+        found[str(site.database.participant(id).treatment)].append(site.state(id).seat)
+        if k % 5 == 0:
+            site.act(id, "leave")
+        if k == n // 2:
+            site.restart()
+    site.database.close()
+    return found
+
+
+@pytest.mark.parametrize("practice", ["", PRACTICE])
+def test_random_seats_are_balanced_among_all_who_started_in_a_treatment(tmp_path: Path, practice: str) -> None:
+    async def scene() -> None:
+        found = seats_of(tmp_path, study(f"{TWO}\n{practice}"))
+        for seats in found.values():
+            assert all(set(seats[k : k + 2]) == {"A", "B"} for k in range(0, len(seats) - 1, 2))
+            assert len({tuple(seats[k : k + 2]) for k in range(0, len(seats) - 1, 2)}) == 2, "nobody can tell theirs"
+        (tmp_path / "again").mkdir()
+        assert seats_of(tmp_path / "again", study(f"{TWO}\n{practice}")) == found
+
+    run(scene())
+
+
+def test_who_practised_at_a_seat_keeps_it_whoever_started_meanwhile(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{EITHER}\n{PRACTICE}"))
+        for id in site.come(4):
+            site.act(id, "start")
+            seat, other = site.state(id).seat, {"A": "B", "B": "A"}[site.state(id).seat]
+            with sqlite3.connect(tmp_path / "people.db") as database:  # as a seat that was drawn by an older version
+                database.execute("UPDATE seats SET seat = ? WHERE participant = ?", (other, id))
+                database.execute("UPDATE matches SET ended = 1.0")
+            site.service.scheduler.go_on(site.database.participant(id), passed=1)
+            assert (site.state(id).seat, site.state(id).label) == (other, ""), f"not {seat}"
+
+    run(scene())
+
+
+def invited(site: Site, n: int, link: str) -> list[str]:
+    """Invite participants by a kind of link and open their pages."""
+    kept = site.database.study(site.study.name, site.study.text)
+    people = site.database.invite(site.study.name, n, link=link)
+    for who in people:
+        site.visit(links.personal_token(kept, who), who.id)
+    return [who.id for who in people]
+
+
+def test_people_of_test_links_meet_and_balance_among_themselves_alone(tmp_path: Path) -> None:
+    async def scene() -> None:
+        site = Site(tmp_path, study(f"{PAIRS}\n{EITHER}"))
+        real, tests = invited(site, 6, "one"), invited(site, 6, "test")
+        for pair in zip(tests, real, strict=True):
+            for id in pair:
+                site.act(id, "start")
+        for ids in (real, tests):
+            people = [site.database.participant(id) for id in ids]
+            assert sorted(Counter(p.treatment for p in people).values()) in ([2, 4], [3, 3])
+            for match in site.database.matches("trade"):
+                assert set(match.people.values()) <= set(real) or set(match.people.values()) <= set(tests)
+        assert any(len(match.people) == 2 for match in site.database.matches("trade"))
+
+    run(scene())
+
+
+def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_export(tmp_path: Path) -> None:
+    async def scene() -> None:
+        pays = "[payment]\ncurrency = 'GBP'\nrate = 0.1\nshow_up = 2"
+        site = Site(tmp_path, study(more=f'external = "PID"\n{pays}'))
+        (test,) = invited(site, 1, "test")
+        site.act(test, "start")
+        site.finish(test)
+        site.act(test, "next")
+        assert site.state(test).earnings.total > 0
+        export(site.database, site.study, tmp_path / "out", "csv")
+        assert [pd.read_csv(tmp_path / "out" / f"{name}.csv").empty for name in ("participants", "matches")] == [
+            True
+        ] * 2
+        assert (tmp_path / "out" / "records.jsonl").read_text() == ""
+        with pytest.raises(ValueError, match="is no export of the study"):
+            export(site.database, site.study, tmp_path / "out", "csv", test=True)
+        export(site.database, site.study, tmp_path / "tests", "csv", test=True)
+        assert list(pd.read_csv(tmp_path / "tests" / "participants.csv").link) == ["test"]
+        assert len(pd.read_csv(tmp_path / "tests" / "matches.csv")) == 1
+        now = status(site.database, site.study)
+        assert (now.running, now.ended, now.cells[0].complete, now.cells[0].paid) == (0, {}, 0, 0)
+        assert status_lines(now)[1] == "no participants yet; besides, 1 by links for tests, whom nothing counts"
+        (tmp_path / "panel.csv").write_text("Participant id,Status\nann,APPROVED\n")
+        settled = settle(
+            site.database, site.study, tmp_path / "panel.csv", PanelFormat(), beside=tmp_path / "trade.toml"
+        )
+        assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody came to this study with this id"])
 
     run(scene())

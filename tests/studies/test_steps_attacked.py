@@ -405,9 +405,10 @@ def test_who_leaves_at_any_page_takes_their_words_along(page: str, visited: dict
         (person,) = pd.read_csv(tmp_path / "out/participants.csv").to_dict("records")
         assert (person["status"], person["code"], person["pay_total"]) == ("withdrawn", "GONE", 0.5)
         assert not pd.notna(person["paid_matches"])
-        told = "".join(path.read_text() for path in (tmp_path / "out").glob("*.csv"))
+        tables = [path for path in (tmp_path / "out").glob("*.csv") if path.name != "dictionary.csv"]
+        told = "".join(path.read_text() for path in tables)
         assert "much" not in told and "what I own" not in told and "pass" not in told
-        assert not (tmp_path / "out/quiz.csv").exists()
+        assert pd.read_csv(tmp_path / "out/quiz.csv").empty
 
     run(scene())
 

@@ -298,6 +298,7 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
         (["links", "prices.toml"], "no unused links that are still valid; -n 20 makes 20"),
         (["links", "prices.toml", "-n", "0"], "greater than or equal to 1"),
         (["links", "prices.toml", "-n", "2", "--open"], "leave out -n and --out"),
+        (["links", "prices.toml", "--test", "--open"], "leave out -n and --out, and --test"),
         (["links", "prices.toml", "-n", "2", "--url", "lab"], "--url must be an address"),
         (["links", "prices.toml", "-n", "2", "--db", "mysql://x/y"], "mysql is not supported"),
         (["links", "prices.toml", "-n", "2", "--db", "prices.toml"], "is no SQLite database"),
@@ -352,6 +353,18 @@ def test_the_open_link_is_one_and_makes_nobody(tmp_path: Path) -> None:
     assert kept is not None and not database.participants("prices")
     assert links.read_token(kept.secret, "prices", first.stdout.strip().split("/")[-1], 60) == links.OPEN
     database.close()
+
+
+def test_links_for_tests_are_marked_and_listed_apart(tmp_path: Path) -> None:
+    written(tmp_path, "external = 'PROLIFIC_PID'\n" + BASE)
+    tests, own = (made(tmp_path, "-n", "2", *more) for more in (["--test"], []))
+    assert "panel" not in tests.stderr and "panel" in own.stderr
+    assert made(tmp_path, "--test").stdout == tests.stdout and made(tmp_path).stdout == own.stdout
+    database = Database(tmp_path / "prices.db")
+    assert [p.link for p in database.participants("prices")] == ["test", "test", "one", "one"]
+    database.close()
+    ran = negolab("study", "export", "prices.toml", "--test", cwd=tmp_path)
+    assert ran.stdout.endswith("prices-test-export\n") and "2 participants" in ran.stdout
 
 
 def test_links_go_to_a_file_of_their_owner_alone(tmp_path: Path) -> None:

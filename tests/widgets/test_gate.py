@@ -560,6 +560,15 @@ def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None
     assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
 
 
+def test_an_id_given_twice_and_a_character_that_is_not_seen_reach_the_host(door: Gate) -> None:
+    """It refuses them; neither is changed or left out on the way."""
+    for query in ("ID=ann&ID=bob", "ID=ann&ID=ann", "ID=an%07n%E2%80%8B", "ID=a%256En"):
+        door.get(f"join/open?{query}")
+    found = [body for name, body in door.requests() if name == "admit" and body["token"] == "open"]
+    told = [body["query"].get("ID") for body in found]
+    assert told[-4:] == ["ann\nbob", "ann", "an\x07n\u200b", "a%6En"]
+
+
 def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
     assert door.get("join/open", token="good-back").text.count("<form") == 2
     again = door.get("join/open", token="good-back", method="POST")
@@ -598,6 +607,43 @@ def test_a_closed_page_ends_its_kernel(door: Gate) -> None:
     answer = door.get(f"voila/api/shutdown/{kernel}", "good-eve", "POST", Origin="null", Sec_Fetch_Site="same-origin")
     assert answer.status_code == 204
     assert door.get(f"alive/{kernel}", "good-eve").json() == {"state": "gone"}
+
+
+async def opened_and_read(door: Gate, kernel: str, token: str) -> Any:
+    """Open a websocket that reads all, and so answers pings, as a browser does."""
+    connection = await open_socket(door, kernel, token)
+
+    async def read() -> None:
+        while await connection.read_message() is not None:
+            pass
+
+    connection.reading = asyncio.ensure_future(read())
+    return connection
+
+
+def test_the_host_is_told_at_once_when_a_page_closes_its_last_websocket_and_when_it_is_back(door: Gate) -> None:
+    kernel = door.open_kernel("good-eva")
+
+    def told() -> list[bool]:
+        return [body["away"] for name, body in door.requests() if name == "away" and body["kernel"] == kernel]
+
+    async def is_told(away: bool, within: float) -> bool:
+        end = time.monotonic() + within
+        while told()[-1:] != [away] and time.monotonic() < end:
+            await asyncio.sleep(0.1)
+        return told()[-1:] == [away]
+
+    async def scene() -> None:
+        first, second = [await opened_and_read(door, kernel, "good-eva") for _ in range(2)]
+        assert door.get(f"alive/{kernel}", "good-eva").status_code == 200
+        first.close()
+        assert not await is_told(True, within=0.5)
+        second.close()
+        assert await is_told(True, within=2.0)
+        await opened_and_read(door, kernel, "good-eva")
+        assert await is_told(False, within=4.0)
+
+    asyncio.run(scene())
 
 
 def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:

@@ -95,6 +95,14 @@ def test_what_is_no_price_is_said_and_not_sent(text: str) -> None:
     assert "Enter one price from $0.00" in controls(seat).notice.value
 
 
+def test_a_price_with_a_decimal_comma_is_refused_with_how_to_write_it() -> None:
+    seat = sit()
+    set_value(controls(seat).price.field, "52,50")
+    controls(seat).offer.click()
+    assert parsed_actions(seat) == []
+    assert "Write 52.50, with a decimal point." in controls(seat).notice.value
+
+
 def test_steps_start_from_the_own_last_offer_else_from_what_stands() -> None:
     seat = sit()
     assert controls(seat).price.field.base == 5500

@@ -31,6 +31,7 @@ from negolab.money import format_cents
 MAX_MESSAGE = 280
 _MESSAGE = re.compile(r"(?im)^[ \t]*message:")
 _PRICE = re.compile(r"([0-9]{1,7})(?:\.([0-9]{1,2}))?")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d{1,7}),(\d\d?)(?![.,]?\d)")
 _CLAUSE_END = re.compile(r"[.,;:!?]")
 _ACCEPT, _REJECT = Accept(), Reject()
 
@@ -190,10 +191,21 @@ _RULES = ("nothing_to_accept", "out_of_range")
 
 
 @lru_cache(maxsize=1024)
-def refusal(code: str, rules: Grammar, stands: bool, last: bool) -> Invalid:
-    """Return the `Invalid` of a code; its reason ends in what to do."""
+def refusal(code: str, rules: Grammar, stands: bool, last: bool, meant: str = "") -> Invalid:
+    """Return the `Invalid` of a code; its reason ends in what to do, or how to write the price that was `meant`."""
     kind: InvalidKind = "rule" if code in _RULES else "format"
-    return Invalid((code,), f"{_REASONS[code]}: {allowed_answers(rules, stands, last)}.", kind)
+    why = f"Your price has a decimal comma: write {meant}, or" if meant else f"{_REASONS[code]}:"
+    return Invalid((code,), f"{why} {allowed_answers(rules, stands, last)}.", kind)
+
+
+def without_decimal_comma(text: str) -> str:
+    """Return the price of a text that has a decimal comma, with a point; "" if it has none.
+
+    >>> without_decimal_comma("I offer 52,50"), without_decimal_comma("1,000")
+    ('52.50', '')
+    """
+    found = _DECIMAL_COMMA.search(normalise(text) or "")
+    return "" if found is None else f"{found[1]}.{found[2]}"
 
 
 def allowed_answers(rules: Grammar, stands: bool, last: bool) -> str:

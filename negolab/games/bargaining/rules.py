@@ -25,6 +25,7 @@ from negolab.games.bargaining.reading import (
     read_reply,
     refusal,
     split_message,
+    without_decimal_comma,
     write_message,
 )
 from negolab.games.bargaining.state import (
@@ -187,7 +188,9 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         asked = offers[-1][2] if offers and offers[-1][1] != seen.seat else None
         found = read_reply(text, rules, made > 0, last, asked)
         if isinstance(found, str):
-            return refusal(found, rules, made > 0, last)
+            # A game of before keeps its words, so that its records replay to the letter.
+            is_explained = found == "malformed_number" and self.refusal_guard and not last
+            return refusal(found, rules, made > 0, last, without_decimal_comma(text) if is_explained else "")
         return Offer(found.cents, message) if message and isinstance(found, Offer) else found
 
     def _grammar(self) -> Grammar:

@@ -100,6 +100,7 @@ class BargainingTexts(Texts, group="bargaining"):
     }
     PRICE_HINT = "{low} to {high}"
     ENTER_ONE = "Enter one price from {low} to {high}."
+    WRITE_POINT = "Write {price}, with a decimal point."
     ENTER = "Enter a price to see what a deal at it pays you."
     MESSAGE = "Your message (optional)"
     MESSAGE_HINT = "Goes along with your offer, at most {most} characters."

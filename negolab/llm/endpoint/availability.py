@@ -11,6 +11,8 @@ FIRST_NOTICE = 1.0
 """Seconds without an answer after which a notice is given; the next ones follow after twice the time each."""
 ADVICE = "see that the address is right, the server runs, and the network asks for no login"
 """About an endpoint that has never answered."""
+AFTER_PATIENCE = "run again to go on, or set a longer --patience"
+"""About an endpoint that has not answered for too long, in a run."""
 LONG_WAIT = 30.0
 """Seconds; so long a wait is told at once if the endpoint asks for it."""
 
@@ -23,17 +25,23 @@ class Availability:
         patience: Seconds without a good answer after which the run stops (None: never).
         clock: The event loop's clock.
         notify: Called with a line when the endpoint does not answer, and when it answers again.
+        after: What to do when patience is over.
     """
 
     def __init__(
-        self, url: str, patience: float | None, clock: Callable[[], float], notify: Callable[[str], None]
+        self,
+        url: str,
+        patience: float | None,
+        clock: Callable[[], float],
+        notify: Callable[[str], None],
+        after: str = AFTER_PATIENCE,
     ) -> None:
         self.has_answered = False
         """A good answer came: the address is right."""
         self._url = url
         self._patience = patience
         self._clock = clock
-        self._notify = notify
+        self._notify, self._after = notify, after
         self._since: float | None = None
         """Time of the first failure after the last good answer."""
         self._notices = 0
@@ -80,7 +88,7 @@ class Availability:
             until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
             return f"{self._url}: {error}: run again after {until:%Y-%m-%d %H:%M} UTC to go on"
         how_long = format_duration(waited)
-        return f"{self._url} has not answered for {how_long} ({error}): run again to go on, or set a longer --patience"
+        return f"{self._url} has not answered for {how_long} ({error}): {self._after}"
 
 
 def format_duration(seconds: float) -> str:

@@ -280,7 +280,7 @@ class _LoopResources:
         clock = asyncio.get_running_loop().time
         self.client = client
         self.queues = defaultdict[str, CallQueue](lambda: CallQueue(policy.limits, clock))
-        self.availability = Availability(url, policy.limits.patience, clock, policy.notify)
+        self.availability = Availability(url, policy.limits.patience, clock, policy.notify, policy.after_patience)
 
 
 class Traffic(NamedTuple):

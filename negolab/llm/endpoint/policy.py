@@ -10,6 +10,7 @@ from math import isfinite
 
 import msgspec
 
+from negolab.llm.endpoint.availability import AFTER_PATIENCE
 from negolab.llm.endpoint.budget import Budget, Cost
 from negolab.llm.endpoint.call import Usage
 from negolab.llm.endpoint.prices import PICO, Price, Prices, UsageTotals
@@ -71,7 +72,7 @@ class CallPolicy:
         self.prices = prices
         self.budget = budget
         self.usage = UsageTotals()
-        self.via_broker = False
+        self.via_broker, self.after_patience = False, AFTER_PATIENCE
         self._notify = notify
         self._jitter = random.Random()
         self._known_prices: dict[str, Price | None] = {}

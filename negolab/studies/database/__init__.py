@@ -12,7 +12,7 @@ from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import Reply, Seat
 from negolab.studies.database.base import Note
 from negolab.studies.database.matches import Matches, StoredMatch, decode, encode
-from negolab.studies.database.participants import ACTIVE, COUNTED, Participant, ParticipantTables, StoredStudy
+from negolab.studies.database.participants import ACTIVE, COUNTED, TEST, Participant, ParticipantTables, StoredStudy
 from negolab.studies.database.payments import Bonus, BonusFile, Payments
 from negolab.studies.database.progress import Attempt, ProgressTables, Reached
 from negolab.studies.database.schema import answers, attempts, events, notes, seats
@@ -22,6 +22,7 @@ __all__ = [
     "ACTIVE",
     "CONSENT",
     "COUNTED",
+    "TEST",
     "Attempt",
     "Bonus",
     "BonusFile",

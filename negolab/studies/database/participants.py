@@ -55,6 +55,9 @@ def _check(counts: Sequence[int], weights: Sequence[float]) -> None:
 ACTIVE = ("waiting", "playing")
 """Status of participants who hold a place in a treatment and have not finished."""
 
+TEST = "test"
+"""Kind of the links that researchers try a study with: their people meet, balance and count among themselves alone."""
+
 COUNTED = (*ACTIVE, "complete")
 """Status of participants who count in the balance of treatments, unless their panel has taken them out of the study."""
 
@@ -82,7 +85,7 @@ class Participant(msgspec.Struct, frozen=True):
     number: int
     """Number in the study, from 1."""
     link: str
-    """Kind of link: "one" for their own, "open" for the open link."""
+    """Kind of link: "one" for their own, "open" for the open link, `TEST`."""
     status: str
     """State in the study: "invited", "waiting", "playing" or a way of ending."""
     treatment: str | None
@@ -99,6 +102,11 @@ class Participant(msgspec.Struct, frozen=True):
     """Salted hash of an outside panel's id."""
     lease: str | None
     """Lease of their newest page; see `Authenticator`."""
+
+    @property
+    def is_test(self) -> bool:
+        """True if they came by a link for tests."""
+        return self.link == TEST
 
 
 class ParticipantTables(BaseDatabase):
@@ -140,7 +148,7 @@ class ParticipantTables(BaseDatabase):
         Args:
             study: Name of the study.
             n: Number of new participants.
-            link: Kind of link: "one" for links of their own, "open" for the open link.
+            link: Kind of link: "one" for links of their own, "open" for the open link, `TEST`.
             external: Salted hash of an outside panel's id.
 
         Returns:
@@ -224,13 +232,15 @@ class ParticipantTables(BaseDatabase):
             sqlalchemy.exc.NoResultFound: There is no such participant.
         """
         with self._write() as c:
-            study = c.execute(sa.select(participants.c.study).where(participants.c.id == id)).scalar_one()
+            study, link = c.execute(
+                sa.select(participants.c.study, participants.c.link).where(participants.c.id == id)
+            ).one()
             _hold(c, study)
             # Read under the lock: the second of two simultaneous clicks must see the treatment of the first.
             treatment = c.scalar(sa.select(participants.c.treatment).where(participants.c.id == id))
             if treatment is not None:
                 return str(treatment)
-            chosen = fixed or _smallest_cell(c, study, cells, seed)
+            chosen = fixed or _smallest_cell(c, study, cells, seed, link == TEST)
             values = {"treatment": chosen, "status": "waiting", "started": self.clock()}
             self._change(c, id, "started", "participant", values=values, detail=chosen)
             return chosen
@@ -264,10 +274,13 @@ def _hold(c: Connection, study: str) -> None:
     c.execute(sa.select(studies.c.id).where(studies.c.id == study).with_for_update())
 
 
-def _smallest_cell(c: Connection, study: str, cells: Sequence[tuple[str, float]], seed: int | None) -> str:
+def _smallest_cell(
+    c: Connection, study: str, cells: Sequence[tuple[str, float]], seed: int | None, is_test: bool
+) -> str:
     """Return the treatment with the fewest active and completed participants relative to its weight."""
     here = participants.c.id.not_in(returned_ids(study))
-    counted = sa.and_(participants.c.study == study, participants.c.status.in_(COUNTED), here)
+    alike = (participants.c.link == TEST) == sa.literal(is_test)
+    counted = sa.and_(participants.c.study == study, participants.c.status.in_(COUNTED), here, alike)
     tally = sa.select(participants.c.treatment, sa.func.count()).where(counted).group_by(participants.c.treatment)
     count = {row[0]: row[1] for row in c.execute(tally)}
     names = [name for name, _ in cells]

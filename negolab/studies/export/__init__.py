@@ -17,6 +17,7 @@ from negolab import catalog, user_code
 from negolab._internal.files import private_files
 from negolab._internal.version import __version__
 from negolab.analysis import export as exporting
+from negolab.match import Match
 from negolab.studies.database import Database
 from negolab.studies.export import matches, participants
 from negolab.studies.export.source import Source, source
@@ -85,7 +86,7 @@ KINDS: dict[str, tuple[str, ...]] = {"csv": ("csv",), "parquet": ("parquet",), "
 """Endings of the files by value of `--to`."""
 
 
-def export(database: Database, study: Study, folder: Path, to: str = "both") -> dict[str, int]:
+def export(database: Database, study: Study, folder: Path, to: str = "both", *, test: bool = False) -> dict[str, int]:
     """Write a study's tables, data dictionary, study file and records to a folder, all or nothing.
 
     Args:
@@ -93,6 +94,7 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
         study: The study.
         folder: The folder to write; an earlier export of the same study is replaced.
         to: "csv", "parquet" or "both".
+        test: Write the data of links for tests, which are left out otherwise, and no others.
 
     Returns:
         Number of rows by table.
@@ -100,15 +102,15 @@ def export(database: Database, study: Study, folder: Path, to: str = "both") -> 
     Raises:
         ValueError: `folder` holds anything but an earlier export of this study, or cannot be written.
     """
-    data = source(database, study)
-    with private_files(), replace_folder(folder, study.name) as new:
+    data, name = source(database, study, test=test), f"{study.name}, links for tests" if test else study.name
+    with private_files(), replace_folder(folder, name) as new:
         rows = exporting.export(_tables(data), new, KINDS[to])
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
         game = study.loaded(study.treatments[0])
         if (code := catalog.source(game)) is not None:
             user_code.write(new, {catalog.game_id(game): code})
         (new / "study.toml").write_text(study.text, "utf-8")
-        about = {"study": study.name, "exported": database.clock(), "negolab": __version__, "rows": rows}
+        about = {"study": name, "exported": database.clock(), "negolab": __version__, "rows": rows}
         (new / "export.json").write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
     return rows
 
@@ -122,16 +124,16 @@ def _tables(data: Source) -> exporting.Tables:
     others = {
         "events": (matches.event_columns(data), matches.event_rows(data)),
         "participants": (participants.columns(data), participants.rows(data)),
+        "pages": (participants.page_columns(), participants.page_rows(data)),
     }
     if data.study.asked():
         others["answers"] = (participants.answer_columns(data), participants.answer_rows(data))
-    if any(data.reached.values()):
-        others["pages"] = (participants.page_columns(), participants.page_rows(data))
-    if any(data.attempts.values()):
+    if "quiz" in data.study.kinds() or any(data.attempts.values()):
         others["quiz"] = (participants.quiz_columns(), participants.quiz_rows(data))
-    if data.consents:
+    if data.study.consents or data.consents:
         others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
-    return exporting.Tables((), matches.KEYS, found, others)
+    sample = Match(data.study.loaded(data.study.treatments[0]), seed=0).record()
+    return exporting.Tables((), matches.KEYS, found, others, sample)
 
 
 def _records(data: Source) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ def columns(source: Source) -> list[Column]:
     return [
         Column("study", "text", "the study's name"),
         Column("participant", "integer", "number of the participant in the study, from 1"),
-        Column("link", "text", "one: a link of their own; open: they came by the open link"),
+        Column("link", "text", "one: a link of their own; open: they came by the open link; test: by one for tests"),
         Column("treatment", "text", "treatment they were assigned to; empty: they have not started"),
         Column("status", "text", "invited, waiting, playing, or how it ended for them"),
         Column("begun", "boolean", "true: they pressed Start; the others took no place in a treatment"),

@@ -91,16 +91,20 @@ class Source:
     """Ids of the participants whom their panel took out of the study."""
 
 
-def source(database: Database, study: Study) -> Source:
-    """Read the data of a study in one snapshot of the database; running matches are included up to now."""
+def source(database: Database, study: Study, *, test: bool = False) -> Source:
+    """Read the data of a study in one snapshot of the database; running matches are included up to now.
+
+    Those of links for tests are left out; with `test`, all others are.
+    """
     with database.reading():  # participants may act between two queries
-        return _source(database, study)
+        return _source(database, study, test)
 
 
-def _source(database: Database, study: Study) -> Source:
-    participants = database.participants(study.name)
+def _source(database: Database, study: Study, test: bool) -> Source:
+    participants = [person for person in database.participants(study.name) if person.is_test == test]
+    ids = {person.id for person in participants}
     told, fallbacks = database.disclosures(study.name), database.fallbacks(study.name)
-    matches = database.matches(study.name)
+    matches = [match for match in database.matches(study.name) if not ids.isdisjoint(match.people.values())]
     rounds = _rounds(matches)
     return Source(
         study=study,

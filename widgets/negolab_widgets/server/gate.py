@@ -29,8 +29,9 @@ from negolab_widgets.server.server import DashboardServer
 
 REPLACED_GRACE = 6.0
 """Seconds after which a replaced kernel is ended: its page has been told by then."""
-AWAY_AFTER = 12.0
-"""Seconds without a request of a page (they come every four) after which its person counts as away."""
+AWAY_AFTER = 5.0
+"""Seconds without a request of a page (they come every four) or an answer to a ping (sent every two) after which its
+person counts as away."""
 KERNEL_MEMORY = 512 * MIB
 """Data of a participant's kernel, which takes some 280 MiB; one that needs more dies, and its page gets a new one."""
 COMPUTING = 0.1
@@ -211,10 +212,15 @@ class Gate(DashboardServer):
             await self.end(kernel)
             return "gone"
         if state == "here":
-            self.queue.record_page_alive(kernel, time.monotonic())
-            if kernel in self._silent:
-                self.run_later(self._tell_away(kernel, False))
+            self.hear_of(kernel, is_here=True)
         return state
+
+    @override
+    def hear_of(self, kernel: str, *, is_here: bool) -> None:
+        if is_here:
+            self.queue.record_page_alive(kernel, time.monotonic())
+        if is_here == (kernel in self._silent) and (is_here or not self._connections(kernel)):
+            self.run_later(self._tell_away(kernel, not is_here))
 
     @override
     async def sweep(self) -> None:

@@ -120,6 +120,13 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
         self._has_gone = True
         if self.connection is not None:
             self.connection.disconnect()
+        self.server.hear_of(self.path_kwargs["kernel_id"], is_here=False)
+
+    @override
+    def on_pong(self, data: bytes) -> None:
+        # Browsers answer also for pages whose scripts they slow down, as in tabs in the background.
+        super().on_pong(data)
+        self.server.hear_of(self.path_kwargs["kernel_id"], is_here=True)
 
     def pays(self, cost: int) -> bool:
         """Charge the visitor for what the page sends, in bytes; beyond the budget, close the websocket."""
@@ -226,8 +233,12 @@ class JoinPage(CheckedHandler):
         return link.visitor is None and bool(token) and await self.server.is_valid(token)
 
     def _query(self) -> dict[str, str]:
-        """Return what the link carries besides its token; the form posts to the whole address."""
-        return {name: self.get_query_argument(name) for name in self.request.query_arguments}
+        """Return what the link carries besides its token, as it came; the form posts to the whole address.
+
+        A line break parts different values of one name.
+        """
+        found = self.request.query_arguments.items()
+        return {name: "\n".join(dict.fromkeys(map(self.decode_argument, values))) for name, values in found}
 
     def _enter(self) -> None:
         self.set_header("Referrer-Policy", "no-referrer")

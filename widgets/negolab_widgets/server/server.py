@@ -120,6 +120,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
             "log_function": lambda handler: None,
             "disable_check_xsrf": True,
             "websocket_max_message_size": self.max_frame,
+            "ws_ping_interval": 2000,  # milliseconds: a page that answers is there
         }
 
     @override
@@ -250,6 +251,9 @@ class DashboardServer(Voila):  # type: ignore[misc]
     async def state(self, visitor: str, kernel: str) -> KernelState:
         """Return the state to tell the kernel's page."""
         raise NotImplementedError
+
+    def hear_of(self, kernel: str, *, is_here: bool) -> None:
+        """Take note of a sign of life of a kernel's page, or that it closed a websocket."""
 
     async def end(self, kernel: str) -> None:
         """End a kernel whose page is gone, in the background."""

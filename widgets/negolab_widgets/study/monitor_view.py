@@ -10,6 +10,7 @@ from negolab.analysis.replies import iter_replies
 from negolab.formatting import format_end
 from negolab.game import SEATS, End, Invalid, Reply, Seat, observe
 from negolab.record import Record, final_state
+from negolab.studies.database import TEST
 from negolab.studies.metrics import GateNumbers
 from negolab.studies.model_seats import Fallback
 from negolab.studies.status import Cell, Person, Status
@@ -40,7 +41,7 @@ def decode_state(plain: object) -> MonitorState | None:
 def status_word(person: Person) -> str:
     """Return a participant's status in one word: who has opened the link is more than invited."""
     word = "reading" if person.status == "invited" and person.opened else person.status
-    return f"{word}, returned" if person.returned else word
+    return f"{word}, test" if person.link == TEST else f"{word}, returned" if person.returned else word
 
 
 def is_over(person: Person) -> bool:
@@ -95,12 +96,12 @@ def count_noun(n: int, what: str) -> str:
 def render_people(seen: MonitorState) -> Markup:
     """Render everybody who has opened their link, those who need attention first."""
     shown = sort_people(seen)
-    opened = sum(p.opened for p in seen.people)
+    people = [p for p in seen.people if p.link != TEST]
+    opened = sum(p.opened for p in people)
     late = sum(needs_attention(p, seen) for p in shown)
     have = "has" if opened == 1 else "have"
     summary = [
-        f"n = {len(seen.people)} invited, {opened} {have} opened the link, "
-        f"{count_noun(len(seen.present), 'page')} open."
+        f"n = {len(people)} invited, {opened} {have} opened the link, {count_noun(len(seen.present), 'page')} open."
     ]
     summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors", "Action")

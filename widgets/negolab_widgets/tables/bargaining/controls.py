@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from negolab.formatting import format_money
 from negolab.game import SEATS, Invalid, Seat
-from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message
+from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message, without_decimal_comma
 from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.state import Accept, Action, Offer, Reject, Seen, reservation_value
 from negolab.games.bargaining.words import WORDS
@@ -58,6 +58,8 @@ class PriceEditor:
         """The field's fault; "" if it holds a price."""
         if self.cents is not None:
             return ""
+        if meant := without_decimal_comma(self.field.value):
+            return WORDS.WRITE_POINT.format(price=meant)
         lo, hi = format_money(self._game.price_lo), format_money(self._game.price_hi)
         return WORDS.ENTER_ONE.format(low=lo, high=hi)
 
