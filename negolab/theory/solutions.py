@@ -1,5 +1,4 @@
-"""Cooperative solutions of a price between cost and value and of any frontier of two payoffs, and optimal
-take-it-or-leave-it prices against a prior.
+"""Cooperative solutions of a price between cost and value, and of any frontier of two payoffs.
 
 Nash 1950; Kalai and Smorodinsky 1975. Prices are in cents; the feasible ones are those in range that pay both sides
 their outside option.
@@ -105,22 +104,6 @@ def nash_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pa
     return _payoffs_of(max(found, key=_product, default=None), disagreement)
 
 
-def kalai_smorodinsky_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pair | None:
-    """Return the point that gives both the same share of their largest gain over `disagreement`, or, of pairs that are
-    not joined, the one whose smaller share is largest. Args and None as for `nash_point`."""
-    pieces = list(_pieces(frontier, disagreement, joined))
-    if not pieces:
-        return None
-    top_a, top_b = max(end[0] for _, end in pieces), max(start[1] for start, _ in pieces)
-
-    def smaller_part(gains: Gains) -> tuple[Fraction, Fraction]:
-        parts = (gains[0] / top_a if top_a else Fraction(1), gains[1] / top_b if top_b else Fraction(1))
-        return min(parts), max(parts)
-
-    found = (_point_on(piece, share) for piece in pieces for share in (0, _level_share(piece, top_a, top_b), 1))
-    return _payoffs_of(max(found, key=smaller_part), disagreement)
-
-
 Gains = tuple[Fraction, Fraction]
 
 
@@ -158,54 +141,7 @@ def _best_share(piece: tuple[Gains, Gains]) -> Fraction:
     return min(max(-(a * (d - b) + b * (c - a)) / bend, Fraction(0)), Fraction(1)) if bend else Fraction(0)
 
 
-def _level_share(piece: tuple[Gains, Gains], top_a: Fraction, top_b: Fraction) -> Fraction:
-    """Share of the line at which both have the same part of their tops, kept on the line."""
-    (a, b), (c, d) = piece
-    gap, change = a * top_b - b * top_a, (c - a) * top_b - (d - b) * top_a
-    return min(max(-gap / change, Fraction(0)), Fraction(1)) if change else Fraction(0)
-
-
 def _payoffs_of(gains: Gains | None, disagreement: Pair) -> Pair | None:
     if gains is None:
         return None
     return float(gains[0] + Fraction(disagreement[0])), float(gains[1] + Fraction(disagreement[1]))
-
-
-# Take-it-or-leave-it prices.
-
-
-def _clip(price: Fraction, low: float, high: float) -> Fraction:
-    return min(max(price, Fraction(low)), Fraction(high))
-
-
-def _chance(part: Fraction, low: float, high: float) -> Fraction:
-    return part / (Fraction(high) - Fraction(low)) if high > low else Fraction(1)
-
-
-def ask_uniform(cost: float, low: float, high: float) -> tuple[float, float]:
-    """Return the best ask and its expected gain against a value drawn from U[low, high]."""
-    price = _clip((Fraction(high) + Fraction(cost)) / 2, low, high)
-    return float(price), float((price - Fraction(cost)) * _chance(Fraction(high) - price, low, high))
-
-
-def bid_uniform(value: float, low: float, high: float) -> tuple[float, float]:
-    """Return the best bid and its expected gain against a cost drawn from U[low, high]."""
-    price = _clip((Fraction(value) + Fraction(low)) / 2, low, high)
-    return float(price), float((Fraction(value) - price) * _chance(price - Fraction(low), low, high))
-
-
-def ask_set(cost: float, values: Sequence[float]) -> tuple[list[float], float]:
-    """Return all best asks, ascending, and their expected gain against equally likely values."""
-    gains = {price: (Fraction(price) - Fraction(cost)) * sum(v >= price for v in values) for price in values}
-    return _best(gains, len(values))
-
-
-def bid_set(value: float, costs: Sequence[float]) -> tuple[list[float], float]:
-    """Return all best bids, ascending, and their expected gain against equally likely costs."""
-    gains = {price: (Fraction(value) - Fraction(price)) * sum(c <= price for c in costs) for price in costs}
-    return _best(gains, len(costs))
-
-
-def _best(gains: dict[float, Fraction], count: int) -> tuple[list[float], float]:
-    top = max(gains.values())
-    return sorted(price for price, gain in gains.items() if gain == top), float(top / count)
