@@ -21,7 +21,7 @@ from negolab.games.trading.offers import canonical_text
 from negolab.match import Match
 from negolab.studies.trial.browsers import FLAGS
 from tests.conftest import ROOT, free_port, needs
-from tests.support.entries import GAMES, QUESTIONS, load_game
+from tests.support.entries import FORMS, GAMES, QUESTIONS, load_game
 from tests.support.gate_server import running_gate, write_page
 from tests.support.relay import relay, run_apart
 
@@ -29,7 +29,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 ENTRIES = int(os.environ.get("NEGOLAB_ENTRIES", "2"))
 """Entries of each kind at each delay."""
-KINDS = tuple(os.environ.get("NEGOLAB_KINDS", " ".join((*GAMES, "questions"))).split())
+DELAYS = tuple(map(float, os.environ.get("NEGOLAB_DELAYS", "0 0.15 0.3").split()))
+"""Seconds that the line adds each way."""
+KINDS = tuple(os.environ.get("NEGOLAB_KINDS", " ".join((*GAMES, *FORMS))).split())
 WORDS = ("Fair?", "I cannot go lower than this.", "ok", "\N{GRINNING FACE} deal", "a, b & c")
 
 _SOURCE = """
@@ -163,7 +165,9 @@ class Typist:
             await row.get_by_label(self.rng.choice(("no", "yes"))).check()
         await self.page.get_by_label("Your town").select_option(label=self.rng.choice("abcdefghij"))
         await self.type(self.page.get_by_label("Why?"), self.rng.choice(WORDS))
-        await self.send("Send answers")
+        await self.send("Send answers|Check")
+
+    quiz = questions
 
 
 def expected(kind: str, shown: dict[str, Any], game: Any, said: Any) -> tuple[Any, Any]:
@@ -173,7 +177,7 @@ def expected(kind: str, shown: dict[str, Any], game: Any, said: Any) -> tuple[An
     def values(*kinds: str) -> list[Any]:
         return [field["value"] for field in fields if field["kind"] in kinds]
 
-    if kind == "questions":
+    if kind in FORMS:
         (age,), chosen = values("text"), values("radio")
         picked = [choice for choice, is_on in zip(QUESTIONS[1].choices, chosen[:3], strict=True) if is_on]
         several = [choice for choice, is_on in zip(QUESTIONS[2].choices, values("checkbox"), strict=True) if is_on]
@@ -221,7 +225,7 @@ async def make_entries(kind: str, browser: Any, url: str, folder: Path, seconds:
         await page.get_by_role("button", name=f"Try {kind}", exact=True).click()
     await page.locator(".nl-bar, .nl-question").first.wait_for()
     await page.evaluate(_WATCH)
-    typist, game = Typist(page, f"{kind} {seconds}"), None if kind == "questions" else load_game(kind, folder)
+    typist, game = Typist(page, f"{kind} {seconds}"), None if kind in FORMS else load_game(kind, folder)
     work: Callable[[], Awaitable[None]] = getattr(typist, kind)
     file = folder / f"{kind}.jsonl"
     before = len(file.read_text().splitlines()) if file.exists() else 0
@@ -257,7 +261,7 @@ def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
     async def run(port: int) -> None:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *FLAGS])
-            for seconds in (0.0, 0.15, 0.3):
+            for seconds in DELAYS:
                 async with relay(own, port, seconds):
                     arriving = asyncio.Lock()
                     await asyncio.gather(

@@ -12,11 +12,11 @@ import ipywidgets as w
 import msgspec
 from negolab_widgets.page import Page
 from negolab_widgets.play.seat import SeatWidget
-from negolab_widgets.study.page import QuestionnaireView
+from negolab_widgets.study.page import QuestionnaireView, QuizView
 
 from negolab.catalog import AnyGame, load
 from negolab.match import Match
-from negolab.studies.page_state import Questionnaire, SeatView
+from negolab.studies.page_state import PageState, Questionnaire, Quiz, SeatView
 from negolab.studies.questions import Question
 
 GAMES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -37,6 +37,13 @@ QUESTIONS = (
     Question("town", "Your town", "choice", choices=tuple("abcdefghij")),
     Question("why", "Why?", "text"),
 )
+FORMS: dict[str, tuple[PageState, type[QuestionnaireView]]] = {
+    "questions": (Questionnaire(title="T", questions=QUESTIONS, may_leave=True), QuestionnaireView),
+    "quiz": (
+        Quiz(title="T", text="", questions=QUESTIONS, attempt=1, attempts_left=None, right={}, wrong={}),
+        QuizView,
+    ),
+}
 
 
 def load_game(kind: str, folder: Path) -> AnyGame:
@@ -76,15 +83,15 @@ def open_page(folder: str) -> Page:
 
     def show(kind: str) -> None:
         part: w.Widget
-        if kind == "questions":
-            state = Questionnaire(title="T", questions=QUESTIONS, may_leave=True)
-            part = QuestionnaireView(state, lambda _, **details: keep(kind, details["answers"])).box
+        if kind in FORMS:
+            state, view = FORMS[kind]
+            part = view(state, lambda _, **details: keep(kind, details["answers"])).box
         else:
             part = SeatWidget(Echo(load_game(kind, Path(folder)), partial(keep, kind)))  # type: ignore[arg-type]
         page.children = [*page.children[:2], part]
 
     buttons = []
-    for kind in (*GAMES, "questions"):
+    for kind in (*GAMES, *FORMS):
         button = w.Button(description=f"Try {kind}")
         button.on_click(lambda _, kind=kind: show(kind))
         buttons.append(button)
