@@ -214,17 +214,20 @@ def expected(kind: str, shown: dict[str, Any], game: Any, said: Any) -> tuple[An
     return ticked, set(read.propose[0])
 
 
-async def make_entries(kind: str, browser: Any, url: str, folder: Path, seconds: float, arriving: asyncio.Lock) -> None:
-    """Make entries of one kind and compare each with what arrived; at the start people arrive one by one."""
+async def make_entries(
+    kind: str, browser: Any, url: str, folder: Path, seconds: float, arriving: asyncio.Lock, together: asyncio.Barrier
+) -> None:
+    """Make entries of one kind and compare each with what arrived; people arrive one by one, and begin together."""
     context = await browser.new_context(viewport={"width": 1280, "height": 1000})
     page = await context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(120_000)
     async with arriving:
         await page.goto(f"{url}join/good-{kind}")
         await page.get_by_role("button", name="Continue").click()
         await page.get_by_role("button", name=f"Try {kind}", exact=True).click()
     await page.locator(".nl-bar, .nl-question").first.wait_for()
     await page.evaluate(_WATCH)
+    await together.wait()
     typist, game = Typist(page, f"{kind} {seconds}"), None if kind in FORMS else load_game(kind, folder)
     work: Callable[[], Awaitable[None]] = getattr(typist, kind)
     file = folder / f"{kind}.jsonl"
@@ -263,9 +266,9 @@ def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
             browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *FLAGS])
             for seconds in DELAYS:
                 async with relay(own, port, seconds):
-                    arriving = asyncio.Lock()
+                    arriving, together = asyncio.Lock(), asyncio.Barrier(len(KINDS))
                     await asyncio.gather(
-                        *(make_entries(kind, browser, url, tmp_path, seconds, arriving) for kind in KINDS)
+                        *(make_entries(kind, browser, url, tmp_path, seconds, arriving, together) for kind in KINDS)
                     )
             await browser.close()
 
