@@ -51,7 +51,7 @@ _INSTALLED = (
     site.getusersitepackages(),
 )
 _LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
-"""Beginnings of the names of files that are not a user's own, and of those that are of Python."""
+"""Beginnings of the names of files of installed packages, which Python imports itself, and of those of Python."""
 _IMPORTING = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 OURS = ("negolab", "negolab_widgets", "builtins")
 
@@ -112,8 +112,8 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self._data, self.path)
 
 
-class NotHashed(ImportError, ValueError):
-    """A module lies beside code of the user's own, or in its folder, and is no part of the hash."""
+class NoSuchModule(ImportError, ValueError):
+    """There is no module of this name or at this path, or it lies beside code whose hash does not cover it."""
 
 
 class _Finder(MetaPathFinder):
@@ -139,7 +139,7 @@ class _Finder(MetaPathFinder):
             return None
         if code is not None and found.loader is None:  # a folder without __init__.py, whose modules are looked up here
             return found
-        raise NotHashed(
+        raise NoSuchModule(
             f"{found.origin or name} is not covered by the hash of {beside.reference}: import a .py file by its name "
             "in an import statement, and install anything else as a package"
         )
@@ -185,10 +185,6 @@ def beside(reference: str, folder: Path) -> str:
     return str(path.resolve()) if reference.endswith(".py") or (path / "__init__.py").is_file() else reference
 
 
-class NoSuchModule(ValueError):
-    """There is no module of this name, or at this path."""
-
-
 def is_path(reference: str) -> bool:
     """Return True for the path of a `.py` file or of a package's folder, False for the name of a module."""
     return reference.endswith(".py") or os.sep in reference or (Path(reference) / "__init__.py").is_file()
@@ -203,25 +199,21 @@ def load(reference: str) -> ModuleType:
     pin, name = (reference[:64], reference[66:]) if reference[64:66] == "  " else ("", reference)
     if not is_path(name) and name in sys.modules:
         return sys.modules[name]
-    failed = f"{name} cannot be loaded" if is_path(name) else f"module {name} cannot be imported"
-    code = read_code(name)
-    if code is None and is_path(name):
+    if (code := read_code(name)) is None and is_path(name):
         raise NoSuchModule(f"there is no module at {name}: {_MODULE_FILES}")
-    if code is not None and (loaded := sys.modules.get(code.module)) is not None:
-        source = source_of(loaded)
-        if source is None or source.reference != code.reference:
-            raise ValueError(f"{failed}: another module is called {code.module!r}; rename it")
-        return loaded
-    if code is not None and pin not in ("", code.source.sha256):
-        raise ValueError(f"{failed}: it has changed since its hash was taken; run the same again")
-    if code is not None and not _is_installed(code.home):
-        _serve(code, failed)
     module = name if code is None else code.module
+    failed = f"{name} cannot be loaded" if is_path(name) else f"module {name} cannot be imported"
+    if code is not None:
+        loaded = source_of(sys.modules[module]) if module in sys.modules else None
+        if loaded is not None and loaded.reference == code.reference:
+            return sys.modules[module]
+        if pin not in ("", code.source.sha256):
+            raise ValueError(f"{failed}: it has changed since its hash was taken; run the same again")
+        if not str(code.home).startswith((*_INSTALLED, *_LIBRARY)):
+            _serve(code, failed)
     try:
         return importlib.import_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
             raise NoSuchModule(f"there is no module {module!r}") from None
         raise ValueError(f"{failed}: {describe_failure(error)}") from error
@@ -275,11 +267,6 @@ def _folder(spec: ModuleSpec) -> Path | None:
     """Return the folder in which a module at the top lies; None for one without a file."""
     place = next(iter(spec.submodule_search_locations or ()), spec.origin if spec.has_location else None)
     return None if place is None else Path(place).resolve().parent
-
-
-def _is_installed(home: Path) -> bool:
-    """Return True for a folder of installed packages: Python imports those itself, and each is hashed alone."""
-    return str(home).startswith((*_INSTALLED, *_LIBRARY))
 
 
 # Hashes.
@@ -336,7 +323,7 @@ def read_modules(modules: Iterable[str], home: Path, known: Mapping[str, bytes] 
         files |= found
         if sum(map(len, files.values())) > MAX_BYTES:
             raise ValueError(f"{home / top} and what it imports hold more than {MAX_BYTES >> 20} MiB: no code does")
-        if not _is_installed(home):
+        if not str(home).startswith((*_INSTALLED, *_LIBRARY)):
             imported = (name.partition(".")[0] for name in imported_modules(found.values()))
             pending += [name for name in imported if name not in sys.stdlib_module_names]
     return files
