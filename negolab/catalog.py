@@ -29,6 +29,8 @@ GROUP = "negolab.games"
 _PACKAGE = "negolab.games."
 _imported: set[str] = set()
 """Names of the modules that were imported by path or dotted name, as homes of games."""
+untrusted: dict[str, str] = {}
+"""References to the code of games, by their id, that folders name and the user has not run."""
 
 
 @cache
@@ -66,7 +68,7 @@ def game_module(name: str) -> ModuleType:
 
     Args:
         name: The name or alias of an installed game, a dotted module path, or the path of a `.py` file or of a folder
-            with an `__init__.py`.
+            with an `__init__.py`; the last three also pinned to a hash, see `CodeSource.pinned`.
 
     Raises:
         ValueError: There is no such game, or its module cannot be imported.
@@ -409,6 +411,11 @@ def imported_class(game: str) -> type[AnyGame]:
 
 def _not_imported(game: str) -> str:
     home = game.partition(":")[0]
+    if (reference := untrusted.get(game)) is not None:
+        return (
+            f"the game {game!r} is code of its own, which you have not run here: nl.load({reference!r}) runs it, or "
+            "--trust on the command line"
+        )
     return (
         f"the game {game!r} is not installed, and reading a record runs no code: name its file, such as --module "
         f"{home}.py, or load what its folder names with --trust (in Python: call nl.load with the file first)"

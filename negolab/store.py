@@ -88,12 +88,15 @@ def find(path: str | Path, id: str) -> Record:
 def _import_games(folder: Path) -> None:
     """Import the games of a folder of records from outside the package, as far as the user trusts their code."""
     for game, source in user_code.read(folder).items():
-        home = game.partition(":")[0]
-        if home in sys.modules or (now := user_code.current(source)) is None or not user_code.is_trusted(now):
+        if game.partition(":")[0] in sys.modules or (now := user_code.current(source)) is None:
             continue
-        catalog.game_module(source.reference)
-        if now != source:
-            warnings.warn(f"{source.reference} has changed since games of {folder} were played", stacklevel=4)
+        if not user_code.is_trusted(now):
+            catalog.untrusted[game] = now.reference
+            continue
+        catalog.game_module(now.pinned)
+        if now.sha256 != source.sha256:
+            changed = user_code.describe_change(source, now)
+            warnings.warn(f"{changed} has changed since games of {folder} were played", stacklevel=4)
 
 
 Parsed = TypeVar("Parsed")
@@ -272,8 +275,8 @@ class Store:
         known = user_code.read(self.folder)
         if not changed and known.get(name, source) != source:
             raise ValueError(
-                f"{source.reference} has changed since games of {self.folder} were played: choose another folder, "
-                "or go on with the file as it is now with --trust"
+                f"{user_code.describe_change(known[name], source)} has changed since games of {self.folder} were "
+                "played: choose another folder, or go on with the file as it is now with --trust"
             )
         if known.get(name) != source:
             user_code.write(self.folder, {**known, name: source})

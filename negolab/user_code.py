@@ -3,6 +3,9 @@
 Code is only ever loaded from what a user names. A folder of records keeps in `sources.json` where the code of its games
 came from; it is loaded from there if this user has run it before, or says so (`--trust`), and never from what a record
 names.
+
+What is hashed is what runs: the files of a piece of code are read once, hashed and compiled from memory. Python's own
+search finds none of them, so no `.pyc` is used, and what lies beside them without being part of the hash is refused.
 """
 
 from __future__ import annotations
@@ -10,20 +13,26 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
-import importlib.util
 import logging
 import os
+import site
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any, ClassVar
 
 import msgspec
 import platformdirs
+from typing_extensions import override
 
 from negolab._internal.files import atomic_write
+from negolab._internal.manifest import changed_files
 
 log = logging.getLogger("negolab.user_code")
 
@@ -31,53 +40,121 @@ FILE = "sources.json"
 """File of a folder of records: the `CodeSource` of each game in it that is not installed, by the game's id."""
 TRUSTED = "NEGOLAB_TRUSTED"
 """Environment variable with the path of the list of trusted code."""
+MAX_BYTES = 16 << 20
+MAX_FILES = 100_000
+"""Bytes of the files that a hash covers, and files in a package's folder, at most."""
+_MAX_PARSED = 1 << 20
+"""Bytes of a file that is searched for imports, at most: what a longer one imports from beside it is refused."""
+_INSTALLED = (
+    *(sysconfig.get_path(kind) for kind in ("purelib", "platlib")),
+    *site.getsitepackages(),
+    site.getusersitepackages(),
+)
+_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
+"""Beginnings of the names of files of installed packages, which Python imports itself, and of those of Python."""
+_IMPORTING = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
+OURS = ("negolab", "negolab_widgets", "builtins")
 
 
-class CodeSource(msgspec.Struct, frozen=True):
+class CodeSource(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where code came from.
 
     Attributes:
-        reference: The absolute path of a `.py` file or of a package's folder, or the name of a module.
-        sha256: Hash of its files, see `files_of`.
+        reference: The absolute path of a `.py` file or of a package's folder, or the dotted name of a module.
+        sha256: Hash of its files: of a single file, its own SHA-256.
+        files: Hash of each file, by its path below the folder that holds the code; empty for a single file.
     """
 
     reference: str
     sha256: str
+    files: dict[str, str] = {}
+
+    @property
+    def pinned(self) -> str:
+        """The reference with the hash before it, which `load` takes too: it refuses code that has changed."""
+        return f"{self.sha256}  {self.reference}"
 
 
-def beside(reference: str, folder: Path) -> str:
-    """Return a reference that a file in `folder` makes: a path is relative to it, and becomes absolute."""
-    path = folder / reference
-    return str(path.resolve()) if reference.endswith(".py") or (path / "__init__.py").is_file() else reference
+class Code(msgspec.Struct, frozen=True, eq=False):
+    """Code as it was read; reading runs nothing.
 
-
-class NoSuchModule(ValueError):
-    """There is no module of this name, or at this path."""
-
-
-def is_path(reference: str) -> bool:
-    """Return True for the path of a `.py` file or of a package's folder, False for the name of a module."""
-    return reference.endswith(".py") or os.sep in reference or (Path(reference) / "__init__.py").is_file()
-
-
-def load(reference: str) -> ModuleType:
-    """Import a module by path or name, which runs its code.
-
-    Raises:
-        ValueError: There is no such module, it cannot be imported, or another one has its name.
+    Attributes:
+        reference: As that of a `CodeSource`.
+        home: The folder that holds the module, and those beside it that it imports.
+        module: The module's name.
+        files: Contents of the files, by their path in `home`.
     """
-    return _load_path(Path(reference)) if is_path(reference) else _load_name(reference)
+
+    reference: str
+    home: Path
+    module: str
+    files: dict[str, bytes]
+
+    @property
+    def source(self) -> CodeSource:
+        """The code's reference and hashes."""
+        hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(self.files.items())}
+        if len(hashes) == 1:
+            return CodeSource(self.reference, hashes.popitem()[1])
+        lines = "".join(f"{sha256}  {name}\n" for name, sha256 in hashes.items())
+        return CodeSource(self.reference, hashlib.sha256(lines.encode()).hexdigest(), hashes)
 
 
-def _load_name(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except (ModuleNotFoundError, TypeError, ValueError) as error:
-        if isinstance(error, ModuleNotFoundError) and not f"{name}.".startswith(f"{error.name}."):
-            raise ValueError(f"module {name} cannot be imported: {describe_failure(error)}") from error
-        raise NoSuchModule(f"there is no module {name!r}") from None
-    except Exception as error:
-        raise ValueError(f"module {name} cannot be imported: {describe_failure(error)}") from error
+class _Loader(SourceFileLoader):
+    """Compile a module from the bytes that were hashed."""
+
+    def __init__(self, module: str, file: str, code: Code) -> None:
+        super().__init__(module, str(code.home / file))
+        self.code, self._data = code, code.files[file]
+
+    @override
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self._data, self.path)
+
+
+class NoSuchModule(ImportError, ValueError):
+    """There is no module of this name or at this path, or it lies beside code whose hash does not cover it."""
+
+
+class _Finder(MetaPathFinder):
+    """Find the modules of code that was read; refuse to it, and to negolab, what lies beside them unhashed."""
+
+    codes: ClassVar[dict[str, Code]] = {}
+    """Code that was loaded, by the names of its modules at the top."""
+
+    @override
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        code, name = self.codes.get(fullname.partition(".")[0]), fullname.replace(".", "/")
+        # Nothing was loaded, `importlib.reload`, packages of others.
+        if not self.codes or target is not None or (path is not None and code is None):
+            return None
+        for file in (f"{name}/__init__.py", f"{name}.py"):
+            if code is not None and file in code.files:
+                return spec_from_file_location(fullname, code.home / file, loader=_Loader(fullname, file, code))
+        if _importer() not in (*self.codes, *OURS):
+            return None
+        homes = {each.home: each for each in self.codes.values()}
+        found = PathFinder.find_spec(fullname, path) or PathFinder.find_spec(fullname, path or list(map(str, homes)))
+        beside = None if found is None else code if path else homes.get(_folder(found) or Path())
+        if found is None or beside is None:
+            return None
+        if code is not None and found.loader is None:  # a folder without __init__.py, whose modules are looked up here
+            return found
+        raise NoSuchModule(
+            f"{found.origin or name} is not covered by the hash of {beside.reference}: import a .py file by its name "
+            "in an import statement, and install anything else as a package"
+        )
+
+
+sys.meta_path.insert(0, _Finder())
+
+
+def _importer() -> str:
+    """Return the name, at the top, of the module that is importing now."""
+    frame: Any = sys._getframe(2)
+    while (name := str(frame.f_globals.get("__name__")).partition(".")[0]) in _IMPORTING and frame.f_back:
+        frame = frame.f_back
+    return name
 
 
 def describe_failure(error: BaseException) -> str:
@@ -100,118 +177,192 @@ def _is_ours(frame: traceback.FrameSummary) -> bool:
     return frame.filename.startswith(str(Path(__file__).parent)) or "negolab_widgets" in Path(frame.filename).parts
 
 
-_INSTALLED = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
-_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
-"""Beginnings of the names of files that are not a user's own, and of those that are of Python."""
+# Finding and loading.
 
 
-def _load_path(path: Path) -> ModuleType:
-    file = path / "__init__.py" if path.is_dir() else path
-    if not file.is_file():
-        raise NoSuchModule(f"there is no module at {path}: name a .py file, or a folder with an __init__.py")
-    name = path.resolve().stem
-    if (imported := sys.modules.get(name)) is not None:
-        if Path(getattr(imported, "__file__", None) or "").resolve() == file.resolve():
-            return imported
-        raise ValueError(f"{path} cannot be loaded: another module is called {name!r}; rename it")
-    spec = importlib.util.spec_from_file_location(
-        name, file.resolve(), submodule_search_locations=[str(path.resolve())] if path.is_dir() else None
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    _make_importable(file)
+def beside(reference: str, folder: Path) -> str:
+    """Return a reference that a file in `folder` makes: a path is relative to it, and becomes absolute."""
+    path = folder / reference
+    return str(path.resolve()) if reference.endswith(".py") or (path / "__init__.py").is_file() else reference
+
+
+def is_path(reference: str) -> bool:
+    """Return True for the path of a `.py` file or of a package's folder, False for the name of a module."""
+    return reference.endswith(".py") or os.sep in reference or (Path(reference) / "__init__.py").is_file()
+
+
+def load(reference: str) -> ModuleType:
+    """Import a module by path or name, which runs its code; a reference may be pinned to a hash.
+
+    Raises:
+        ValueError: There is no such module, it cannot be imported, another one has its name, or its hash is another.
+    """
+    pin, name = (reference[:64], reference[66:]) if reference[64:66] == "  " else ("", reference)
+    if not is_path(name) and name in sys.modules:
+        return sys.modules[name]
+    if (code := read_code(name)) is None and is_path(name):
+        raise NoSuchModule(f"there is no module at {name}: {_MODULE_FILES}")
+    module = name if code is None else code.module
+    failed = f"{name} cannot be loaded" if is_path(name) else f"module {name} cannot be imported"
+    if code is not None:
+        loaded = source_of(sys.modules[module]) if module in sys.modules else None
+        if loaded is not None and loaded.reference == code.reference:
+            return sys.modules[module]
+        if pin not in ("", code.source.sha256):
+            raise ValueError(f"{failed}: it has changed since its hash was taken; run the same again")
+        if not str(code.home).startswith((*_INSTALLED, *_LIBRARY)):
+            _serve(code, failed)
     try:
-        spec.loader.exec_module(module)
-    except BaseException as error:
-        del sys.modules[name]
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        raise ValueError(f"{path} cannot be loaded: {describe_failure(error)}") from error
-    return module
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            raise NoSuchModule(f"there is no module {module!r}") from None
+        raise ValueError(f"{failed}: {describe_failure(error)}") from error
 
 
-def _make_importable(file: Path) -> None:
-    """Let a file import the modules beside it; last in the search, so that nothing is replaced by one of them."""
-    folder = str(file.parent.resolve())
-    if folder not in sys.path and modules_beside(file.parent, [file.read_text("utf-8", "replace")]):
-        sys.path.append(folder)
+def _serve(code: Code, failed: str) -> None:
+    """Let the modules of a piece of code be imported; ValueError if others are loaded under their names."""
+    modules = {file.partition("/")[0].removesuffix(".py") for file in code.files}
+    for name in modules & sys.modules.keys():
+        part = Code(name, code.home, name, read_modules([name], code.home, code.files)).source
+        loaded = source_of(sys.modules[name])
+        if loaded is None or loaded.sha256 != part.sha256:
+            raise ValueError(
+                f"{failed}: another module is called {name!r}, or this one has changed since it was loaded: rename it, "
+                "or start Python again"
+            )
+    _Finder.codes |= dict.fromkeys(modules, code)
+
+
+def forget(code: Code) -> None:
+    """Forget the modules of a piece of code, so that they are run as they are now when they are next imported."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and Path(file).resolve() in {code.home / name for name in code.files}:
+            del sys.modules[name]
+
+
+def read_code(reference: str) -> Code | None:
+    """Read the code at a path or of a module, without running any; None if it is not here or is no Python file.
+
+    Raises:
+        ValueError: There is something else at the path, or more than a hash covers.
+    """
+    path, module = Path(reference).resolve(), reference
+    home: Path | None = None
+    if not is_path(reference):
+        spec = PathFinder.find_spec(reference.partition(".")[0])
+        home = None if spec is None else _folder(spec)
+    elif path.exists():
+        home, module, reference = path.parent, path.name.removesuffix(".py"), str(path)
+        if "." in module or not ((path.is_file() and path.suffix) or (path / "__init__.py").is_file()):
+            raise NoSuchModule(f"there is no module at {path}: {_MODULE_FILES}")
+    files = {} if home is None else read_modules([module], home)
+    return Code(reference, home, module, files) if home and files else None
+
+
+_MODULE_FILES = "name a .py file, or a folder with an __init__.py, without another dot in its name"
+
+
+def _folder(spec: ModuleSpec) -> Path | None:
+    """Return the folder in which a module at the top lies; None for one without a file."""
+    place = next(iter(spec.submodule_search_locations or ()), spec.origin if spec.has_location else None)
+    return None if place is None else Path(place).resolve().parent
 
 
 # Hashes.
 
 
 def source_of(module: ModuleType) -> CodeSource | None:
-    """Return where an imported module came from; None if it has no file, such as a notebook's `__main__`."""
-    file = getattr(module, "__file__", None)
-    if file is None or not file.endswith(".py") or module.__name__ == "__main__":
+    """Return where an imported module came from; None if it has no file, such as a notebook's `__main__`.
+
+    The hash is that of the bytes that run, or for a module that was imported by other means, of its files now.
+    """
+    file, name = getattr(module, "__file__", None), module.__name__
+    if file is None or not file.endswith(".py") or name == "__main__":
         return None
     path = Path(file).resolve()
     root = path.parent if path.name == "__init__.py" else path
-    by_name = "." in module.__name__ or root.stem != module.__name__
-    return CodeSource(module.__name__ if by_name else str(root), code_hash(root))
+    home = root.parents[name.count(".")]
+    loader = getattr(module.__spec__, "loader", None)
+    known = loader.code.files if isinstance(loader, _Loader) else None
+    files = read_modules([root.relative_to(home).parts[0].removesuffix(".py")], home, known)
+    reference = name if "." in name or root.stem != name else str(root)
+    return Code(reference, home, name, files).source if files else None
 
 
 def current(source: CodeSource) -> CodeSource | None:
     """Return a source with the hash that its files have now, without running them; None if it is not here."""
-    root = Path(source.reference) if is_path(source.reference) else _find(source.reference)
-    if root is None or not root.exists():
-        return None
-    return CodeSource(source.reference, code_hash(root))
+    code = read_code(source.reference)
+    return None if code is None else msgspec.structs.replace(code.source, reference=source.reference)
 
 
-def _find(name: str) -> Path | None:
-    top = name.partition(".")[0]
-    spec = importlib.util.find_spec(name) if importlib.util.find_spec(top) else None
-    if spec is None or spec.origin is None:
-        return None
-    path = Path(spec.origin)
-    return path.parent if path.name == "__init__.py" else path
+def describe_change(then: CodeSource, now: CodeSource) -> str:
+    """Name the files in which code differs from what it was."""
+    return changed_files(then.files, now.files, now.reference)
 
 
-def files_of(root: Path) -> list[Path]:
-    """List the files that a hash covers: all modules of a package's folder, or a file and then those beside it that it
-    imports, directly or not."""
-    if root.is_dir():
-        return sorted(root.rglob("*.py"))
-    beside = modules_beside(root.parent, [root.read_text("utf-8", "replace")])
-    return [root, *(file for file in beside if file != root)]
+def read_modules(modules: Iterable[str], home: Path, known: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+    """Read modules in a folder and those that they import from it, by their path in it.
 
-
-def code_hash(root: Path) -> str:
-    """Hash the code of a file or a package's folder: of a file that imports nothing from beside it, its own SHA-256."""
-    first, *others = files_of(root)
-    digest = hashlib.sha256(first.read_bytes())
-    for file in others:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
-
-
-def modules_beside(folder: Path, sources: Iterable[str]) -> list[Path]:
-    """List the modules of a folder that some source texts import, directly or indirectly."""
-    modules: dict[Path, None] = {}
-    pending = list(sources)
+    Args:
+        modules: Their names; those that are not there are left out.
+        home: The folder. Of one with installed packages only the modules themselves are read.
+        known: Files that were read before, which are used instead.
+    """
+    files: dict[str, bytes] = {}
+    seen, pending = set(OURS), [name.partition(".")[0] for name in modules]
     while pending:
-        for name in imported_modules([pending.pop()]):
-            file = folder / f"{name.partition('.')[0]}.py"
-            if file not in modules and file.is_file():
-                modules[file] = None
-                pending.append(file.read_text("utf-8", "replace"))
-    return sorted(modules)
+        if (top := pending.pop()) in seen:
+            continue
+        seen.add(top)
+        found = (
+            _read_module(home, top)
+            if known is None
+            else {file: data for file, data in known.items() if file.removesuffix(".py").partition("/")[0] == top}
+        )
+        files |= found
+        if sum(map(len, files.values())) > MAX_BYTES:
+            raise ValueError(f"{home / top} and what it imports hold more than {MAX_BYTES >> 20} MiB: no code does")
+        if not str(home).startswith((*_INSTALLED, *_LIBRARY)):
+            imported = (name.partition(".")[0] for name in imported_modules(found.values()))
+            pending += [name for name in imported if name not in sys.stdlib_module_names]
+    return files
 
 
-def imported_modules(sources: Iterable[str]) -> list[str]:
-    """Return the modules that source texts import at their top level or name as `TABLE`, each once.
+def _read_module(home: Path, top: str) -> dict[str, bytes]:
+    """Read the file of a module in a folder, or all files of a package there."""
+    single, files = home / f"{top}.py", dict[str, bytes]()
+    is_single = single.is_file() and not (home / top / "__init__.py").is_file()
+    for count, file in enumerate([single] if is_single else (home / top).rglob("*")):
+        if count > MAX_FILES:
+            raise ValueError(f"{home / top} holds more than {MAX_FILES:,} files: no package does")
+        if file.suffix == ".py" and (is_single or file.stem.isidentifier()):
+            files[file.relative_to(home).as_posix()] = read_file(file)
+    return files
+
+
+def read_file(file: Path) -> bytes:
+    """Read a file of code; ValueError for a pipe, a device, or more than a hash covers."""
+    if file.is_file():
+        with file.open("rb") as opened:
+            if len(data := opened.read(MAX_BYTES + 1)) <= MAX_BYTES:
+                return data
+    raise ValueError(f"{file} is no code: that is a regular file of at most {MAX_BYTES >> 20} MiB")
+
+
+def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
+    """Return the modules that source texts import anywhere or name as `TABLE`, each once.
 
     A text that is no Python is skipped.
     """
     modules: dict[str, None] = {}
     for source in sources:
         try:
-            tree = ast.parse(source)
-        except SyntaxError:  # such as a cell with a magic
+            tree = ast.parse(source if len(source) <= _MAX_PARSED else "")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as a cell with a magic
             continue
-        for node in tree.body:
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 modules |= dict.fromkeys(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -235,7 +386,7 @@ def _table_module(node: ast.Assign) -> str:
 def is_trusted(source: CodeSource) -> bool:
     """Return True if this user has run or accepted the code with this hash."""
     file = _trusted_file()
-    return file.is_file() and _line(source) in file.read_text("utf-8").splitlines()
+    return file.is_file() and source.pinned in file.read_text("utf-8").splitlines()
 
 
 def trust(source: CodeSource) -> None:
@@ -246,7 +397,7 @@ def trust(source: CodeSource) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
-            out.write(_line(source) + "\n")
+            out.write(source.pinned + "\n")
     except OSError as error:  # the user will be asked again
         log.warning("%s cannot be written (%s), so negolab asks each time whether code is trusted", file, error)
 
@@ -254,10 +405,6 @@ def trust(source: CodeSource) -> None:
 def _trusted_file() -> Path:
     name = os.environ.get(TRUSTED)
     return Path(name).expanduser() if name else platformdirs.user_data_path("negolab") / "trusted.txt"
-
-
-def _line(source: CodeSource) -> str:
-    return f"{source.sha256}  {source.reference}"
 
 
 # Folders of records.
@@ -269,9 +416,12 @@ def read(folder: Path) -> dict[str, CodeSource]:
     if not file.is_file():
         return {}
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, CodeSource])
+        sources = msgspec.json.decode(read_file(file), type=dict[str, CodeSource])
     except msgspec.DecodeError as error:
         raise ValueError(f"{file} does not say where games came from: {error}") from None
+    if not all(text.isprintable() for each in sources.values() for text in (each.reference, *each.files)):
+        raise ValueError(f"{file} does not say where games came from: a name in it holds a control character")
+    return sources
 
 
 def write(folder: Path, sources: dict[str, CodeSource]) -> None:

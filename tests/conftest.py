@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from negolab import catalog
+from negolab import catalog, user_code
 from negolab.cli.serve import OPTIONS, free_ports
 from negolab.players import code
 from negolab.studies.trial.browsers import FLAGS
@@ -85,6 +85,8 @@ def loaded_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if catalog._imported != games:
         catalog._imported.intersection_update(games)
         catalog._home.cache_clear()
+    user_code._Finder.codes.clear()
+    catalog.untrusted.clear()
     code._found.clear()
     code._found.update(players)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +49,22 @@ def _flatten(facts: dict[str, Any], before: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         inner = _flatten(value, f"{before}{name} ") if isinstance(value, dict) else {f"{before}{name}": value}
-        flat |= {key: v for key, v in inner.items() if not key.endswith("sha256") and key != "path"}
+        flat |= {k: v for k, v in inner.items() if not k.endswith("sha256") and k != "path" and name != "files"}
     return flat
 
 
 def changed_code(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Return the files and modules of players whose hash differs, each once."""
+    """Name the files of players whose hash differs, each once."""
     pairs = ((old["players"].get(player) or {}, facts) for player, facts in new["players"].items())
-    return list(dict.fromkeys(now["source"] for then, now in pairs if "source" in now and _hash(then) != _hash(now)))
+    changed = [(a, b) for a, b in pairs if "source" in b and a.get("sha256") != b.get("sha256")]
+    return list(dict.fromkeys(changed_files(a.get("files", {}), b.get("files", {}), b["source"]) for a, b in changed))
 
 
-def _hash(facts: dict[str, Any]) -> Any:
-    return facts.get("sha256")
+def changed_files(then: Mapping[str, str], now: Mapping[str, str], whole: str) -> str:
+    """Name the files whose hashes differ, as parts of `whole`; `whole` alone where they are not known."""
+    names = sorted(name for name in {**then, **now} if then.get(name) != now.get(name)) if then and now else []
+    few = [*names[:3], f"{len(names) - 3} more"] if len(names) > 3 else names
+    return f"{' and '.join(few)} of {whole}" if few and few != [Path(whole).name] else whole
 
 
 def _shorten(value: Any) -> str:

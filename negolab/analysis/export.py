@@ -10,7 +10,7 @@ import json
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ class Tables(NamedTuple):
         keys: Further columns of a match.
         records: The records.
         others: Further tables: their columns and rows.
-        sample: A match as there may be none yet: it gives tables without rows their columns. None: they are not
+        sample: Deals a match, as there may be none yet: it gives tables without rows their columns. None: they are not
             written.
     """
 
@@ -80,7 +80,7 @@ class Tables(NamedTuple):
     keys: Columns
     records: Iterable[Exported]
     others: Mapping[str, tuple[Columns, Iterable[Row]]]
-    sample: Record | None = None
+    sample: Callable[[], Record] | None = None
 
 
 def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, int]:
@@ -107,17 +107,22 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
             units.add(exported.record.game.unit)
             for name, columns, rows in _match_tables(source, exported, failed):
                 spools[name].add(rows, columns)
-        if source.sample is not None:
-            for name, columns, _ in _match_tables(source, Exported({}, source.sample), failed):
+        sampled = set[str]()
+        try:
+            dealt = [] if source.sample is None else [Exported({}, source.sample())]
+            for name, columns, _ in chain.from_iterable(_match_tables(source, each, _ignore) for each in dealt):
+                sampled.add(name)
                 if not spools[name].count:
                     spools[name].add((), columns)
+        except Exception as error:  # of the game's own code
+            failed("tables without rows", error)
         for name, (columns, rows) in source.others.items():
             spools[name].add(rows, columns)
         files = {name: [folder / f"{name}.{ending}" for ending in endings] for name in spools}
         counts = {
             name: spool.write(*files[name])
             for name, spool in spools.items()
-            if spool.count or name in source.others or source.sample is not None
+            if spool.count or name in source.others or name in sampled
         }
         listed = {name: _in_unit(spools[name].typed_columns(), units) for name in counts}
     for what, count in failures.items():
@@ -126,6 +131,10 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     key = [column.name for column in (*source.join, MATCH)]
     (folder / README).write_text(readme(list(counts), key, endings[0]), "utf-8")
     return counts
+
+
+def _ignore(what: str, error: Exception) -> None:
+    """Take no note of a measure that raises on a match that nobody has played."""
 
 
 def open_tables(source: RecordSource) -> Tables:

@@ -93,19 +93,25 @@ def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str
         trust: Run what the folder names and the user has not run before; False: ask.
 
     Returns:
-        The modules that were imported, files and folders as whole paths.
+        The modules that were imported, files and folders as whole paths; what the folder names is pinned to its hash.
 
     Raises:
         ValueError: The user does not trust the code, or it cannot be imported.
     """
     imported = import_modules(modules)
-    named = {source for folder in _code_folders(path) for source in user_code.read(folder).values()}
-    for source in sorted(named, key=lambda source: source.reference):
-        if source.reference not in imported and (now := user_code.current(source)) is not None:
-            _ask_to_trust(source, now, path, trust)
-            catalog.game_module(source.reference)
-            imported.append(source.reference)
-    return imported
+    named = {each.pinned: each for folder in _code_folders(path) for each in user_code.read(folder).values()}
+    loaded: dict[str, str] = {}
+    for source in sorted(named.values(), key=lambda source: source.reference):
+        if source.reference not in (*imported, *loaded) and (now := user_code.current(source)) is not None:
+            why = f"{path} has games of {source.reference}, whose code you have not run here"
+            if now.sha256 != source.sha256:
+                why = f"{user_code.describe_change(source, now)} has changed since games of {path} were played"
+                if trust or user_code.is_trusted(now):
+                    print(f"negolab: {why}", file=sys.stderr)
+            ask_to_trust(now, why, trust)
+            catalog.game_module(now.pinned)
+            loaded[source.reference] = now.pinned
+    return [*imported, *loaded.values()]
 
 
 def _code_folders(path: Path) -> list[Path]:
@@ -114,17 +120,12 @@ def _code_folders(path: Path) -> list[Path]:
     return [file.parent for file in sorted(path.rglob(user_code.FILE))]
 
 
-def _ask_to_trust(source: CodeSource, now: CodeSource, path: Path, trust: bool) -> None:
+def ask_to_trust(source: CodeSource, why: str, trust: bool) -> None:
     """Return if the code may run; `ValueError` if the user says no, or cannot be asked."""
-    why = f"{path} has games of {source.reference}, whose code you have not run here"
-    if now != source:
-        why = f"{source.reference} has changed since games of {path} were played"
-        if trust or user_code.is_trusted(now):
-            print(f"negolab: {why}", file=sys.stderr)
-    if user_code.is_trusted(now):
+    if user_code.is_trusted(source):
         return
     if not trust and not sys.stdin.isatty():
         raise ValueError(f"{why}: to run it, give --trust")
     if not trust and not typer.confirm(f"{why}. Run it?", err=True):
         raise ValueError(f"{source.reference} was not run")
-    user_code.trust(now)
+    user_code.trust(source)

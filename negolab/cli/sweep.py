@@ -15,7 +15,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, mean_interval
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import BaseUrls, Modules, Trust, import_games
+from negolab.cli.options import BaseUrls, Modules, Trust, ask_to_trust, import_games
 from negolab.cli.play import RUNS
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
@@ -185,7 +185,7 @@ def report(
     from negolab.sweeps.report import write_report
 
     import_games(run, None, trust)
-    print(write_report(run, out, notebook, code=code))
+    print(write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust)))
 
 
 def _read(file: Path, tiny: bool, values: list[str] | None) -> SweepPlan:

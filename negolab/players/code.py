@@ -23,7 +23,7 @@ from typing_extensions import override
 from negolab import user_code
 from negolab._internal.validation import suggest
 from negolab.game import Game
-from negolab.user_code import describe_failure
+from negolab.user_code import OURS, describe_failure
 
 GROUP = "negolab.players"
 """Entry point group of installed packages: a class, a function that returns a player, or a module with PLAYERS."""
@@ -31,7 +31,6 @@ PlayerClass = Callable[..., Any]
 """A class of players, or a function that returns a player; its keyword parameters are the player's."""
 
 _REFERENCE = re.compile(r"(?P<head>.+?\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w-]*)(?:,(?P<tail>.*))?", re.DOTALL)
-_OURS = ("negolab", "negolab_widgets", "builtins")
 
 
 class CodeReference(NamedTuple):
@@ -129,12 +128,12 @@ def _forget_if_changed(path: Path) -> None:
     if loaded is None or loaded.__name__ not in _facts or not path.is_file():
         return
     facts = _facts_of(loaded)
-    if facts.get("path") != str(path) or facts["sha256"] == user_code.code_hash(path):
+    code = user_code.read_code(str(path))
+    if code is None or facts.get("path") != str(path) or facts["sha256"] == code.source.sha256:
         return
     if _holds_game(loaded):
         raise ValueError(f"{path.name} holds a game and changed after it was loaded: start Python again")
-    for file in user_code.files_of(path):
-        sys.modules.pop(file.stem, None)
+    user_code.forget(code)
 
 
 def _player_in(module: ModuleType, reference: CodeReference) -> PlayerClass:
@@ -205,7 +204,7 @@ def _is_ours_or_of_a_game(module: ModuleType) -> bool:
     """Return True for a module whose PLAYERS are for one game, wherever they are imported."""
     home = getattr(module, "__name__", "")
     package = sys.modules.get(home.rpartition(".")[0])
-    return home.partition(".")[0] in _OURS or _holds_game(module) or (package is not None and _holds_game(package))
+    return home.partition(".")[0] in OURS or _holds_game(module) or (package is not None and _holds_game(package))
 
 
 def _only_players(listed: dict[str, Any]) -> dict[str, PlayerClass]:
@@ -246,10 +245,10 @@ _facts: dict[str, tuple[object, dict[str, Any]]] = {}
 
 def code_facts(code: Any) -> dict[str, Any]:
     """Return facts about the code of a class or function that is not negolab's: `source`, its file's name or its
-    module, `sha256` of its file as it was loaded, and `path`; {} for negolab's own."""
+    module, `sha256` of its files as they were loaded, `files` with that of each, and `path`; {} for negolab's own."""
     name = getattr(code, "__module__", None) or ""
     module = sys.modules.get(name)
-    return {} if module is None or name.partition(".")[0] in _OURS else _facts_of(module)
+    return {} if module is None or name.partition(".")[0] in OURS else _facts_of(module)
 
 
 def _facts_of(module: ModuleType) -> dict[str, Any]:
@@ -264,6 +263,7 @@ def _read_facts(module: ModuleType) -> dict[str, Any]:
     source = user_code.source_of(module)
     if source is None:  # such as a notebook's cells
         return {"source": module.__name__}
-    if not user_code.is_path(source.reference):
-        return {"source": source.reference, "sha256": source.sha256}
-    return {"source": Path(source.reference).name, "sha256": source.sha256, "path": source.reference}
+    facts = {"source": source.reference, "sha256": source.sha256} | ({"files": source.files} if source.files else {})
+    if user_code.is_path(source.reference):
+        facts |= {"source": Path(source.reference).name, "path": source.reference}
+    return facts

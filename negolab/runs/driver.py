@@ -245,7 +245,9 @@ def _note_players(match: Match, players: Mapping[Seat, Player], facts: Mapping[S
     """Note in the match what models its players are, whose code they are, and which seats are played without chance."""
     if notes := player_notes(players):
         match.notes["models"] = notes
-    if code := {seat: {k: v for k, v in found.items() if k != "path"} for seat, found in facts.items() if found}:
+    if code := {
+        seat: {k: v for k, v in found.items() if k not in ("path", "files")} for seat, found in facts.items() if found
+    }:
         match.notes[CODE] = code
     if seats := deterministic_seats(players):
         match.notes[DETERMINISTIC] = seats

@@ -364,9 +364,7 @@ def serve() -> None:
 def _load(setup: Setup) -> ScriptedGames:
     """Load the game and its players; ValueError if their files are not those of the run."""
     if (source := setup.source) is not None:
-        if user_code.current(source) != source:
-            raise ValueError(f"{source.reference} has changed since the run began: run it again")
-        user_code.load(source.reference)
+        user_code.load(source.pinned)
     for module in setup.modules:
         user_code.load(module)
     game = catalog.stored_game(setup.game, setup.preset, setup.params)

@@ -220,24 +220,33 @@ def code_sources(notebook: Any) -> list[str]:
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def own_modules(path: Path) -> list[Path]:
-    """List the modules beside a notebook that it imports, directly or indirectly, and the files of players that it
+def own_modules(path: Path) -> dict[str, bytes]:
+    """Read the modules beside a notebook that it imports, directly or indirectly, and the files of players that it
     names, such as `mine.py:Haggler`."""
     sources = code_sources(load_notebook(path))
-    files = [path.parent / name for source in sources for name in _PLAYER_FILE.findall(source)]
-    players = [file.resolve() for named in files if named.is_file() for file in user_code.files_of(named)]
-    return sorted({*user_code.modules_beside(path.parent, sources), *players})
+    modules = user_code.read_modules(user_code.imported_modules(sources), path.parent)
+    for file in [path.parent / name for source in sources for name in _PLAYER_FILE.findall(source)]:
+        modules |= user_code.read_modules([file.stem], file.parent)
+    return modules
+
+
+def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
+    """Write modules that were read into a folder."""
+    for name, data in modules.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
 
 
 _PLAYER_FILE = re.compile(r"""["']([\w./-]+\.py):[A-Za-z_]""")
 
 
-def notebook_hash(path: Path) -> str:
-    """Hash a notebook's cells, without outputs, and the modules beside it that it imports."""
+def notebook_hash(path: Path, modules: Mapping[str, bytes] | None = None) -> str:
+    """Hash a notebook's cells, without outputs, and the modules beside it that it imports (None: read them)."""
     cells = [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in load_notebook(path).cells]
     digest = hashlib.sha256(repr(cells).encode())
-    for module in own_modules(path):
-        digest.update(module.name.encode() + b"\0" + module.read_bytes())
+    for name, data in sorted((own_modules(path) if modules is None else modules).items()):
+        digest.update(name.encode() + b"\0" + data)
     return digest.hexdigest()
 
 

@@ -35,9 +35,9 @@ NOTEBOOK = "notebook.ipynb"
 REPORT = "report.ipynb"
 """The report notebook, if the plan names one."""
 
-PlayerFacts = Mapping[str, Mapping[str, str]]
-"""`source`, `sha256` and `path` of players, as `code_facts` returns them, and of scenarios, by the text that names them
-in a plan."""
+PlayerFacts = Mapping[str, Mapping[str, Any]]
+"""`source`, `sha256`, `files` and `path` of players, as `code_facts` returns them, and of scenarios, by the text that
+names them in a plan."""
 
 
 class SweepFolder:
@@ -171,11 +171,13 @@ def _changed_code(folder: SweepFolder, stored: dict[str, Any], players: PlayerFa
 def _changed_games(folder: SweepFolder) -> list[str]:
     """Return the names of files of games that have changed since a finished cell played them."""
     used = {
-        source
+        source.pinned: source
         for file in (folder.path / CELLS).rglob(user_code.FILE)
         for source in user_code.read(file.parent).values()
     }
-    return sorted({Path(each.reference).name for each in used if user_code.current(each) not in (None, each)})
+    now = ((then, user_code.current(then)) for then in used.values())
+    changed = {user_code.describe_change(then, code) for then, code in now if code and code.sha256 != then.sha256}
+    return sorted(changed)
 
 
 def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: PlayerFacts, trust: bool) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from negolab import user_code
 from negolab._internal import environment
 from negolab._internal.files import atomic_write
 from negolab.sweeps import cells, kernels
 from negolab.sweeps.cells import execute_notebook
-from negolab.sweeps.folder import REPORT, read_sweep_status
+from negolab.sweeps.folder import REPORT, read_folder_plan
 from negolab.sweeps.plan import notebook_path, plan_name, read_plan
 from negolab.sweeps.report_page import report_page
 from negolab.sweeps.run import Sweep
+from negolab.user_code import CodeSource
 
 PARAMETER = "run"
 """The parameter of a report's notebook that names the sweep's folder."""
@@ -25,14 +28,23 @@ _REMOTE_RESOURCE = re.compile(
 )
 
 
-def write_report(run: Path, out: Path | None = None, source: Path | None = None, *, code: bool = False) -> Path:
+def write_report(
+    run: Path,
+    out: Path | None = None,
+    source: Path | None = None,
+    *,
+    code: bool = False,
+    check: Callable[[CodeSource, str], None],
+) -> Path:
     """Run a report notebook on a sweep and write it as HTML.
 
     Args:
         run: The sweep's folder; the notebook's parameter `run`.
         out: The file to write (None: `report.html` in the folder).
-        source: The notebook (None: the one that the plan names, else one for any sweep).
+        source: The notebook (None: the folder's own, if its plan names one, else one for any sweep).
         code: Show the notebook's code too.
+        check: Called with the folder's own notebook, and why it is not run unasked; raises ValueError if this user has
+            not run it before and does not say yes.
 
     Returns:
         The file that was written.
@@ -40,15 +52,26 @@ def write_report(run: Path, out: Path | None = None, source: Path | None = None,
     Raises:
         ValueError: The folder holds no sweep, the notebook fails, or it shows content of another server.
     """
-    read_sweep_status(run)
-    plan_report = run / REPORT
-    source = source or (plan_report if plan_report.is_file() else DEFAULT_REPORT)
-    page = report_page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
+    named = read_folder_plan(run).report is not None and (run / REPORT).is_file()
+    with tempfile.TemporaryDirectory(prefix="negolab-") as copy:
+        source = source or (_copy_report(run, Path(copy), check) if named else DEFAULT_REPORT)
+        page = report_page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
     if remote := _REMOTE_RESOURCE.search(page):
         raise ValueError(f"{source.name} shows what stands at another address, {remote[0][:100]}...: leave that out")
     target = out or run / "report.html"
     atomic_write(target, page.encode())
     return target
+
+
+def _copy_report(run: Path, folder: Path, check: Callable[[CodeSource, str], None]) -> Path:
+    """Copy a sweep's own report and the modules that it imports, and no more, and check that this copy may run."""
+    source = folder / REPORT
+    source.write_bytes(user_code.read_file(run / REPORT))
+    modules = cells.own_modules(run / REPORT)
+    why = f"{run / REPORT}, or a module that it imports, is code that you have not run here"
+    check(CodeSource(REPORT, cells.notebook_hash(source, modules)), why)
+    cells.write_modules(modules, folder)
+    return source
 
 
 def _run_notebook(source: Path, run: Path) -> Any:
@@ -59,7 +82,7 @@ def _run_notebook(source: Path, run: Path) -> Any:
         raise ValueError(f"there is no notebook {source}")
     if PARAMETER not in papermill.inspect_notebook(cells.load_notebook(source)):
         raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
-    variables = environment.scrubbed_environment(PLOTLY_RENDERER="plotly_mimetype")
+    variables = environment.scrubbed_environment((user_code.TRUSTED,), PLOTLY_RENDERER="plotly_mimetype")
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
         kernel = kernels.start_kernel(variables, str(source.resolve().parent))
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -204,13 +203,14 @@ class Sweep:
         atomic_write(self.folder.path / NOTEBOOK, text.encode())
         modules = notebook.own_modules(self._file)
         if self._report is not None:
+            modules |= notebook.own_modules(self._report)
+        for each in self._players.values():
+            modules |= user_code.read_modules([Path(each.head).stem], Path(each.head).parent)
+        notebook.write_modules(modules, self.folder.path)
+        (self.folder.path / REPORT).unlink(missing_ok=True)
+        if self._report is not None:
             atomic_write(self.folder.path / REPORT, self._report.read_bytes())
-            modules += notebook.own_modules(self._report)
-        else:
-            (self.folder.path / REPORT).unlink(missing_ok=True)
-        modules += [file for each in self._players.values() for file in user_code.files_of(Path(each.head))]
-        for module in modules:
-            shutil.copyfile(module, self.folder.path / module.name)
+            user_code.trust(user_code.CodeSource(REPORT, notebook.notebook_hash(self.folder.path / REPORT)))
         return CellJob(
             folder=str(self.folder.path),
             cwd=str(self._file.parent),

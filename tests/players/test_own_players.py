@@ -22,9 +22,9 @@ from negolab.analysis.summary import tally_records
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.players.lookup import compatible_players, resolve
 from negolab.runs.failure_log import FILE as ERRORS
-from negolab.user_code import code_hash
 from negolab.verification import replay_differences
 from tests.cli.test_cli import NEGOLAB, negolab
+from tests.support.own_code import code_hash
 
 GAME = nl.load("bargaining")
 
@@ -233,6 +233,7 @@ def test_a_run_of_own_players_is_resumed_and_played_once(mine: Path, tmp_path: P
     again = nl.run("bargaining", "mine.py:Haggler", "mine.py:Patient", n=6, out=out)
     assert again.progress.new == 2 and len({record.id for record in nl.read(out)}) == 6
     facts = json.loads((out / "manifest.json").read_text())["players"]["mine.py:Haggler"]
+    assert sorted(facts.pop("files")) == ["mine.py", "neighbour.py"]
     assert facts == {"source": "mine.py", "sha256": code_hash(mine), "path": str(mine.resolve())}
 
 
@@ -241,7 +242,7 @@ def test_a_changed_file_is_refused_and_then_accepted(mine: Path, tmp_path: Path)
     assert negolab(*command, "--n", "2").returncode == 0
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
     refused = negolab(*command, "--n", "4")
-    assert refused.returncode and "mine.py has changed since games of" in refused.stderr
+    assert refused.returncode and "neighbour.py of mine.py has changed since games of" in refused.stderr
     assert "Traceback" not in refused.stderr and len(nl.read(tmp_path / "run")) == 2
     accepted = negolab(*command, "--n", "4", "--trust")
     assert accepted.returncode == 0, accepted.stderr

@@ -25,9 +25,9 @@ from negolab.sweeps.cells import notebook_hash, own_modules
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
-from negolab.user_code import code_hash
 from tests.cli.test_cli import negolab
 from tests.support.host_process import press_button, running_host, solo_treatment, study_toml
+from tests.support.own_code import code_hash
 from tests.support.sweeps import write_notebook
 from tests.sweeps.test_sweep import scheduler
 from tests.widgets.test_replay import choose, golden, press
@@ -68,7 +68,9 @@ def test_a_sweep_plays_players_beside_its_plan(mine: Path, tmp_path: Path, monke
 
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
     file.write_text(PLAN + "buyer = ['time', 'linear']\n")
-    with pytest.raises(ValueError, match=r"mine.py has changed since cells of .* go on with the file as it is now"):
+    with pytest.raises(
+        ValueError, match=r"neighbour.py of mine.py has changed since cells of .* go on with the file as it is now"
+    ):
         run_sweep(file, out)
 
 
@@ -90,7 +92,7 @@ def test_a_player_that_a_notebook_names_is_hashed_with_it(mine: Path) -> None:
         mine.parent, body='import negolab as nl\nnl.batch("bargaining", "mine.py:Haggler", "time")'
     )
     before = notebook_hash(notebook)
-    assert [file.name for file in own_modules(notebook)] == ["mine.py", "neighbour.py"]
+    assert sorted(own_modules(notebook)) == ["mine.py", "neighbour.py"]
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
     assert notebook_hash(notebook) != before
 

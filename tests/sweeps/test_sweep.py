@@ -26,6 +26,7 @@ from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Progress, Sweep
 from tests.cli.test_cli import NEGOLAB
 from tests.support import sweeps
+from tests.support.own_code import code_hash
 from tests.support.processes import command_line as command_of
 from tests.support.processes import descendants, kill
 from tests.support.sweeps import finished_sweep, recorded_cells, write_plan
@@ -356,7 +357,7 @@ def test_a_game_that_has_changed_since_cells_were_run_is_refused_without_trust(t
     own = tmp_path / "mygame.py"
     own.write_text("x = 1\n")
     cell = next(out.glob("cells/*"))
-    user_code.write(cell, {"mygame:Mine": user_code.CodeSource(str(own), user_code.code_hash(own))})
+    user_code.write(cell, {"mygame:Mine": user_code.CodeSource(str(own), code_hash(own))})
     command = ("run", str(tmp_path / "plan.toml"), "--out", str(out))
     assert negolab(*command).returncode == 0
     own.write_text("x = 2\n")

@@ -10,6 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from negolab.sweeps.folder import REPORT
 from negolab.sweeps.report_page import PLOTLY_MIME, report_page
 from tests.conftest import ROOT
 from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
@@ -142,9 +143,14 @@ def test_any_sweep_has_a_plain_report(plain_report: Path) -> None:
     assert "No cell: every one that ended is done." in text and "No match: each that was played ended" in text
 
 
-def test_a_report_before_any_cell_is_finished_says_why_it_is_empty(tmp_path: Path) -> None:
+def test_a_report_before_any_cell_is_finished_says_why_it_is_empty_and_runs_no_notebook_that_no_plan_names(
+    tmp_path: Path,
+) -> None:
     sweep = finished_sweep(tmp_path, count=0)
+    # A notebook that lies there, though the plan names none, is not run.
+    reporting(sweep.path / REPORT, f"open({str(tmp_path / 'ran')!r}, 'w')")
     html = reported(sweep.path).read_text("utf-8")
+    assert not (tmp_path / "ran").exists()
     assert "There is nothing to draw: no cell is finished." in html and "No cell has ended yet." in html
     assert "<script" not in html, "plotly is packed into reports with figures only"
 

@@ -132,8 +132,8 @@ def _tables(data: Source) -> exporting.Tables:
         others["quiz"] = (participants.quiz_columns(), participants.quiz_rows(data))
     if data.study.consents or data.consents:
         others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
-    sample = Match(data.study.loaded(data.study.treatments[0]), seed=0).record()
-    return exporting.Tables((), matches.KEYS, found, others, sample)
+    game = data.study.loaded(data.study.treatments[0])
+    return exporting.Tables((), matches.KEYS, found, others, lambda: Match(game, seed=0).record())
 
 
 def _records(data: Source) -> Iterator[bytes]:

@@ -171,8 +171,11 @@ class Branching:
 
 
 def _can_continue(name: str | None, game: AnyGame, seat: Seat) -> bool:
-    """Check that a name of a record's header is a player of this seat whose code this process has already."""
-    if name is None:
+    """Check that a name of a record's header is a player of this seat whose code this process has already.
+
+    A model is none: its name holds a file, an address and a key of whoever wrote the record.
+    """
+    if name is None or name.startswith(MODEL_PLAYER):
         return False
     try:
         make_player(name, game, 0, seat, load=False)
