@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import negolab as nl
-from negolab.user_code import code_hash
 from tests.conftest import ROOT, serving
 from tests.support.browser import SEED, Mouse, check_result, open_lobby, open_page, play_to_end
+from tests.support.own_code import code_hash
 
 pytestmark = pytest.mark.browser
 
