@@ -166,8 +166,8 @@ def settle(
         study: The study, with a `[payment]`.
         panel: The panel's export.
         form: Its form.
-        out: New file; None, or a file that an earlier run took: the next free name beside the study file. If nobody is
-            to be paid, no file is written.
+        out: New file; None, or one of a run that broke off, which is completed: the next free name beside the study
+            file. If nobody is to be paid, no file is written.
         beside: The study file.
         with_fee: Write the whole earnings instead of what is beyond the fee.
         recompute: Pay what the study file says now instead of what participants were shown.
@@ -190,11 +190,9 @@ def settle(
             _consider(entry, known.get(entry.id), form, earned, written, with_fee, settlement)
         settlement.said += _missing(database, study, known, earned, panel)
         if settlement.amounts:
-            taken = {file.path for file in files}
-            path = out if out is not None and str(out.absolute()) not in taken else _free_name(beside, taken)
-            settlement.path = _write(
-                database, study, _plan(database, study, path, settlement, known, form), known, panel
-            )
+            if out is None or out.absolute() in resumed:
+                out = _free_name(beside, {file.path for file in files})
+            settlement.path = _write_new(database, study, out, settlement, known, form, panel)
     return settlement
 
 
@@ -323,15 +321,16 @@ def _content(amounts: Mapping[str, int], currency: Currency, delimiter: str) -> 
     return text.getvalue().encode()
 
 
-def _plan(
+def _write_new(
     database: Database,
     study: Study,
     path: Path,
     settlement: Settlement,
     known: Mapping[str, Participant],
     form: PanelFormat,
-) -> BonusFile:
-    """Note in the database what a new file will pay to whom; `ValueError` if there cannot be one."""
+    panel: Path,
+) -> Path:
+    """Note in the database whom a new file pays how much, and write it; `ValueError` if that cannot be done."""
     if path.exists() or not path.absolute().parent.is_dir():
         raise ValueError(
             f"{path}: {'is there already' if path.exists() else f'there is no folder {path.parent}'}; "
@@ -340,7 +339,7 @@ def _plan(
     sha256 = hashlib.sha256(_content(settlement.amounts, settlement.currency, form.delimiter)).hexdigest()
     file = BonusFile(sha256, str(path.absolute()), form.delimiter, settlement.currency)
     database.plan_bonuses(study.name, file, {known[id].id: due for id, due in settlement.amounts.items()})
-    return file
+    return _write(database, study, file, known, panel)
 
 
 def _write(
@@ -372,8 +371,10 @@ def _store(path: Path, content: bytes, again: bool) -> None:
     """Create a file. `again`: what a run that broke off left of it may be there, but never another file."""
     try:
         with private_files():
-            is_left = again and path.exists() and content.startswith(path.read_bytes())
+            is_left = again and path.is_file() and content.startswith(path.read_bytes())
             atomic_write(path, content, new=not is_left)
     except OSError as error:
-        todo = "move it away and run it again" if isinstance(error, FileExistsError) else "run it again once it can"
-        raise ValueError(f"{path}: cannot be written: {error.strerror}; {todo}") from None
+        raise ValueError(
+            f"{path}: cannot be written: {error.strerror}; "
+            f"{'move it away and run it again' if isinstance(error, FileExistsError) else 'run it again once it can'}"
+        ) from None

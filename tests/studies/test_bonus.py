@@ -209,6 +209,10 @@ def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
     settled = panel.settle(("one", "APPROVED"), out=out)
     assert settled.resumed == [out] and [id for id, _ in lines(out)] == ["one"]
     assert settled.path is None
+    panel.add("two")
+    with pytest.raises(ValueError, match=r"pay.csv: is there already; choose another file with --out"):
+        panel.settle(("one", "APPROVED"), ("two", "APPROVED"), out=out)
+    assert list(panel.settle(("one", "APPROVED"), ("two", "APPROVED")).amounts) == ["two"]
 
 
 def test_a_run_that_lost_the_lock_while_it_stood_still_pays_nobody_again(
