@@ -114,7 +114,9 @@ class Payments(BaseDatabase):
                     c.execute(meta.insert().values(name=f"bonus run of {study}", value=me))
                     break
             if held != seen:
-                log.warning("waiting for another run (%s) to end, %.0f s if it is dead", held.rsplit(",", 1)[0], LEASE)
+                log.warning(
+                    "waiting for another run (%s) to end, or for %.0f s if it is dead", held.rsplit(",", 1)[0], LEASE
+                )
                 seen, since = held, time.monotonic()
             time.sleep(0.1)
         try:
