@@ -1,4 +1,4 @@
-"""Durable file writes, after which a reader finds the old or the new content, and the folder of notebooks."""
+"""Durable file writes, which replace a file as a whole or create a new one, and the folder of notebooks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def atomic_write(path: Path, data: bytes) -> None:
-    """Atomically replace `path` with `data`; fsync file and folder."""
-    draft = path.with_name(f"{path.name}.tmp")
-    with draft.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
+def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
+    """Atomically replace `path` with `data`; fsync file and folder. An error leaves nothing half-written.
+
+    `new`: create `path` itself instead; `FileExistsError` if it is there.
+    """
+    draft = path if new else path.with_name(f"{path.name}.tmp")
+    out = draft.open("xb" if new else "wb")
+    try:
+        with out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+    except BaseException:
+        draft.unlink()
+        raise
     draft.replace(path)
     fsync_folder(path.parent)
 
