@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,20 @@ def atomic_write(path: Path, data: bytes) -> None:
         os.fsync(out.fileno())
     draft.replace(path)
     fsync_folder(path.parent)
+
+
+def is_in_place(path: Path, opened: os.stat_result) -> bool:
+    """Return True if a path still leads to the file or folder that was opened there."""
+    try:
+        return os.path.samestat(path.stat(), opened)
+    except OSError:
+        return False
+
+
+def check_in_place(path: Path, opened: os.stat_result) -> None:
+    """Raise `FileNotFoundError` unless a path still leads to the file or folder that was opened there."""
+    if not is_in_place(path, opened):
+        raise FileNotFoundError(errno.ENOENT, "was removed, moved or replaced while it was written to", str(path))
 
 
 @contextmanager

@@ -115,6 +115,7 @@ class Host:
         self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
         self._url, self._build = url, build
         self._services: Services | None = None
+        self._id = ""
         self._opened = self._ticked = self._held = self._next = 0.0
         self._failures = 0
 
@@ -127,17 +128,20 @@ class Host:
         Raises:
             DatabaseInUse: Another host has claimed it.
             OSError: A file cannot be used.
-            ValueError: The study or a model's endpoint is invalid, or code of the researcher's own has changed.
+            ValueError: The study or a model's endpoint is invalid, code of the researcher's own has changed, or it is
+                another database than before.
             sqlalchemy.exc.DBAPIError: The database takes no writes.
         """
         try:
             database.claim()
             database.check_writable()
+            if database.id != (self._id or database.id):
+                raise ValueError(f"{database}: is not the database that this host began with; put that one back")
             services = self._build(database)
         except BaseException:
             database.close()
             raise
-        self._services = services
+        self._services, self._id = services, database.id
         self._opened = self._ticked = time.monotonic()
         self.admin.app = admin_app(services.admin)
         if services.study is not None:
@@ -200,7 +204,7 @@ class Host:
     async def _reopen(self) -> None:
         try:
             # In a thread: a server that does not answer must not hold up the refusals.
-            self.open(await asyncio.to_thread(Database, self._url))
+            self.open(await asyncio.to_thread(partial(Database, self._url, create=False)))
         except Exception as error:
             is_sentence = isinstance(error, OSError | ValueError)
             self.outage.begin(str(error) if is_sentence else describe_error(error))
