@@ -18,7 +18,7 @@ import msgspec
 
 from negolab import catalog, user_code
 from negolab._internal import manifest
-from negolab._internal.files import fsync_folder
+from negolab._internal.files import check_in_place, fsync_folder, naming
 from negolab.catalog import AnyGame
 from negolab.record import Record, parse_record
 
@@ -167,15 +167,20 @@ class Store:
         self.append_lines(record.to_line())
 
     def append_lines(self, lines: bytes) -> None:
-        """Append the lines of records; if the disk is full, nothing of them stays."""
+        """Append the lines of records; if the disk is full, nothing of them stays.
+
+        Raises:
+            OSError: The file was removed, moved or replaced, or cannot be written.
+        """
         rest = memoryview(lines)
-        size = os.fstat(self._out).st_size
+        opened = os.fstat(self._out)
+        check_in_place(self.file, opened)
         try:
             while rest:
                 rest = rest[os.write(self._out, rest) :]
-        except OSError:
-            os.ftruncate(self._out, size)
-            raise
+        except OSError as error:
+            os.ftruncate(self._out, opened.st_size)
+            raise naming(self.file, error) from None
         if time.monotonic() - self._synced > _SYNC_EVERY:
             self._sync()
 
@@ -294,12 +299,15 @@ class Store:
         return self
 
     def close(self) -> None:
-        """Fsync the records and release the folder."""
-        self._sync()
-        os.close(self._out)
-        self._lock.release()
+        """Fsync the records and release the folder; `OSError` if they were removed, moved or replaced."""
+        try:
+            self._sync()
+        finally:
+            os.close(self._out)
+            self._lock.release()
 
     def _sync(self) -> None:
+        check_in_place(self.file, os.fstat(self._out))
         os.fsync(self._out)
         self._synced = time.monotonic()
 

@@ -11,13 +11,29 @@ from pathlib import Path
 
 def atomic_write(path: Path, data: bytes) -> None:
     """Atomically replace `path` with `data`; fsync file and folder."""
-    draft = path.with_name(f"{path.name}.tmp")
-    with draft.open("wb") as out:
+    with replacing(path) as draft, draft.open("wb") as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())
-    draft.replace(path)
     fsync_folder(path.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a draft that replaces `path` when it is written; after an error, which names `path`, no draft stays."""
+    draft = path.with_name(f"{path.name}.tmp")
+    try:
+        yield draft
+        draft.replace(path)
+    except OSError as error:
+        raise naming(path, error) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def naming(path: Path, error: OSError) -> OSError:
+    """Return an error of the system with the file that it is about, which that of a full disk lacks."""
+    return OSError(error.errno, error.strerror or str(error), str(path))
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:

@@ -10,7 +10,7 @@ import typer
 from tqdm import tqdm
 
 from negolab import catalog
-from negolab._internal.files import private_files
+from negolab._internal.files import private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Modules, Trust, import_games, parse_seat
@@ -254,7 +254,8 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
             name = f"{stem}-{number}"
         paths.append(folder / f"{name}.{to}")
         source = record.seen_by(seat) if seat else record
-        paths[-1].write_text(transcript.export(source, _STYLES[to]), "utf-8")
+        with replacing(paths[-1]) as draft:
+            draft.write_text(transcript.export(source, _STYLES[to]), "utf-8")
     return paths
 
 
