@@ -18,7 +18,7 @@ import msgspec
 
 from negolab import catalog, user_code
 from negolab._internal import manifest
-from negolab._internal.files import check_in_place, fsync_folder, naming
+from negolab._internal.files import check_in_place, fsync_folder
 from negolab.catalog import AnyGame
 from negolab.record import Record, parse_record
 
@@ -113,7 +113,7 @@ def iter_lines(file: Path, parse: Callable[[bytes], Parsed]) -> Iterator[tuple[i
                 raise ValueError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB: no record is")
             try:
                 yield begin, parse(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 if line.endswith(b"\n"):
                     raise ValueError(f"{file}, line {number}: {error}") from None
                 warnings.warn(f"{file}: the last line is torn and was dropped", stacklevel=3)
@@ -180,7 +180,7 @@ class Store:
                 rest = rest[os.write(self._out, rest) :]
         except OSError as error:
             os.ftruncate(self._out, opened.st_size)
-            raise naming(self.file, error) from None
+            raise OSError(error.errno, error.strerror, str(self.file)) from None
         if time.monotonic() - self._synced > _SYNC_EVERY:
             self._sync()
 
@@ -197,7 +197,7 @@ class Store:
             for number, line in enumerate(lines, 1):
                 try:
                     yield line, _header_decoder.decode(line).header
-                except msgspec.DecodeError as error:
+                except (msgspec.DecodeError, RecursionError) as error:
                     raise ValueError(f"{self.file}, line {number}: not a record: {error}") from None
 
     def set_aside(self, why: Container[str]) -> int:

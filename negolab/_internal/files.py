@@ -26,14 +26,9 @@ def replacing(path: Path) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except OSError as error:
-        raise naming(path, error) from None
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None  # that of a full disk has no name
     finally:
         draft.unlink(missing_ok=True)
-
-
-def naming(path: Path, error: OSError) -> OSError:
-    """Return an error of the system with the file that it is about, which that of a full disk lacks."""
-    return OSError(error.errno, error.strerror or str(error), str(path))
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:

@@ -128,15 +128,12 @@ class Host:
         Raises:
             DatabaseInUse: Another host has claimed it.
             OSError: A file cannot be used.
-            ValueError: The study or a model's endpoint is invalid, code of the researcher's own has changed, or it is
-                another database than before.
+            ValueError: The study or a model's endpoint is invalid, or code of the researcher's own has changed.
             sqlalchemy.exc.DBAPIError: The database takes no writes.
         """
         try:
             database.claim()
             database.check_writable()
-            if database.id != (self._id or database.id):
-                raise ValueError(f"{database}: is not the database that this host began with; put that one back")
             services = self._build(database)
         except BaseException:
             database.close()
@@ -204,7 +201,7 @@ class Host:
     async def _reopen(self) -> None:
         try:
             # In a thread: a server that does not answer must not hold up the refusals.
-            self.open(await asyncio.to_thread(partial(Database, self._url, create=False)))
+            self.open(await asyncio.to_thread(partial(Database, self._url, known=self._id)))
         except Exception as error:
             is_sentence = isinstance(error, OSError | ValueError)
             self.outage.begin(str(error) if is_sentence else describe_error(error))

@@ -60,20 +60,19 @@ class BaseDatabase:
     Args:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
-        create: Create file and tables if there are none.
+        known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
             version.
     """
 
-    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time, create: bool = True) -> None:
+    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time, known: str | None = None) -> None:
         self.url = database_url(url)
         self.clock = clock
-        self._engine = connect(self.url, create)
+        self._engine = connect(self.url, create=known is None)
         is_file = self._engine.dialect.name == "sqlite"
-        self._file = Path(str(self.url.database)) if is_file else None
-        self._opened = None if self._file is None else self._file.stat()
+        self._opened = (file := Path(str(self.url.database)), file.stat()) if is_file else None
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -82,7 +81,7 @@ class BaseDatabase:
         """True while SQLite's write-ahead log may still hold deleted text; see `forget`."""
         try:
             with self._write() as c:
-                self.id = self._made(c, create)
+                self.id = self._made(c, known)
                 """Random id of the database and its copies."""
         except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
@@ -96,20 +95,20 @@ class BaseDatabase:
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
 
-    def _made(self, c: Connection, create: bool) -> str:
+    def _made(self, c: Connection, known: str | None) -> str:
         """Make the tables of a new database, and return its id.
 
         Raises:
-            ValueError: It has tables of something else or of another version, or none and they are not to be created.
+            ValueError: It has tables of something else or of another version, or is not the database that is known.
         """
         alone(c)
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
         if there and not ours(c):
             raise ValueError(f"{self}: holds tables of something else ({min(there)}); choose another with --db")
-        if not (there or create):
-            raise ValueError(f"{self}: is empty; put the database of this host back")
+        kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
+        if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
+            raise ValueError(f"{self}: is not the database that this host began with; put that one back")
         metadata.create_all(c)
-        kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())}
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
@@ -119,8 +118,7 @@ class BaseDatabase:
 
     def close(self) -> None:
         """Close all connections and release the claim; from now on every method raises `DatabaseClosed`."""
-        if self._is_lost():
-            self.owed = True  # the log of a file that is gone would be read as that of another in its place
+        self.owed |= self._is_lost()  # the log of a file that is gone would be read as that of another in its place
         try:
             self.forget()
         except (sqlite3.Error, sa.exc.SQLAlchemyError):
@@ -173,7 +171,7 @@ class BaseDatabase:
 
     def _is_lost(self) -> bool:
         """Return True if SQLite's file was removed, moved or replaced since it was opened."""
-        return self._file is not None and self._opened is not None and not is_in_place(self._file, self._opened)
+        return self._opened is not None and not is_in_place(*self._opened)
 
     def check_writable(self) -> None:
         """Commit a write that changes nothing; an error of the database says why it takes none."""
