@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import msgspec
@@ -50,6 +51,11 @@ class Ended(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ende
     end: End
     payoffs: dict[Seat, int | float | None]
     reason: str | None = None
+
+
+def is_finite(payoff: Any) -> bool:
+    """Return True for a number that a float can hold, and for None: nothing is paid."""
+    return payoff is None or bool(abs(payoff) <= sys.float_info.max)
 
 
 Event = Dealt | Replied | Rejected | Stepped | Forfeited | Ended

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Self, get_args
 
@@ -19,7 +18,7 @@ from typing_extensions import override
 from negolab import catalog
 from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
-from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
+from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
 from negolab.game import SEATS, Ask, End, Game, Invalid, InvalidKind, Observation, Outcome, Reply, Seat, State, other
 from negolab.record import CODE, DETERMINISTIC, Header, Record, start_state
 
@@ -490,13 +489,10 @@ def recordable(reply: Any) -> Reply:
 
 def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:
     """Convert a payoff, such as one of numpy's types, to a plain number."""
-    if payoff is None or type(payoff) is int:
-        return payoff
-    if isinstance(payoff, Integral):
-        return int(payoff)
-    if isinstance(payoff, Real) and isfinite(payoff):
-        return float(payoff)
-    raise ValueError(f"the payoff of seat {seat} must be a finite number or None, not {payoff!r}")
+    if isinstance(payoff, Real | None) and is_finite(payoff):
+        return payoff if payoff is None else int(payoff) if isinstance(payoff, Integral) else float(payoff)
+    found = "a whole number beyond any float" if isinstance(payoff, int) else repr(payoff)
+    raise ValueError(f"the payoff of seat {seat} must be a finite number or None, not {found}")
 
 
 def _reply_ranges(events: tuple[Event, ...]) -> list[tuple[int, int]]:

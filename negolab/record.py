@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
+from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
 from negolab.game import SEATS, End, Invalid, Observation, Outcome, Reply, Seat, State, observe
 
 SCHEMA = 1
@@ -181,7 +181,7 @@ def parse_record(line: bytes | str) -> Record:
     """
     try:
         record = _decode_shared(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         record = _decode_whole(line)
     if record.header.schema < 1:
         raise ValueError(f"record {record.id} has schema {record.header.schema}")
@@ -190,8 +190,8 @@ def parse_record(line: bytes | str) -> Record:
     if not record.events or not isinstance(record.events[0], Dealt):
         raise ValueError(f"record {record.id} does not start with a deal")
     last = record.events[-1]
-    if isinstance(last, Ended) and set(last.payoffs) != {"A", "B"}:
-        raise ValueError(f"record {record.id} must end with payoffs of A and B")
+    if isinstance(last, Ended) and (set(last.payoffs) != {"A", "B"} or not all(map(is_finite, last.payoffs.values()))):
+        raise ValueError(f"record {record.id} must end with finite payoffs of A and B")
     return record
 
 
@@ -199,7 +199,7 @@ def _decode_whole(line: bytes | str) -> Record:
     """Decode a line in one piece: the error then names the field by its path in the line."""
     try:
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"not a record: {error}") from None
 
 

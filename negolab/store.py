@@ -18,7 +18,7 @@ import msgspec
 
 from negolab import catalog, user_code
 from negolab._internal import manifest
-from negolab._internal.files import fsync_folder
+from negolab._internal.files import check_in_place, fsync_folder
 from negolab.catalog import AnyGame
 from negolab.record import Record, parse_record
 
@@ -116,7 +116,7 @@ def iter_lines(file: Path, parse: Callable[[bytes], Parsed]) -> Iterator[tuple[i
                 raise ValueError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB: no record is")
             try:
                 yield begin, parse(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 if line.endswith(b"\n"):
                     raise ValueError(f"{file}, line {number}: {error}") from None
                 warnings.warn(f"{file}: the last line is torn and was dropped", stacklevel=3)
@@ -170,15 +170,20 @@ class Store:
         self.append_lines(record.to_line())
 
     def append_lines(self, lines: bytes) -> None:
-        """Append the lines of records; if the disk is full, nothing of them stays."""
+        """Append the lines of records; if the disk is full, nothing of them stays.
+
+        Raises:
+            OSError: The file was removed, moved or replaced, or cannot be written.
+        """
         rest = memoryview(lines)
-        size = os.fstat(self._out).st_size
+        opened = os.fstat(self._out)
+        check_in_place(self.file, opened)
         try:
             while rest:
                 rest = rest[os.write(self._out, rest) :]
-        except OSError:
-            os.ftruncate(self._out, size)
-            raise
+        except OSError as error:
+            os.ftruncate(self._out, opened.st_size)
+            raise OSError(error.errno, error.strerror, str(self.file)) from None
         if time.monotonic() - self._synced > _SYNC_EVERY:
             self._sync()
 
@@ -195,7 +200,7 @@ class Store:
             for number, line in enumerate(lines, 1):
                 try:
                     yield line, _header_decoder.decode(line).header
-                except msgspec.DecodeError as error:
+                except (msgspec.DecodeError, RecursionError) as error:
                     raise ValueError(f"{self.file}, line {number}: not a record: {error}") from None
 
     def set_aside(self, why: Container[str]) -> int:
@@ -297,12 +302,15 @@ class Store:
         return self
 
     def close(self) -> None:
-        """Fsync the records and release the folder."""
-        self._sync()
-        os.close(self._out)
-        self._lock.release()
+        """Fsync the records and release the folder; `OSError` if they were removed, moved or replaced."""
+        try:
+            self._sync()
+        finally:
+            os.close(self._out)
+            self._lock.release()
 
     def _sync(self) -> None:
+        check_in_place(self.file, os.fstat(self._out))
         os.fsync(self._out)
         self._synced = time.monotonic()
 

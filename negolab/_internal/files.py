@@ -1,22 +1,58 @@
-"""Durable file writes, after which a reader finds the old or the new content, and the folder of notebooks."""
+"""Durable file writes, which replace a file as a whole or create a new one, and the folder of notebooks."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
-def atomic_write(path: Path, data: bytes) -> None:
-    """Atomically replace `path` with `data`; fsync file and folder."""
-    draft = path.with_name(f"{path.name}.tmp")
-    with draft.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(path)
+def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
+    """Atomically replace `path` with `data`; fsync file and folder. An error leaves nothing half-written.
+
+    `new`: claim `path` first; `FileExistsError` if it is there.
+    """
+    if new:
+        path.open("xb").close()
+    try:
+        with replacing(path) as draft, draft.open("wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+    except BaseException:
+        if new:
+            path.unlink(missing_ok=True)
+        raise
     fsync_folder(path.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a draft that replaces `path` when it is written; after an error, which names `path`, no draft stays."""
+    draft = path.with_name(f"{path.name}.tmp")
+    try:
+        yield draft
+        draft.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None  # that of a full disk has no name
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def is_in_place(path: Path, opened: os.stat_result) -> bool:
+    """Return True if a path still leads to the file or folder that was opened there."""
+    try:
+        return os.path.samestat(path.stat(), opened)
+    except OSError:
+        return False
+
+
+def check_in_place(path: Path, opened: os.stat_result) -> None:
+    """Raise `FileNotFoundError` unless a path still leads to the file or folder that was opened there."""
+    if not is_in_place(path, opened):
+        raise FileNotFoundError(errno.ENOENT, "was removed, moved or replaced while it was written to", str(path))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def read(folder: Path) -> dict[str, Any]:
         return {}
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no manifest of a run ({error}): choose another folder") from None
     if not all(isinstance(manifest.get(part), dict) for part in ("plan", "players")):
         raise ValueError(f"{path} is no manifest of a run (it names no plan): choose another folder")

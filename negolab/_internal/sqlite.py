@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -16,18 +17,20 @@ from sqlalchemy.engine import Connection
 MAGIC = b"SQLite format 3\0"
 
 
-def create_private(file: Path) -> bool:
-    """Create the file, readable by its owner only, if there is none; False if it exists and is no SQLite database.
-    `OSError` if it cannot be opened."""
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+def open_private(file: Path, create: bool = True) -> bool:
+    """Open the file, or create it readable by its owner only; False if it is no SQLite database,
+    or empty and not to be created. `OSError` if it cannot be opened, or is not there."""
+    os.close(os.open(file, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
     with file.open("rb") as start:
         head = start.read(len(MAGIC))
-    return head in (b"", MAGIC)
+    return head == MAGIC or (create and not head)
 
 
 def create_engine(url: sa.URL, patience: float, settings: Sequence[str] = (), **options: Any) -> sa.Engine:
     """Create an engine in WAL mode that fsyncs each commit. `patience`: seconds to wait for another writer. `settings`
-    are pragmas, `options` those of a connection. Errors never quote the parameters of a statement."""
+    are pragmas, `options` those of a connection. Errors never quote the parameters of a statement. No connection
+    creates the file: `open_private` does."""
+    url = url.set(database=f"file:{quote(str(url.database))}").update_query_dict({"uri": "true", "mode": "rw"})
     engine = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": patience, **options})
     sa.event.listen(engine, "connect", partial(_configure, settings, patience))
     sa.event.listen(engine, "begin", _begin)

@@ -364,5 +364,5 @@ def parse_value(value: str) -> Any:
     """Parse a value as JSON, else keep the text."""
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value.strip()

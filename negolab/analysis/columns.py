@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from negolab._internal.files import replacing
 
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
@@ -153,17 +155,12 @@ def nullable_frame(table: pa.Table) -> pd.DataFrame:
 
 def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
     """Write tables of one schema to a file, one row group each, which pandas reads as `nullable_frame`."""
-    writer: pq.ParquetWriter | None = None
-    try:
-        for table in tables:
-            if writer is None:
-                about = pa.Table.from_pandas(nullable_frame(table.slice(0, 0)), preserve_index=False).schema.metadata
-                schema = table.schema.with_metadata(about)
-                writer = pq.ParquetWriter(path, schema)
+    first = next(rest := iter(tables))
+    about = pa.Table.from_pandas(nullable_frame(first.slice(0, 0)), preserve_index=False).schema.metadata
+    schema = first.schema.with_metadata(about)
+    with replacing(path) as draft, pq.ParquetWriter(draft, schema) as writer:
+        for table in chain([first], rest):
             writer.write_table(table.replace_schema_metadata(schema.metadata))
-    finally:
-        if writer is not None:
-            writer.close()
 
 
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r")
@@ -183,7 +180,7 @@ def write_csv(frames: Iterable[pd.DataFrame], path: Path) -> None:
 
     A leading apostrophe keeps text that begins like a formula from being evaluated; numbers are unchanged.
     """
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         for at, frame in enumerate(frames):
             safe = frame.copy()
             for name in safe.select_dtypes(["string", "object"]):

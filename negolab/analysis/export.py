@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from negolab._internal.files import check_in_place, replacing
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
     Column,
@@ -95,12 +96,16 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         Number of rows by table. A table of matches without rows is written only where the source has a `sample`.
 
     What code of a game cannot compute is left empty, and one line of the log names each cause.
+
+    Raises:
+        OSError: A table cannot be written, or the folder was removed, moved or replaced.
     """
     units: set[str] = set()
     failures: Counter[str] = Counter()
     failed: measures.Failed = lambda what, error: failures.update(
         [f"{what}: {describe_failure(error.__cause__ or error)}"]
     )
+    opened = folder.stat()
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
         spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
         for exported in source.records:
@@ -130,6 +135,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     write_table(dictionary(listed), folder / DICTIONARY)
     key = [column.name for column in (*source.join, MATCH)]
     (folder / README).write_text(readme(list(counts), key, endings[0]), "utf-8")
+    check_in_place(folder, opened)
     return counts
 
 
@@ -239,7 +245,8 @@ class _Spool:
     def _flush(self) -> None:
         for table in chunked(self._rows, list(self._columns.values())):
             self._parts.append(self._folder / f"{len(self._parts)}.parquet")
-            pq.write_table(table, self._parts[-1])
+            with replacing(self._parts[-1]) as draft:
+                pq.write_table(table, draft)
         self._rows.clear()
 
     def write(self, *files: Path) -> int:

@@ -75,5 +75,5 @@ def _commands(error: TyperException) -> list[str]:
 
 
 def _stop(text: str, code: int = 2) -> None:
-    print("negolab:", " ".join(text.split()), file=sys.stderr)
+    print("negolab:", play.escape_control(" ".join(text.split())), file=sys.stderr)
     sys.exit(code)

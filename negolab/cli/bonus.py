@@ -1,7 +1,9 @@
-"""`negolab study bonus`: the file of bonuses for a panel, from the panel's own export."""
+"""`negolab study bonus`: the files of bonuses for a panel, from the panel's own export."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +13,17 @@ from negolab.cli.options import Db
 from negolab.cli.play import printable
 from negolab.cli.study import app as study_app
 from negolab.cli.study import open_known_database
-from negolab.studies.bonus import PAID, RETURNED, PanelFormat, Settlement, settle
+from negolab.studies.bonus import PAID, RETURNED, PanelFormat, Settlement, settle, write_again
+from negolab.studies.database import Database
+from negolab.studies.payment import Currency
 from negolab.studies.study_file import read_study
 
 
 def bonus(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")],
-    panel: Annotated[Path, typer.Option(metavar="CSV", help="The panel's own export of its submissions.")],
+    panel: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="The panel's own export of its submissions.")
+    ] = None,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="New file to write; default: FILE-bonus-1.csv and so on.")] = None,
     with_fee: Annotated[bool, typer.Option("--with-fee", help="Include the show-up fee.")] = False,
@@ -33,6 +39,13 @@ def bonus(
         list[str] | None, typer.Option(help=f"Status that gives its place back; default: {', '.join(RETURNED)}.")
     ] = None,
     delimiter: Annotated[str, typer.Option(help="Between id and amount in the file that is written.")] = ",",
+    status: Annotated[
+        bool, typer.Option("--status", help="List the files that were written, with their hashes.")
+    ] = False,
+    again: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="Write the file with this hash again; needs an export with its ids."),
+    ] = None,
 ) -> None:
     """Write what a panel still has to pay, from its own export; a second run pays nobody twice. Nothing is sent."""
     if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
@@ -41,33 +54,53 @@ def bonus(
     form = PanelFormat(id_column, status_column, paid, returned, delimiter)
     study = read_study(file)
     with open_known_database(file, db, study) as database:
-        done = settle(database, study, panel, form, out=out, beside=file, with_fee=with_fee, recompute=recompute)
-    print("\n".join(map(printable, bonus_lines(done))))
+        if status:
+            lines = file_lines(database, study.name)
+        elif panel is None:
+            raise ValueError("--panel is missing: name the panel's export of its submissions, or ask for --status")
+        elif again is not None:
+            lines = [f"{write_again(database, study, panel, form, again, out)}: written again, byte for byte"]
+        else:
+            lines = bonus_lines(
+                settle(database, study, panel, form, out=out, beside=file, with_fee=with_fee, recompute=recompute)
+            )
+    print("\n".join(map(printable, lines)))
+
+
+def file_lines(database: Database, study: str) -> list[str]:
+    """Describe the files that runs have written, oldest first."""
+    lines, bonuses = [], database.bonuses(study).values()
+    for file in database.bonus_files(study):
+        amounts = [bonus.amount for bonus in bonuses if bonus.file == file.sha256]
+        state = (
+            "unfinished, as its run broke off: run it again with --panel"
+            if file.written is None
+            else f"written {datetime.fromtimestamp(file.written).astimezone():%Y-%m-%d %H:%M:%S %Z}"
+        )
+        lines.append(f"{file.path}: {_describe_file(amounts, file.currency)}, {state}, sha256 {file.sha256}")
+    return lines or ["no file of bonuses was written yet"]
 
 
 def bonus_lines(done: Settlement) -> list[str]:
     """Describe the result of a run, line by line."""
-    lines = list(done.said)
-    if done.earlier:
-        lines.append(f"{done.earlier} with a bonus that an earlier run wrote: left out")
-    if done.nothing:
-        lines.append(f"{done.nothing} with nothing due beyond the fee")
-    if done.incomplete:
-        lines.append(
-            f"{done.incomplete} in the file did not complete the study: it pays them all of [payment.endings], so "
-            "the panel's own reward would come on top"
-        )
+    counted = (
+        (done.earlier, "with a bonus that an earlier run wrote: left out"),
+        (done.nothing, "with nothing due beyond the fee"),
+        (
+            done.incomplete,
+            "in the file did not complete the study: it pays them all of [payment.endings], so the panel's own reward "
+            "would come on top",
+        ),
+    )
+    lines = [*done.said, *(f"{n} {what}" for n, what in counted if n)]
     lines += [f"{path}: its run broke off; it is complete now: upload it, unless you have" for path in done.resumed]
-    n, total = len(done.amounts), done.currency.text(sum(done.amounts.values()))
-    lines.append(f"{done.path}: {_describe_file(n, total)}")
-    return lines
+    if done.path is None:
+        return [*lines, "nobody is to be paid now: no file was written"]
+    return [*lines, f"{done.path}: {_describe_file(done.amounts.values(), done.currency)}, to upload at the panel"]
 
 
-def _describe_file(n: int, total: str) -> str:
-    """Say how many bonuses a file holds."""
-    if not n:
-        return "empty, as nobody is to be paid"
-    return f"{n} bonus{'' if n == 1 else 'es'}, {total} in all, to upload at the panel"
+def _describe_file(amounts: Collection[int], currency: Currency) -> str:
+    return f"{len(amounts)} bonus{'' if len(amounts) == 1 else 'es'}, {currency.text(sum(amounts))} in all"
 
 
 def add_to(_: typer.Typer) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from tqdm import tqdm
 
+from negolab.cli.play import escape_line
 from negolab.record import Record
 from negolab.store import Store
 
@@ -30,17 +33,24 @@ MAX_NAMED = 10
 """Lines that are named; further ones are counted."""
 
 
-def open_store(out: Path, ids: set[str]) -> Store:
-    """Open the folder for records with these ids; an import that was stopped goes on there.
+@contextmanager
+def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
+    """Open the folder for records with these ids; an import that was stopped goes on there, and one that fails leaves
+    no new folder.
 
     Raises:
         ValueError: The folder holds a run, or records of something else.
     """
-    store = Store(out).for_single_matches()
-    if others := store.ids() - ids:
-        store.close()
-        raise ValueError(f"{out} holds other records, such as {min(others)}: choose another folder")
-    return store
+    new = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        with Store(out).for_single_matches() as store:
+            if others := store.ids() - ids:
+                raise ValueError(f"{out} holds other records, such as {min(others)}: choose another folder")
+            yield store
+    except Exception:
+        if new:
+            shutil.rmtree(new[-1], ignore_errors=True)
+        raise
 
 
 def list_some(items: Sequence[object]) -> str:
@@ -71,10 +81,8 @@ def dealornodeal(
     if not chosen:
         raise ValueError("of every dialogue here there is one view only: --all takes them")
     records, errors = _write(chosen, out)
-    if not records:
-        raise ValueError(f"no dialogue could be played again: {errors[0]}")
     for text in errors[:MAX_NAMED]:
-        print(f"left out: {text}")
+        print(escape_line(f"left out: {text}"))
     if len(errors) > MAX_NAMED:
         print(f"left out: {len(errors) - MAX_NAMED:,} more")
     _print_result(records, out)
@@ -110,6 +118,8 @@ def _write(chosen: Sequence[tuple[str, Dialogue]], out: Path) -> tuple[list[Reco
             if record.id not in there:
                 store.append(record)
             records.append(record)
+        if not records:
+            raise ValueError(f"no dialogue could be played again: {errors[0]}")
     return records, errors
 
 
@@ -163,10 +173,10 @@ def casino(
             if id_ not in there:
                 store.append(record)
             records.append(record)
-    if not records:
-        raise ValueError(f"no dialogue could be played again: {errors[0]}")
+        if not records:
+            raise ValueError(f"no dialogue could be played again: {errors[0]}")
     for text in errors[:MAX_NAMED]:
-        print(f"left out: {text}")
+        print(escape_line(f"left out: {text}"))
     if len(errors) > MAX_NAMED:
         print(f"left out: {len(errors) - MAX_NAMED:,} more")
     if len(read) > len(found):

@@ -49,6 +49,11 @@ def escape_control(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
 
 
+def escape_line(text: str) -> str:
+    """Escape control characters and line breaks, so that text of others stays on its line."""
+    return escape_control(text).replace("\n", r"\n")
+
+
 def printable(text: str) -> str:
     """Escape control characters and indent further lines, so that text cannot look like an event either."""
     return escape_control(text).replace("\n", "\n     ")

@@ -10,7 +10,7 @@ import typer
 from tqdm import tqdm
 
 from negolab import catalog
-from negolab._internal.files import private_files
+from negolab._internal.files import private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Modules, Trust, import_games, parse_seat
@@ -98,7 +98,7 @@ def replay(
     players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
     preset = "" if header.preset is None else f", preset {header.preset}"
     seed = "" if header.seed is None else f", seed {header.seed}"
-    print(play.escape_control(f"{header.game}{preset}{seed}: {players}\n"))
+    print(play.escape_line(f"{header.game}{preset}{seed}: {players}") + "\n")
     play.print_events(list(record.events), record.game)
     if record.outcome is not None:
         play.print_details(record.outcome.details, record.game)
@@ -126,7 +126,7 @@ def _list(records: list[Record]) -> None:
         players = " / ".join(record.header.players.get(s, "?") for s in SEATS)
         paid = " / ".join(record.game.format_payoff(record.payoffs[s]) for s in SEATS)
         line = f"{record.id:34} {record.header.game:12} {players:40} {format_end(record.end):12} {paid}"
-        print(play.escape_control(line))
+        print(play.escape_line(line))
     if len(records) > 50:
         print(f"... and {len(records) - 50} more")
     print(f"\n{len(records)} records: choose one with --id")
@@ -144,7 +144,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         raise ValueError(source.why_empty)
     print_left_out(source)
     for cause, (count, first) in causes.items():
-        print(play.escape_control(f"{_count(count)}: {cause}; first: {first}"))
+        print(play.escape_line(f"{_count(count)}: {cause}; first: {first}"))
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
@@ -254,7 +254,8 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
             name = f"{stem}-{number}"
         paths.append(folder / f"{name}.{to}")
         source = record.seen_by(seat) if seat else record
-        paths[-1].write_text(transcript.export(source, _STYLES[to]), "utf-8")
+        with replacing(paths[-1]) as draft:
+            draft.write_text(transcript.export(source, _STYLES[to]), "utf-8")
     return paths
 
 

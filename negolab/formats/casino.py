@@ -55,7 +55,7 @@ def read_file(path: Path) -> list[Dialogue]:
         raise ValueError(f"{path} {what}")
     try:
         dialogues = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON: {error}") from None
     needed = {"dialogue_id", "chat_logs", "participant_info"}
     if not (isinstance(dialogues, list) and dialogues) or any(

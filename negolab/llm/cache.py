@@ -364,7 +364,7 @@ def _open_database(file: Path) -> sa.Engine:
 def _create_private(file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        is_ours = sqlite.create_private(file)
+        is_ours = sqlite.open_private(file)
     except OSError as error:
         raise ValueError(
             f"{file}: cannot keep answers: {error.strerror}; name another file in ${CACHE_VARIABLE}, or use --no-cache"

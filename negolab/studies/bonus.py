@@ -1,14 +1,15 @@
 """Bonuses of a study: a panel's own export is matched with the participants, and the panel's file of payments written.
 
 The panel's ids are hashed here and compared with the hashes in the database. No service is called. Nobody is paid twice
-and nobody is lost, whenever the process or the machine stops:
+and nobody is lost, whenever the process or the machine stops, and however many run at once:
 
-1. The database notes, in one transaction, whom the file pays how much, and the hash of its content. From here on no
+1. The run takes the lock, a row of the database (`Database.bonus_run`), and holds it until the end. Others wait.
+2. The database notes, in one transaction, whom the file pays how much, and the hash of its content. From here on no
    other file can hold them.
-2. The file is written under its final name in one step (`atomic_write`).
-3. The database notes that it was written.
+3. The file is created, never over another one, written whole and synced.
+4. The database notes that it was written.
 
-After a stop between 1 and 3 it is unknown whether the file was written, or even uploaded. The next run writes it again
+After a stop between 2 and 4 it is unknown whether the file was written, or even uploaded. The next run writes it again
 under the same name and with the same lines, as its hash proves, and says so.
 """
 
@@ -53,9 +54,11 @@ class PanelFormat(msgspec.Struct, frozen=True):
 
 
 class PanelEntry(NamedTuple):
-    """One id in a panel's export: the lines that name it, and its statuses in them."""
+    """One person in a panel's export: the lines that name them, and their statuses in them."""
 
+    hashed: str
     id: str
+    """As it is spelt first."""
     lines: tuple[int, ...]
     statuses: tuple[str, ...]
 
@@ -75,28 +78,33 @@ def _plain(status: str) -> str:
     return status.strip().upper().replace("-", " ").replace("_", " ")
 
 
-def read_panel(file: Path, form: PanelFormat) -> list[PanelEntry]:
-    """Read a panel's export, one entry for each id in the order of the file.
+def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
+    """Read a panel's export, one entry for each hash of an id, however it is spelt, in the order of the file.
 
     Raises:
-        ValueError: The file cannot be read, lacks a column, or has a line without an id.
+        ValueError: The file cannot be read, lacks a column, or has a line without an id or with an unclear one.
     """
     text = read_text(file)
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=head.count)
     found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    ids: dict[str, str] = {}
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         _check_columns(file, reader.fieldnames or (), form)
         for row in reader:
-            id = (row[form.id_column] or "").strip()
+            id = (row[form.id_column] or "").strip(" \t\xa0")
             status = (row[form.status_column] or "").strip() if form.status_column else ""
             if not id:
                 raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty")
-            found[id].append((reader.line_num, status))
+            if not id.isprintable():
+                raise ValueError(f"{file}: line {reader.line_num}: {id!r} has a character that is not seen: remove it")
+            hashed = hash_panel_id(id, salt)
+            ids.setdefault(hashed, id)
+            found[hashed].append((reader.line_num, status))
     except csv.Error as error:
         raise ValueError(f"{file}: is no CSV file: {error}") from None
-    entries = [PanelEntry(id, *zip(*rows, strict=True)) for id, rows in found.items()]
+    entries = [PanelEntry(hashed, ids[hashed], *zip(*rows, strict=True)) for hashed, rows in found.items()]
     _check_statuses(file, entries, form)
     return entries
 
@@ -123,7 +131,8 @@ def _check_columns(file: Path, names: Sequence[str], form: PanelFormat) -> None:
 class Settlement(msgspec.Struct):
     """Result of a run: the lines of the file, and what is to be said about everybody who is not in it."""
 
-    path: Path
+    path: Path | None
+    """The file; None: nobody is to be paid, so there is none."""
     currency: Currency
     amounts: dict[str, int]
     """Amounts in smallest units by the panel's ids."""
@@ -157,7 +166,8 @@ def settle(
         study: The study, with a `[payment]`.
         panel: The panel's export.
         form: Its form.
-        out: New file; None, or a file that an earlier run took: the next free name beside the study file.
+        out: New file; None, or one of a run that broke off, which is completed: the next free name beside the study
+            file. If nobody is to be paid, no file is written.
         beside: The study file.
         with_fee: Write the whole earnings instead of what is beyond the fee.
         recompute: Pay what the study file says now instead of what participants were shown.
@@ -167,25 +177,59 @@ def settle(
     """
     if study.payment is None:
         raise ValueError(f"{beside}: has no [payment]: write one to pay bonuses")
-    if out is not None and out.exists():
-        raise ValueError(f"{out} is there already and was left alone: choose another file with --out")
+    entries = _entries(database, study, panel, form)
+    with database.bonus_run(study.name):
+        known = _known(database, study, entries)
+        files = database.bonus_files(study.name)
+        resumed = [_write(database, study, file, known, panel, again=True) for file in files if file.written is None]
+        settlement = Settlement(None, study.payment.money, {}, [], resumed=resumed)
+        earned = _earned(database, study, recompute, settlement, known)
+        _give_back(database, study, entries, known, form, settlement)
+        written = database.bonuses(study.name)
+        for entry in entries:
+            _consider(entry, known.get(entry.id), form, earned, written, with_fee, settlement)
+        settlement.said += _missing(database, study, known, earned, panel)
+        if settlement.amounts:
+            if out is None or out.absolute() in resumed:
+                out = _free_name(beside, {file.path for file in files})
+            settlement.path = _write_new(database, study, out, settlement, known, form, panel)
+    return settlement
+
+
+def write_again(
+    database: Database, study: Study, panel: Path, form: PanelFormat, sha256: str, out: Path | None = None
+) -> Path:
+    """Write a file of bonuses once more, byte for byte, and return its path.
+
+    Args:
+        database: The database of the study.
+        study: The study.
+        panel: An export with the ids in that file, of which the database has only hashes.
+        form: Form of the export.
+        sha256: Hash of the file, or its beginning.
+        out: New file; None: the same one, unless another file is there now.
+
+    Raises:
+        ValueError: There is no such file, the export lacks one of its ids, or it cannot be written.
+    """
+    entries = _entries(database, study, panel, form)
+    with database.bonus_run(study.name):
+        files = [file for file in database.bonus_files(study.name) if file.sha256.startswith(sha256)]
+        if len(files) != 1:
+            raise ValueError(f"--again {sha256}: {len(files)} files have a hash that begins so: --status lists them")
+        return _write(database, study, files[0], _known(database, study, entries), panel, out, again=out is None)
+
+
+def _entries(database: Database, study: Study, panel: Path, form: PanelFormat) -> list[PanelEntry]:
     kept = database.kept(study.name)
     assert kept is not None  # the command line has asked
-    entries = read_panel(panel, form)
-    people = {p.external: p for p in database.participants(study.name) if p.external is not None}
-    known = {e.id: p for e in entries if (p := people.get(hash_panel_id(e.id, kept.salt))) is not None}
-    resumed = _resume(database, study, {p.id: id for id, p in known.items()}, panel)
-    taken = {file.path for file in database.bonus_files(study.name)}
-    path = out if out is not None and str(out.absolute()) not in taken else _free_name(beside, taken)
-    settlement = Settlement(path, study.payment.money, {}, [], resumed=resumed)
-    earned = _earned(database, study, recompute, settlement, known)
-    _give_back(database, study, entries, known, form, settlement)
-    written = database.bonuses(study.name)
-    for entry in entries:
-        _consider(entry, known.get(entry.id), form, earned, written, with_fee, settlement)
-    settlement.said += _missing(database, study, known, earned, panel)
-    _write(database, study, settlement, {known[id].id: amount for id, amount in settlement.amounts.items()}, form)
-    return settlement
+    return read_panel(panel, form, kept.salt)
+
+
+def _known(database: Database, study: Study, entries: Sequence[PanelEntry]) -> dict[str, Participant]:
+    """Return the participants in a panel's export, by their ids there."""
+    people = {person.external: person for person in database.participants(study.name)}
+    return {entry.id: people[entry.hashed] for entry in entries if entry.hashed in people}
 
 
 def _earned(
@@ -277,50 +321,60 @@ def _content(amounts: Mapping[str, int], currency: Currency, delimiter: str) -> 
     return text.getvalue().encode()
 
 
+def _write_new(
+    database: Database,
+    study: Study,
+    path: Path,
+    settlement: Settlement,
+    known: Mapping[str, Participant],
+    form: PanelFormat,
+    panel: Path,
+) -> Path:
+    """Note in the database whom a new file pays how much, and write it; `ValueError` if that cannot be done."""
+    if path.exists() or not path.absolute().parent.is_dir():
+        raise ValueError(
+            f"{path}: {'is there already' if path.exists() else f'there is no folder {path.parent}'}; "
+            "choose another file with --out"
+        )
+    sha256 = hashlib.sha256(_content(settlement.amounts, settlement.currency, form.delimiter)).hexdigest()
+    file = BonusFile(sha256, str(path.absolute()), form.delimiter, settlement.currency)
+    database.plan_bonuses(study.name, file, {known[id].id: due for id, due in settlement.amounts.items()})
+    return _write(database, study, file, known, panel)
+
+
 def _write(
-    database: Database, study: Study, settlement: Settlement, amounts: Mapping[str, int], form: PanelFormat
-) -> None:
-    content = _content(settlement.amounts, settlement.currency, form.delimiter)
-    _check_writable(settlement.path)
-    if not amounts:
-        _store(settlement.path, content)
-        return
-    sha256 = hashlib.sha256(content).hexdigest()
-    file = BonusFile(sha256, str(settlement.path.absolute()), form.delimiter, settlement.currency)
-    if not database.plan_bonuses(study.name, file, amounts):
-        raise ValueError("another run has written one of these bonuses, or this file, at this moment: run it again")
-    _store(settlement.path, content)
+    database: Database,
+    study: Study,
+    file: BonusFile,
+    known: Mapping[str, Participant],
+    panel: Path,
+    out: Path | None = None,
+    *,
+    again: bool = False,
+) -> Path:
+    """Write a file as it was planned, and note that it was written; `ValueError` if that cannot be done."""
+    ids = {person.id: id for id, person in known.items()}
+    mine = {id: bonus.amount for id, bonus in database.bonuses(study.name).items() if bonus.file == file.sha256}
+    content = _content({ids[id]: due for id, due in mine.items() if id in ids}, file.currency, file.delimiter)
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise ValueError(
+            f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run broke off'}: the database has "
+            "only hashes of ids, so take the same export, or a newer one of the same study at the panel"
+        )
+    path = out or Path(file.path)
+    _store(path, content, again)
     database.confirm_bonuses(study.name, file)
+    return path
 
 
-def _resume(database: Database, study: Study, ids: Mapping[str, str], panel: Path) -> list[Path]:
-    """Make the files again of which it is not known that they were written; `ValueError` if that cannot be done."""
-    done = []
-    for file in database.unwritten_bonus_files(study.name):
-        path, bonuses = Path(file.path), database.bonuses(study.name)
-        mine = {id: bonus.amount for id, bonus in bonuses.items() if bonus.file == file.sha256}
-        amounts = {ids[id]: amount for id, amount in mine.items() if id in ids}
-        content = _content(amounts, file.currency, file.delimiter)
-        if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise ValueError(
-                f"{panel}: lacks ids of {path}, whose run broke off before it was known to be written: "
-                "repeat that run with the same export, or a newer one of the same study at the panel"
-            )
-        _store(path, content)
-        database.confirm_bonuses(study.name, file)
-        done.append(path)
-    return done
-
-
-def _check_writable(path: Path) -> None:
-    """Raise `ValueError` early for a folder that is not there, before anything is noted as written."""
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}; make it first, or choose another file with --out")
-
-
-def _store(path: Path, content: bytes) -> None:
+def _store(path: Path, content: bytes, again: bool) -> None:
+    """Create a file. `again`: what a run that broke off left of it may be there, but never another file."""
     try:
         with private_files():
-            atomic_write(path, content)
+            is_left = again and path.is_file() and content.startswith(path.read_bytes())
+            atomic_write(path, content, new=not is_left)
     except OSError as error:
-        raise ValueError(f"{path}: cannot be written: {error.strerror}; run it again once it can") from None
+        raise ValueError(
+            f"{path}: cannot be written: {error.strerror}; "
+            f"{'move it away and run it again' if isinstance(error, FileExistsError) else 'run it again once it can'}"
+        ) from None

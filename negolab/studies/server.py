@@ -115,6 +115,7 @@ class Host:
         self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
         self._url, self._build = url, build
         self._services: Services | None = None
+        self._id = ""
         self._opened = self._ticked = self._held = self._next = 0.0
         self._failures = 0
 
@@ -137,7 +138,7 @@ class Host:
         except BaseException:
             database.close()
             raise
-        self._services = services
+        self._services, self._id = services, database.id
         self._opened = self._ticked = time.monotonic()
         self.admin.app = admin_app(services.admin)
         if services.study is not None:
@@ -200,7 +201,7 @@ class Host:
     async def _reopen(self) -> None:
         try:
             # In a thread: a server that does not answer must not hold up the refusals.
-            self.open(await asyncio.to_thread(Database, self._url))
+            self.open(await asyncio.to_thread(partial(Database, self._url, known=self._id)))
         except Exception as error:
             is_sentence = isinstance(error, OSError | ValueError)
             self.outage.begin(str(error) if is_sentence else describe_error(error))

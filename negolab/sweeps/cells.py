@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from negolab import store, user_code
+from negolab._internal.files import check_in_place
 from negolab._internal.validation import suggest
 from negolab.analysis.summary import tally_records
 from negolab.sweeps import status
@@ -68,10 +69,11 @@ def run_cell(job: CellJob, cell: Cell) -> CellStatus:
     if (finished := status.read_status(folder.cell(cell.id))) is not None:
         return finished
     attempt, number = folder.new_attempt(cell.id)
-    began, worker = time.time(), f"{socket.gethostname()}:{os.getpid()}"
+    opened, began, worker = attempt.stat(), time.time(), f"{socket.gethostname()}:{os.getpid()}"
     folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
     try:
         state, error = _execute_cell(job, cell, attempt)
+        check_in_place(attempt, opened)
     except Exception as raised:  # such as a full disk: it fails this cell only
         state, error = "failed", CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
     folder.log(cell=cell.id, attempt=number, worker=worker, state=state)

@@ -72,7 +72,7 @@ class SweepFolder:
     def new_attempt(self, id: str) -> tuple[Path, int]:
         """Create a folder for an attempt and return it with its number: two workers never get the same."""
         folder = self.path / ATTEMPTS
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)  # that of the sweep is there, or gone
         number = 1 + max((int(path.name.rpartition(".")[2]) for path in folder.glob(f"{glob.escape(id)}.*")), default=0)
         while True:
             try:

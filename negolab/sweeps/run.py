@@ -16,7 +16,7 @@ import msgspec
 
 from negolab import user_code
 from negolab._internal import environment
-from negolab._internal.files import atomic_write
+from negolab._internal.files import atomic_write, check_in_place
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
 from negolab.runs.workers import WORKERS
@@ -127,6 +127,8 @@ class Sweep:
 
         Raises:
             ValueError: The folder is in use or holds other cells, or workers cannot reach folder or broker.
+            OSError: The folder was removed, moved or replaced.
+            RuntimeError: Finished cells are gone.
             RunFailed: The models cannot be called any more, as when the budget is used up.
         """
         sha256, code = notebook.notebook_hash(self._file), player_facts(self._players) | scenario_facts(self._scenarios)
@@ -134,6 +136,7 @@ class Sweep:
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
+            opened = self.folder.path.stat()
             ended = {**self.folder.unsuccessful(), **self.folder.done()}
             missing = list(missing_cells(self.plan, self.folder, self._retry))
             missing_ids = {cell.id for cell in missing}
@@ -145,9 +148,12 @@ class Sweep:
                     if broker is not None:
                         check_broker(client, broker.url)
                     for cell, future in _run_cells(client, job, missing, counter, broker):
+                        check_in_place(self.folder.path, opened)
                         counter.add(self._status(cell, future))
             if broker is not None and broker.failure is not None:
                 raise broker.failure
+            if (gone := states["done"] - len(self.folder.done())) > 0:
+                raise RuntimeError(f"{gone} finished cells are gone from {self.folder.path}: run the sweep again")
             return counter.progress()
 
     def _status(self, cell: Cell, future: Any) -> CellStatus:

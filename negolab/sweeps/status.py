@@ -68,6 +68,6 @@ def read_status(folder: Path) -> CellStatus | None:
         return msgspec.json.decode(file.read_bytes(), type=CellStatus)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(f"{file} is no status of a cell ({why}): remove {folder} to have the cell run again") from None

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import resource
+import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -11,10 +14,11 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import export
+from negolab.analysis.columns import Column
 from negolab.catalog import game_names
 from negolab.formats import open_source
 from negolab.store import Store
-from tests.cli.test_cli import negolab
+from tests.cli.test_cli import NEGOLAB, negolab
 from tests.support.sweeps import finished_sweep
 
 PLAYERS = {
@@ -120,3 +124,36 @@ def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) ->
     assert one.returncode == 2 and "no record whose id starts or ends with 'nothing'" in one.stderr
     last = negolab("export", str(source), "--to", "csv", "--id", "0000002", "--out", str(tmp_path / "last"))
     assert last.returncode == 0 and last.stdout.startswith("1 match, "), last.stderr
+
+
+def test_an_export_whose_folder_is_replaced_is_an_error(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    tables = export.open_tables(open_source(kept(tmp_path / "run", *nl.batch("trading", "fair-split", "chat", n=3))))
+
+    def last() -> Iterator[Mapping[str, int]]:
+        yield {"x": 1}
+        (tmp_path / "moved").mkdir()
+        for path in out.iterdir():  # such as by a program that keeps two folders alike
+            path.rename(tmp_path / "moved" / path.name)
+        out.rename(tmp_path / "gone")
+        (tmp_path / "moved").rename(out)
+
+    others = {"others": ([Column("x", "integer", "a number")], last())}
+    with pytest.raises(FileNotFoundError, match="was removed, moved or replaced"):
+        export.export(tables._replace(others=others), out, ["csv"])
+
+
+@pytest.mark.parametrize("to", ["md", "html", "tex", "csv", "parquet"])
+def test_a_full_disk_names_the_file_and_leaves_none_that_is_half_written(to: str, tmp_path: Path) -> None:
+    source = kept(tmp_path / "run", *nl.batch("trading", "fair-split", "chat", n=3))
+    out = tmp_path / "out"
+    ran = subprocess.run(
+        [*NEGOLAB, "export", str(source), "--to", to, "--out", str(out)],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
+    assert ran.returncode == 2 and ran.stdout == ""
+    assert re.fullmatch(rf"negolab: {out}/\S+: .*[Ff]ile too large\S*\n", ran.stderr), ran.stderr
+    assert not list(out.iterdir())

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -274,6 +275,37 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
     assert "holds another run" in other.stderr
+
+
+def _remove(folder: Path) -> None:
+    (folder / "records.jsonl").unlink()
+
+
+def _replace(folder: Path) -> None:
+    file = folder / "records.jsonl"
+    file.rename(folder / "mine.jsonl")
+    file.write_bytes((folder / "mine.jsonl").read_bytes()[: 1 << 12])
+
+
+def _move(folder: Path) -> None:
+    folder.rename(folder.with_name("moved"))
+
+
+@pytest.mark.parametrize(("lose", "workers"), [(_remove, 1), (_replace, 2), (_move, 1)])
+def test_a_batch_whose_records_are_lost_ends_with_an_error_and_no_summary(
+    lose: Callable[[Path], None], workers: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    command = [*NEGOLAB, *BATCH, "--n", "4000", "--workers", str(workers), "--out", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    file = folder / "records.jsonl"
+    while not file.exists() or file.stat().st_size < 1 << 13:
+        time.sleep(0.01)
+    lose(folder)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.splitlines()[-1] == f"negolab: {file}: was removed, moved or replaced while it was written to"
+    assert lose is _replace or not file.exists()
 
 
 @pytest.mark.long

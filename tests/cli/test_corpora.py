@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from negolab.store import read
-from tests.cli.test_cli import negolab
+from tests.cli.test_cli import NEGOLAB, negolab
 from tests.formats.test_dealornodeal import corpus_file
 from tests.support.dialogues import tagged
 
@@ -81,6 +83,24 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_no_folder(file: Path, tm
         ran = negolab(*IMPORT, *map(str, files), "--out", str(tmp_path / "run"))
         assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
         assert not (tmp_path / "run").exists()
+
+
+def test_an_import_that_fails_on_its_way_leaves_no_folder(file: Path, tmp_path: Path) -> None:
+    mine, theirs = tagged()
+    twice = [mine.replace("THEM: then", "YOU: then"), theirs.replace("YOU: then", "THEM: then")]
+    (tmp_path / "other").mkdir()
+    bad, out = corpus_file(tmp_path / "other", twice), tmp_path / "new" / "run"
+    ran = negolab(*IMPORT, str(bad), "--out", str(out))
+    assert ran.returncode == 2 and "no dialogue could be played again" in ran.stderr
+    assert not (tmp_path / "new").exists()
+    full = subprocess.run(
+        [*NEGOLAB, *IMPORT, str(file), "--out", str(out)],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+    )
+    assert full.returncode == 2 and f"{out}/records.jsonl: file too large" in full.stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_with_other_records_is_refused(file: Path, tmp_path: Path) -> None:

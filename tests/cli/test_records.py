@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +106,52 @@ def test_what_others_wrote_moves_no_cursor(tmp_path: Path, capsys: pytest.Captur
     keep(tmp_path, [other])
     records.replay(tmp_path)
     assert "\\x1b[31m" in capsys.readouterr().out
+
+
+def damaged(folder: Path, damage: Callable[[dict[str, Any]], object]) -> Path:
+    """Write two records, the second of them damaged."""
+    first, second = nl.batch("trading", "fair-split", "chat", n=2)
+    data = json.loads(second.to_line())
+    damage(data)
+    folder.mkdir()
+    text = json.dumps(data).replace('"@deep"', "[" * 100_000 + "]" * 100_000)
+    (folder / "records.jsonl").write_bytes(first.to_line() + text.encode() + b"\n")
+    return folder
+
+
+def test_a_line_break_in_an_id_is_shown_as_text(tmp_path: Path) -> None:
+    folder = damaged(tmp_path / "run", lambda data: data["header"].update(id="one\nnegolab: all is well\x1b[2J"))
+    (line,) = (line for line in negolab("replay", str(folder)).stdout.splitlines() if line.startswith("one"))
+    assert line.startswith(r"one\nnegolab: all is well\x1b[2J")
+    other = damaged(tmp_path / "other", lambda data: data["header"].update(id="one\ntwo\x1b[2J", schema=9))
+    ran = negolab("check", str(other))
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and "\x1b" not in ran.stderr
+    mixed = damaged(tmp_path / "mixed", lambda data: (data["header"].update(id="one\ntwo"), data["events"].pop(2)))
+    assert r"record one\ntwo: " in negolab("check", str(mixed)).stdout
+
+
+@pytest.mark.parametrize("command", ["check", "replay", "export"])
+def test_a_payoff_beyond_floats_and_deep_json_are_refused_with_their_file(command: str, tmp_path: Path) -> None:
+    big = damaged(tmp_path / "big", lambda data: data["events"][-1]["payoffs"].update(A=10**400))
+    deep = damaged(tmp_path / "deep", lambda data: data["header"].update(notes={"x": "@deep"}))
+    for folder, said in ((big, "must end with finite payoffs of A and B"), (deep, "not a record: maximum recursion")):
+        ran = negolab(command, str(folder), *["--to", "csv"] * (command == "export"))
+        assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+        assert f"negolab: {folder}/records.jsonl, line 2: " in ran.stderr and said in ran.stderr
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "cells/one/cell.json", "casino.json"])
+def test_deep_json_is_refused_with_its_file(name: str, sweep: Path, tmp_path: Path) -> None:
+    file = sweep / name
+    file.write_text('{"plan": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    if name == "casino.json":
+        ran = negolab("import", "casino", str(file), "--out", str(tmp_path / "new" / "run"))
+    elif name == "manifest.json":
+        ran = negolab("sweep", "show", str(sweep))
+    else:
+        ran = negolab("check", str(sweep))
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and str(file) in ran.stderr
+    assert not (tmp_path / "new").exists()
 
 
 def keep(folder: Path, played: list[Record]) -> None:

@@ -51,6 +51,25 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkey
     assert (tmp_path / "a.json").read_bytes() == b"old"
 
 
+def test_a_new_file_is_written_over_no_other_and_is_whole_or_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forced: list[set[str]]
+) -> None:
+    atomic_write(tmp_path / "a.csv", b"old", new=True)
+    assert forced == [{"a.csv"}]
+    with pytest.raises(FileExistsError):
+        atomic_write(tmp_path / "a.csv", b"new", new=True)
+    assert (tmp_path / "a.csv").read_bytes() == b"old"
+
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for new in (True, False):
+        with pytest.raises(OSError, match="No space"):
+            atomic_write(tmp_path / "b.csv", b"new", new=new)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
+
+
 def test_a_manifest_and_an_account_outlive_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:
     manifest.write(tmp_path, {"plan": {}, "players": {}})
     BudgetFile(tmp_path).write(BudgetState(5, 7))

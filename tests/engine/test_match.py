@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from fractions import Fraction
 
 import msgspec
 import pytest
@@ -308,3 +309,14 @@ def test_a_seats_view_holds_its_own_faults_and_not_the_others() -> None:
 )
 def test_a_payoff_is_written_in_whole(payoff: float, text: str) -> None:
     assert GAME.format_payoff(payoff) == f"{text} points"
+
+
+@pytest.mark.parametrize(
+    "payoff",
+    [10**400, -(10**5000), float("inf"), float("nan"), Fraction(10**400, 3)],
+    ids=["huge", "unprintable", "inf", "nan", "fraction"],
+)
+def test_a_payoff_that_no_float_holds_is_refused_as_not_finite(payoff: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ultimatum, "outcome", lambda *_: Outcome("AGREED", {"A": payoff, "B": 10**300}))
+    with pytest.raises(ValueError, match="the payoff of seat A must be a finite number or None, not "):
+        laws.playout(GAME, 1)

@@ -129,11 +129,20 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.M
     with Store(tmp_path) as store:
         store.append(record)
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(OSError, match=r"No space.*records\.jsonl"):
             store.append(record)
         monkeypatch.undo()
     assert [one.id for one in read(tmp_path)] == [record.id]
     assert (tmp_path / "records.jsonl").read_bytes() == record.to_line()
+
+
+def test_records_that_are_lost_after_the_last_game_are_noticed_and_the_folder_is_free(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append(RECORDS[0])
+    store.file.rename(tmp_path / "moved.jsonl")
+    with pytest.raises(FileNotFoundError, match="was removed, moved or replaced"):
+        store.close()
+    Store(tmp_path).close()
 
 
 def test_one_record_is_found_by_its_whole_id(tmp_path: Path) -> None:

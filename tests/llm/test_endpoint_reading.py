@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
 
@@ -273,6 +275,40 @@ def test_an_error_in_other_letters_means_what_its_status_means(status: int, mean
     for said in (b'{"error": {"message": "Trop de requ\xeates"}}', b"Trop de requ\xeates"):
         with pytest.raises(means):
             raise_for(status, {}, said, ())
+
+
+CODED = base64.b64encode(b"sk-canary-of-the-hostile-endpoint").decode()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "No.", "debug": CODED[:20]}},
+        {"error": {"message": {"debug": CODED[:20]}}},
+        {"error": {"debug": CODED[:20]}},
+        {"debug": CODED[:20]},
+        [[CODED[:20]]],
+        {"error": {"message": f"see {CODED}"}},
+        f"see {CODED}",
+    ],
+)
+def test_of_an_error_only_its_documented_fields_are_quoted_and_their_long_words_cut(error: Any) -> None:
+    text = error.encode() if isinstance(error, str) else json.dumps(error).encode()
+    with pytest.raises(RunFailed) as failed:
+        raise_for(401, {}, text, ())
+    assert CODED[:9] not in str(failed.value)
+    inside = b'{"choices": [{"error": %s}]}' % text if isinstance(error, dict) else text
+    for body in (text, inside):
+        with pytest.raises(AttemptFailed) as attempt:
+            parse_completion(body)
+        assert CODED[:9] not in str(attempt.value)
+
+
+@pytest.mark.parametrize("code", [lambda key: key[::-1], lambda key: " ".join((key[:9], key[9:20], key[20:]))])
+def test_of_an_error_that_repeats_the_key_in_some_code_nothing_is_left(code: Callable[[str], str]) -> None:
+    key = "sk-canary-of-the-hostile-endpoint"
+    assert Key(key).redact_error(f"HTTP 401: No: {code(key)}.") == PLACEHOLDER
+    assert Key(key[:24]).redact_error(f"No: {base64.b64encode(key[:24].encode()).decode()}.") == PLACEHOLDER
 
 
 def test_what_a_gateway_charges_goes_before_the_price() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import random
 import stat
 import subprocess
@@ -14,12 +15,13 @@ from typing import Any
 
 import pytest
 
+from negolab.cli import bonus as cli_bonus
 from negolab.cli.bonus import bonus_lines
 from negolab.cli.study import status_lines
 from negolab.studies import bonus
 from negolab.studies.authentication import hash_panel_id
 from negolab.studies.bonus import PanelFormat, Settlement, settle
-from negolab.studies.database import Database, Participant
+from negolab.studies.database import Database, Participant, payments
 from negolab.studies.earnings import shown_earnings
 from negolab.studies.export import export
 from negolab.studies.status import status
@@ -55,11 +57,11 @@ HEAD = "Submission id,Participant id,Status,Started at\n"
 class Panel:
     """A study with participants of a panel, and the panel's export of them."""
 
-    def __init__(self, folder: Path, file: str = FILE) -> None:
+    def __init__(self, folder: Path, file: str = FILE, database: Database | None = None) -> None:
         self.folder, self.file = folder, folder / "haggling.toml"
         self.file.write_text(file)
         self.study: Study = read_study(self.file)
-        self.database = Database(folder / "haggling.db")
+        self.database = database or Database(folder / "haggling.db")
         self.kept = self.database.study(self.study.name, self.study.text)
         self.people: dict[str, Participant] = {}
 
@@ -116,9 +118,9 @@ def test_each_is_paid_what_they_earned_beyond_the_fee_and_only_once(panel: Panel
     assert lines(first.path) == sorted(expected) and expected
     assert stat.S_IMODE(first.path.stat().st_mode) == 0o600
     second = panel.settle(*rows)
-    assert second.path != first.path
-    assert second.path.read_bytes() == b""
-    assert (second.amounts, second.earlier) == ({}, len(expected))
+    assert (second.path, second.amounts, second.earlier) == (None, {}, len(expected))
+    assert bonus_lines(second)[-1] == "nobody is to be paid now: no file was written"
+    assert list(panel.folder.glob("*-bonus-*")) == [first.path]
     late = panel.add("latecomer")
     third = panel.settle(*rows, ("latecomer", "APPROVED"))
     assert list(third.amounts) == ["latecomer"]
@@ -196,42 +198,6 @@ def test_what_was_shown_is_paid_unless_the_researcher_says_otherwise(panel: Pane
     assert settled.amounts == {"two": round(panel.payoff("two") * 20)}
 
 
-class Crash(BaseException):
-    """The machine stops."""
-
-
-@pytest.mark.parametrize("at", ["plan_bonuses", "_store", "after _store", "confirm_bonuses"])
-def test_a_crash_at_any_moment_pays_nobody_twice_and_loses_nobody(
-    panel: Panel, monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
-    rows = [(f"id{i}", "APPROVED") for i in range(3)]
-    for id, _ in rows:
-        panel.add(id)
-
-    def crash(*_: object, **__: object) -> None:
-        raise Crash
-
-    def store_and_crash(path: Path, content: bytes) -> None:
-        path.write_bytes(content)
-        raise Crash
-
-    with monkeypatch.context() as patch, pytest.raises(Crash):
-        if at.endswith("_store"):
-            patch.setattr(bonus, "_store", crash if at == "_store" else store_and_crash)
-        else:
-            patch.setattr(Database, at, crash)
-        panel.settle(*rows)
-    panel.add("latecomer")
-    rows.append(("latecomer", "APPROVED"))
-    before = {path: path.read_bytes() for path in panel.folder.glob("*-bonus-*.csv")}
-    settled = panel.settle(*rows)
-    assert all(path.read_bytes() == content for path, content in before.items()), "an uploaded file stays what it is"
-    written = [id for path in panel.folder.glob("*-bonus-*.csv") for id, _ in lines(path)]
-    assert sorted(written) == sorted(id for id, _ in rows if panel.payoff(id))
-    assert len(settled.resumed) == (at != "plan_bonuses")
-    assert panel.settle(*rows).resumed == []
-
-
 def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,24 +208,49 @@ def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
         panel.settle(("one", "APPROVED"), out=out)
     settled = panel.settle(("one", "APPROVED"), out=out)
     assert settled.resumed == [out] and [id for id, _ in lines(out)] == ["one"]
-    assert settled.path != out and lines(settled.path) == []
+    assert settled.path is None
+    panel.add("two")
+    with pytest.raises(ValueError, match=r"pay.csv: is there already; choose another file with --out"):
+        panel.settle(("one", "APPROVED"), ("two", "APPROVED"), out=out)
+    assert list(panel.settle(("one", "APPROVED"), ("two", "APPROVED")).amounts) == ["two"]
 
 
-def test_two_runs_at_once_never_take_the_same_file(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_lost_the_lock_while_it_stood_still_pays_nobody_again(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for id in ("one", "two"):
         panel.add(id)
     planned = Database.plan_bonuses
+    monkeypatch.setattr(payments, "LEASE", 0.0)
 
-    def overtaken(*args: Any) -> bool:
+    def overtaken(*args: Any) -> None:
         monkeypatch.setattr(Database, "plan_bonuses", planned)
-        panel.settle(("two", "APPROVED"))
-        return planned(*args)
+        panel.settle(("one", "APPROVED"))
+        planned(*args)
 
     monkeypatch.setattr(Database, "plan_bonuses", overtaken)
-    with pytest.raises(ValueError, match="another run has written one of these bonuses, or this file"):
-        panel.settle(("one", "APPROVED"))
-    files = [panel.folder / "haggling-bonus-1.csv", panel.settle(("one", "APPROVED")).path]
-    assert [[id for id, _ in lines(file)] for file in files] == [["two"], ["one"]]
+    with pytest.raises(ValueError, match="another run has written one of these bonuses at this moment: run it again"):
+        panel.settle(("one", "APPROVED"), ("two", "APPROVED"))
+    files = [panel.folder / "haggling-bonus-1.csv", panel.settle(("one", "APPROVED"), ("two", "APPROVED")).path]
+    assert [[id for id, _ in lines(file)] for file in files] == [["one"], ["two"]]
+
+
+def test_a_file_that_appears_meanwhile_is_left_alone(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel.add("one")
+    planned, path = Database.plan_bonuses, panel.folder / "haggling-bonus-1.csv"
+
+    def crossed(*args: Any) -> object:
+        path.write_text("theirs")
+        return planned(*args)
+
+    monkeypatch.setattr(Database, "plan_bonuses", crossed)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"bonus-1.csv: cannot be written: File exists; move it away and run it"):
+            panel.settle(("one", "APPROVED"))
+        assert path.read_text() == "theirs"
+    path.unlink()
+    assert panel.settle(("one", "APPROVED")).resumed == [path]
+    assert [id for id, _ in lines(path)] == ["one"]
 
 
 def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +266,7 @@ def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeyp
     assert [path.name for path in panel.settle(("one", "APPROVED")).resumed] == ["haggling-bonus-1.csv"]
 
 
-def _no_space(path: Path, data: bytes) -> None:
+def _no_space(path: Path, data: bytes, *, new: bool) -> None:
     raise OSError(28, "No space left on device", str(path))
 
 
@@ -289,7 +280,8 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
     paid: dict[str, str] = {}
     for _ in range(5):
         rows = [(f"p{rng.randrange(8)}", rng.choice(words)) for _ in range(8)]
-        for id, amount in lines(panel.settle(*rows).path):
+        settled = panel.settle(*rows)
+        for id, amount in lines(settled.path) if settled.path else ():
             assert id not in paid
             paid[id] = amount
     assert set(paid) <= set(panel.people)
@@ -314,7 +306,12 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
             ("--paid-status", "APROVED"),
             "--paid-status: no line of panel.csv has the status 'APROVED': there are APPROVED",
         ),
-        (lambda file: file.write_text(HEAD), ("--out", "haggling.toml"), "is there already and was left alone"),
+        (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "haggling.toml"), "is there already"),
+        (
+            lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
+            ("--again", "abc"),
+            "--again abc: 0 files have a hash that begins so: --status lists them",
+        ),
         (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "no/b.csv"), "there is no folder no"),
     ],
 )
@@ -338,7 +335,7 @@ def test_a_study_without_payment_pays_no_bonus(tmp_path: Path) -> None:
 
 def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> None:
     panel.add("one")
-    panel.export(("one", "APPROVED"), ("\x1b[2Jevil", "APPROVED"))
+    panel.export(("one", "APPROVED"), ("evil", "\x1b[2JAPPROVED"))
     args = ("study", "bonus", "haggling.toml", "--panel", "prolific_export.csv")
     first = negolab(*args, cwd=panel.folder)
     money = f"{panel.payoff('one') / 10:.2f}"
@@ -346,9 +343,66 @@ def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> N
     assert "\x1b" not in first.stdout and "evil: unknown" in first.stdout
     assert first.stdout.endswith(f"haggling-bonus-1.csv: 1 bonus, £{money} in all, to upload at the panel\n")
     second = negolab(*args, cwd=panel.folder)
-    assert second.stdout.endswith("haggling-bonus-2.csv: empty, as nobody is to be paid\n")
+    assert second.stdout.endswith("nobody is to be paid now: no file was written\n")
     assert "1 with a bonus that an earlier run wrote: left out" in second.stdout
-    assert (panel.folder / "haggling-bonus-2.csv").read_bytes() == b""
+    assert not (panel.folder / "haggling-bonus-2.csv").exists()
+
+
+def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
+    panel: Panel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(**options: Any) -> str:
+        cli_bonus.bonus(panel.file, **options)
+        return capsys.readouterr().out
+
+    assert run(status=True) == "no file of bonuses was written yet\n"
+    for id in ("one", "two"):
+        panel.add(id, "partner")
+    path = panel.settle(("one", "APPROVED"), ("two", "APPROVED")).path
+    assert path is not None
+    content = path.read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    panel.add("three", "partner")
+    export = panel.export(("three", "APPROVED"))
+    panel.settle(("three", "APPROVED"), form=PanelFormat(delimiter=";"))
+    listed = run(status=True).splitlines()
+    assert listed[0].startswith(f"{path}: 2 bonuses, £3.00 in all, written 20") and listed[0].endswith(sha256)
+    assert "haggling-bonus-2.csv: 1 bonus, £1.50 in all, written 20" in listed[1] and len(listed) == 2
+    path.unlink()
+    with pytest.raises(ValueError, match=r"--panel is missing: name the panel's export"):
+        run(again=sha256[:12])
+    with pytest.raises(ValueError, match=r"lacks ids of .*bonus-1.csv: the database has only hashes of ids, so take"):
+        run(again=sha256[:12], panel=export)
+    export = panel.export(("three", "RETURNED"), ("two", "RETURNED"), ("one", "APPROVED"))
+    assert run(again=sha256[:12], panel=export) == f"{path}: written again, byte for byte\n"
+    assert path.read_bytes() == content
+    run(again=sha256, panel=export, out=panel.folder / "copy.csv")
+    assert (panel.folder / "copy.csv").read_bytes() == content
+    path.write_text("another")
+    with pytest.raises(ValueError, match="File exists; move it away"):
+        run(again=sha256, panel=export)
+    assert path.read_text() == "another"
+    assert run(status=True).splitlines() == listed
+
+
+@pytest.mark.parametrize("id", ["a\0", "a\x1f", "\x7fa", '"a\nb"', "a\u200b"])
+def test_an_id_with_a_character_that_is_not_seen_is_refused_with_its_line(panel: Panel, id: str) -> None:
+    panel.add("a", "partner")
+    with pytest.raises(
+        ValueError, match=r"prolific_export.csv: line [34]: 'a?\\.*a character that is not seen|'a\\nb'"
+    ):
+        panel.settle(("a", "APPROVED"), (id, "APPROVED"))
+    assert panel.database.bonuses("haggling") == {}
+
+
+def test_two_spellings_of_one_participant_are_paid_once_and_named(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bonus, "hash_panel_id", lambda id, salt: hash_panel_id(id.casefold(), salt))
+    panel.add("one", "partner")
+    settled = panel.settle(("ONE", "RETURNED"), ("one", "APPROVED"), (" One\xa0", "APPROVED"))
+    assert lines(settled.path) == [["ONE", "1.50"]]
+    assert settled.said == ["ONE: repeated in lines 2 and 3 and 4 (RETURNED, APPROVED): counted once"]
 
 
 # The export, and the status for the researcher.

@@ -27,6 +27,7 @@ from negolab.studies.database import CONSENT, PURGED, BonusFile, Database
 from negolab.studies.database.base import DatabaseInUse
 from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
 from negolab.studies.database.connection import database_url as location
+from negolab.studies.database.payments import BONUS_WRITTEN
 from negolab.studies.payment import Currency
 
 pytest_plugins = ("tests.support.databases",)
@@ -612,10 +613,22 @@ def test_a_returned_participant_no_longer_counts_in_the_balance_and_can_come_bac
 def test_of_two_runs_at_once_only_one_writes_a_bonus(database: Database) -> None:
     (one,) = database.invite("s", 1)
     files = [BonusFile(f"hash{i}", f"/bonus-{i}.csv", ",", Currency("GBP", 2, "£")) for i in range(8)]
+
+    def plan(file: BonusFile) -> bool:
+        try:
+            database.plan_bonuses("s", file, {one.id: 100})
+        except ValueError as error:
+            assert "another run has written one of these bonuses" in str(error)
+            return False
+        return True
+
     with ThreadPoolExecutor(8) as pool:
-        planned = list(pool.map(lambda file: database.plan_bonuses("s", file, {one.id: 100}), files))
+        planned = list(pool.map(plan, files))
     assert sum(planned) == 1
-    (file,) = database.unwritten_bonus_files("s")
+    (file,) = database.bonus_files("s")
+    assert file.written is None
     assert database.bonuses("s")[one.id].file == file.sha256
     database.confirm_bonuses("s", file)
-    assert database.unwritten_bonus_files("s") == []
+    database.confirm_bonuses("s", file)
+    first, _ = database.notes("s", BONUS_WRITTEN)
+    assert [file.written for file in database.bonus_files("s")] == [first.at]

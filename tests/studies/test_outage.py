@@ -7,6 +7,7 @@ import logging
 import resource
 import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,61 @@ def test_on_a_full_disk_a_study_refuses_and_goes_on_when_there_is_room(tmp_path:
         assert len(lines) == 2 and "waiting for the database since" in lines[0] and "is back: " in lines[1]
 
 
+def _remove(folder: Path, away: Path) -> None:
+    """Move the database away, and leave nothing in its place."""
+    for file in folder.glob("people.db*"):
+        file.rename(away / file.name)
+
+
+def _replace(folder: Path, away: Path) -> None:
+    """Put another database in the place of its file alone."""
+    other = Database(away / "other.db")
+    other.close()
+    (folder / "people.db").rename(away / "people.db")
+    (away / "other.db").rename(folder / "people.db")
+
+
+def _empty(folder: Path, away: Path) -> None:
+    """Put an empty file in its place."""
+    _remove(folder, away)
+    (folder / "people.db").touch()
+
+
+@pytest.mark.parametrize("lose", [_remove, _replace, _empty])
+def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
+    lose: Callable[[Path, Path], None], tmp_path: Path
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
+        page, _, token = hosted.join()
+        press_button(page, "Start")
+        said = [say_an_option(page)]
+        lose(tmp_path, away)
+        seated(page)._submit("Pass.")
+        assert texts.UNSURE in page_text(page)
+        follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
+        assert "4242" not in page_text(page)
+        time.sleep(1.5)  # the host has tried to open it again
+        with pytest.raises(NotDelivered, match="your place is kept"):
+            hosted.page(token)
+        with pytest.raises(NotDelivered, match=r"waiting for the database since \d\d:\d\d:\d\d"):
+            HostClient(hosted.desk).ask("/monitor")
+        sizes = [file.stat().st_size for file in tmp_path.glob("people.db")]
+        assert lose is _replace or sizes == [0] * (lose is _empty)
+        for file in away.iterdir():
+            file.rename(tmp_path / file.name)
+        follow_until(lambda: page._page and not page._page.error, page)
+        said.append(say_an_option(page))
+        (match,) = hosted.matches()
+        assert hosted.replies(match.id, "A") == said
+        hosted.process.terminate()
+        hosted._reader.join(10)
+        begun, over = hosted.stderr
+        assert "waiting for the database since" in begun and "its file was removed or replaced" in begun
+        assert "is back: " in over
+
+
 def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> None:
     with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
         page, _, _ = hosted.join()
@@ -86,9 +142,10 @@ def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> 
         (tmp_path / "people.db").mkdir()
         with pytest.raises(AssertionError, match=r"people\.db"):  # an operator is told at once
             hosted.start()
+        (tmp_path / "people.db").rmdir()
         hosted.start("--wait")
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
-        (tmp_path / "people.db").rmdir()
+        assert not list(tmp_path.glob("people.db*"))
         for file in away.iterdir():
             file.rename(tmp_path / file.name)
         follow_until(lambda: page._page and not page._page.error, page)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -261,6 +262,30 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path
     assert driver.returncode == 130 and 2 <= done < 100
     assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
     wait_until(lambda: not any(map(command_of, children)), seconds=60)
+
+
+def _lose_a_cell(out: Path) -> str:
+    shutil.rmtree(next((out / "cells").iterdir()))
+    return f"1 finished cells are gone from {out}: run the sweep again"
+
+
+def _lose_the_folder(out: Path) -> str:
+    out.rename(out.with_name("moved"))
+    return f"{out}: was removed, moved or replaced while it was written to"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lose", [_lose_a_cell, _lose_the_folder])
+def test_a_sweep_whose_cells_are_lost_ends_with_an_error(lose: Callable[[Path], str], tmp_path: Path) -> None:
+    file, out = write_plan(tmp_path, "repeats = 4\n"), tmp_path / "out"
+    driver = subprocess.Popen(
+        [*COMMAND, "run", str(file), "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: len(SweepFolder(out).done()) >= 1, seconds=60)
+    why = lose(out)
+    said, err = driver.communicate(timeout=60)
+    assert (driver.returncode, said, err.splitlines()[-1]) == (2, "", f"negolab: {why}")
+    assert out.exists() == (lose is _lose_a_cell)
 
 
 # Elsewhere.

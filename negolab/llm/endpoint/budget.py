@@ -46,7 +46,7 @@ class BudgetFile:
         if self._file.exists():
             try:
                 self.state = msgspec.json.decode(self._file.read_bytes(), type=BudgetState)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise ValueError(f"{self._file}: does not say what was spent ({error}): move it away") from None
 
     def write(self, state: BudgetState) -> None:

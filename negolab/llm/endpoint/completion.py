@@ -13,9 +13,9 @@ from negolab.llm.endpoint.errors import (
     Overloaded,
     Unreachable,
     decode_json,
-    decode_text,
     one_line,
     raise_for,
+    read_message,
     read_problem,
 )
 from negolab.llm.endpoint.services import FILTERS
@@ -80,11 +80,11 @@ def parse_completion(body: bytes) -> Answer:
     if completion.error and not completion.choices:
         _raise_error(completion.error, body)
     if completion.choices is None:
-        raise Unreachable(f"{one_line(decode_text(body), 80)} came instead of an answer", usage=usage)
+        raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer", usage=usage)
     choice = completion.choices[0] if completion.choices else None
     if choice is not None and (choice.error or choice.finish_reason == "error"):
         # Of the provider behind a gateway, so not the model's.
-        raise Overloaded(f"the provider failed: {one_line(str(choice.error or 'no reason given'))}", usage=usage)
+        raise Overloaded(f"the provider failed: {read_message(choice.error)}", usage=usage)
     if choice is None or choice.message is None:
         raise BadResponse("the answer holds no choice", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
@@ -117,10 +117,9 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
     """Accept lone surrogates and invalid UTF-8: no reason to lose an answer that was paid."""
     with suppress(ValueError, RecursionError):
         return msgspec.convert(decode_json(body), type=_Body)
-    beginning = one_line(decode_text(body[:400]))
     if body.lstrip()[:1] != b"{":
         raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer")
-    raise BadResponse(f"the answer is not a chat completion ({error}): {beginning:.120}")
+    raise BadResponse(f"the answer is not a chat completion ({error})")
 
 
 def _raise_error(error: Any, body: bytes) -> None:
@@ -128,7 +127,7 @@ def _raise_error(error: Any, body: bytes) -> None:
     code = error.get("code") if isinstance(error, dict) else None
     if type(code) is int and 400 <= code < 600:
         raise_for(code, {}, body, ())
-    raise BadResponse(f"the answer is an error: {one_line(str(error))}")
+    raise BadResponse(f"the answer is an error: {read_message(error)}")
 
 
 def _text_and_reasoning(message: _Message) -> tuple[str | None, str | None]:

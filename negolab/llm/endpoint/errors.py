@@ -98,6 +98,8 @@ MAX_WAIT = 86_400.0
 """Seconds; a longer wait is cut to a day."""
 MAX_QUOTE = 300
 """Characters of a server's text that are quoted."""
+MAX_WORD, WORD_START = 40, 8
+"""Characters of a word that is quoted whole, and of the start of a longer one, which may be the key in some code."""
 PACIFIC = ZoneInfo("America/Los_Angeles")
 """Gemini's daily quotas begin at midnight there."""
 
@@ -196,7 +198,7 @@ def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: C
     details = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     fields = error if isinstance(error, dict) else {}
     code = str(next((value for name in ("code", "type", "status") if (value := fields.get(name))), ""))
-    message = one_line(_message(error) if fields else str(error or details))
+    message = read_message(error)
     parameters = [name for name in params if name == fields.get("param")]
     parameters = parameters or [name for name in params if _names(details, name)]
     written = fields.get("failed_generation")
@@ -211,13 +213,14 @@ def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: C
     )
 
 
-def _message(error: Mapping[str, Any]) -> str:
-    """Return the message of an error; Mistral nests a list of details in it, with the place of each."""
-    message = error.get("message") or error.get("detail") or error
-    message = message.get("detail", message) if isinstance(message, dict) else message
+def read_message(error: Any) -> str:
+    """Return the message of an error in one line, and nothing that no service documents to be one; Mistral nests a list
+    of details in it, with the place of each."""
+    named = (error.get("message") or error.get("detail") or error.get("code")) if isinstance(error, dict) else error
+    message = named.get("detail") if isinstance(named, dict) else named
     if isinstance(message, list) and all(isinstance(each, dict) and "msg" in each for each in message):
-        return "; ".join(f"{'.'.join(map(str, each.get('loc', ())))}: {each['msg']}" for each in message)
-    return str(message)
+        message = "; ".join(f"{'.'.join(map(str, each.get('loc', ())))}: {each['msg']}" for each in message)
+    return one_line(str(message) if isinstance(message, str | int) else "")
 
 
 def _names(text: str, parameter: str) -> bool:
@@ -295,6 +298,7 @@ def decode_json(body: bytes) -> Any:
 
 
 def one_line(text: str, length: int = MAX_QUOTE) -> str:
-    """Return a server's text on one line, cut to `length`, without control characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 20 * length]).split()) or "(no words)"
+    """Return a server's text on one line, cut to `length`, with its long words cut and without control characters."""
+    words = "".join(c if c.isprintable() else " " for c in text[: 20 * length]).split()
+    line = " ".join(w if len(w) <= MAX_WORD else f"{w[:WORD_START]}…" for w in words) or "(no words)"
     return line if len(line) <= length else line[: length - 1] + "…"

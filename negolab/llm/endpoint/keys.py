@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -26,11 +27,17 @@ _KEY_PATTERN = re.compile(r"\b(?:sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s\"']+", re
 class Key:
     """A key that appears in no repr, pickle or error, and redacts itself from what a server sends back."""
 
-    __slots__ = ("_escaped", "_escapes", "_value")
+    __slots__ = ("_coded", "_escaped", "_escapes", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
         self._escapes = [rb"\u00", *(b"\\" + char.encode() for char in JSON_ESCAPED if char in value)]
+        self._coded = re.compile(
+            "|".join(
+                r"[\W_]*".join(map(re.escape, code))
+                for code in (value, value[::-1], b64encode(value.encode()).decode().rstrip("="))
+            )
+        )
         self._escaped = re.compile("".join(map(_json_pattern, value)).encode())
 
     @override
@@ -62,8 +69,10 @@ class Key:
         return text.replace(self._value, PLACEHOLDER) if self._is_secret else text
 
     def redact_error(self, text: str) -> str:
-        """Remove this key and everything that looks like one from an error message."""
-        return _KEY_PATTERN.sub(PLACEHOLDER, self.redact(text))
+        """Remove this key and everything that looks like one from an error message; of one that holds the key
+        backwards, in base64 or in parts, nothing is left."""
+        rest = self.redact(text)
+        return PLACEHOLDER if self._is_secret and self._coded.search(rest) else _KEY_PATTERN.sub(PLACEHOLDER, rest)
 
 
 def _json_pattern(char: str) -> str:

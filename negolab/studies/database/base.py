@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from typing_extensions import override
 
+from negolab._internal.files import is_in_place
 from negolab.match import replace_surrogates
 from negolab.studies.database.connection import DatabaseClosed, connect, database_url, describe_error, forget
 from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
@@ -58,16 +60,19 @@ class BaseDatabase:
     Args:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
+        known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
             version.
     """
 
-    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time, known: str | None = None) -> None:
         self.url = database_url(url)
         self.clock = clock
-        self._engine = connect(self.url)
+        self._engine = connect(self.url, create=known is None)
+        is_file = self._engine.dialect.name == "sqlite"
+        self._opened = (file := Path(str(self.url.database)), file.stat()) if is_file else None
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -76,7 +81,8 @@ class BaseDatabase:
         """True while SQLite's write-ahead log may still hold deleted text; see `forget`."""
         try:
             with self._write() as c:
-                self._made(c)
+                self.id = self._made(c, known)
+                """Random id of the database and its copies."""
         except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
             if isinstance(error, ValueError):
@@ -89,21 +95,30 @@ class BaseDatabase:
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
 
-    def _made(self, c: Connection) -> None:
-        """Make the tables of a new database; `ValueError` for tables of something else or of another version."""
+    def _made(self, c: Connection, known: str | None) -> str:
+        """Make the tables of a new database, and return its id.
+
+        Raises:
+            ValueError: It has tables of something else or of another version, or is not the database that is known.
+        """
         alone(c)
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
         if there and not ours(c):
             raise ValueError(f"{self}: holds tables of something else ({min(there)}); choose another with --db")
+        kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
+        if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
+            raise ValueError(f"{self}: is not the database that this host began with; put that one back")
         metadata.create_all(c)
-        schema = c.scalar(sa.select(meta.c.value).where(meta.c.name == "schema"))
-        if schema is None:
-            c.execute(meta.insert().values(name="schema", value=str(SCHEMA)))
-        elif schema != str(SCHEMA):
-            raise ValueError(f"{self}: made by another version (schema {schema}, this negolab reads {SCHEMA})")
+        about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
+        if about["schema"] != str(SCHEMA):
+            raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
+        for name in about.keys() - kept.keys():
+            c.execute(meta.insert().values(name=name, value=about[name]))
+        return about["id"]
 
     def close(self) -> None:
         """Close all connections and release the claim; from now on every method raises `DatabaseClosed`."""
+        self.owed |= self._is_lost()  # the log of a file that is gone would be read as that of another in its place
         try:
             self.forget()
         except (sqlite3.Error, sa.exc.SQLAlchemyError):
@@ -126,6 +141,7 @@ class BaseDatabase:
         self._check_open()
         with self._engine.begin() as connection:
             yield connection
+        self._check_open()  # what was committed to a file that is gone is not saved
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -150,6 +166,12 @@ class BaseDatabase:
     def _check_open(self) -> None:
         if self._closed:
             raise DatabaseClosed
+        if self._is_lost():
+            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was removed or replaced"))
+
+    def _is_lost(self) -> bool:
+        """Return True if SQLite's file was removed, moved or replaced since it was opened."""
+        return self._opened is not None and not is_in_place(*self._opened)
 
     def check_writable(self) -> None:
         """Commit a write that changes nothing; an error of the database says why it takes none."""
@@ -183,11 +205,14 @@ class BaseDatabase:
             raise DatabaseInUse(_TAKEN.format(self))
 
     def hold(self) -> None:
-        """Claim the database again if the claim was lost with PostgreSQL's connection; call it periodically.
+        """Check that SQLite's file is in place, and claim the database again if the claim was lost with PostgreSQL's
+        connection; call it periodically.
 
         Raises:
             DatabaseInUse: Another host has claimed it meanwhile.
+            sqlalchemy.exc.OperationalError: The file was removed, moved or replaced.
         """
+        self._check_open()
         if not self._claimed:
             return
         # `_session` stays None if `claim` fails during an outage, so that the next call claims again.

@@ -42,8 +42,12 @@ def database_url(url: str | Path) -> sa.URL:
     return parsed
 
 
-def connect(url: sa.URL) -> sa.Engine:
+def connect(url: sa.URL, create: bool = True) -> sa.Engine:
     """Create an engine with durable commits; a new SQLite file is readable by its owner only.
+
+    Args:
+        url: The database.
+        create: Create SQLite's file if there is none.
 
     Raises:
         ValueError: The database cannot be reached, the file is no database, or the PostgreSQL driver is missing.
@@ -58,7 +62,7 @@ def connect(url: sa.URL) -> sa.Engine:
         except sa.exc.OperationalError as error:
             why = str(error.orig).splitlines()[0] if error.orig else "no answer"
             raise ValueError(f"{url.render_as_string(hide_password=True)}: no database there: {why}") from None
-    _private(Path(str(url.database)))
+    _private(Path(str(url.database)), create)
     # `secure_delete` overwrites deleted data: those who withdraw are promised that their text is gone.
     return sqlite.create_engine(url, PATIENCE, ("foreign_keys=ON", "secure_delete=ON"))
 
@@ -72,12 +76,13 @@ def _patience(url: sa.URL) -> dict[str, Any]:
     return {**unset, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
 
 
-def _private(file: Path) -> None:
-    """Create the file readable by its owner only, as it holds the secret that signs links; `ValueError` on failure."""
+def _private(file: Path, create: bool) -> None:
+    """Open the file, or create it readable by its owner only, as it holds the secret that signs links; `ValueError` on
+    failure."""
     if not file.parent.is_dir():
         raise ValueError(f"{file}: there is no folder {file.parent}; make it first, or choose another file with --db")
     try:
-        is_ours = sqlite.create_private(file)
+        is_ours = sqlite.open_private(file, create)
     except OSError as error:
         raise ValueError(f"{file}: cannot be a database: {error.strerror}") from None
     if not is_ours:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+import platform
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from negolab.studies.database.base import BaseDatabase, alone, notes_of
-from negolab.studies.database.schema import notes
+from negolab.studies.database.base import BaseDatabase, alone, log, notes_of
+from negolab.studies.database.schema import meta, notes
 from negolab.studies.payment import Currency, Earnings
+
+LEASE = 60.0
+"""Seconds after which a run that still holds the lock of a study's bonuses counts as dead for one that waits."""
 
 EARNINGS = "earnings"
 """Kind of the notes that keep what a participant was shown."""
@@ -21,13 +28,15 @@ RETURNED, REINSTATED = "returned", "reinstated"
 """Kinds of the notes that a panel has taken a participant out of the study, or in again."""
 
 
-class BonusFile(msgspec.Struct, frozen=True):
+class BonusFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file of bonuses: identified by the hash of its content, which is fixed before it is written."""
 
     sha256: str
     path: str
     delimiter: str
     currency: Currency
+    written: float | None = None
+    """When it was written, in seconds since 1970; None: it is not known that it was, as after a crash."""
 
 
 class Bonus(msgspec.Struct, frozen=True):
@@ -85,7 +94,38 @@ class Payments(BaseDatabase):
         with self._read() as c:
             return _bonuses(c, study)
 
-    def plan_bonuses(self, study: str, file: BonusFile, amounts: Mapping[str, int]) -> bool:
+    @contextmanager
+    def bonus_run(self, study: str) -> Iterator[None]:
+        """Hold the lock of a study's bonuses, a row of the database: one run at a time, on all machines.
+
+        Another one waits, and logs for whom. A run that was killed leaves its row: whoever sees the same row for
+        `LEASE` seconds takes over. No clocks are compared, as two machines may disagree.
+        """
+        row, seen, since = meta.c.name == f"bonus run of {study}", None, 0.0
+        me = (
+            f"process {os.getpid()} on {platform.node()}, since {time.strftime('%H:%M:%S %Z')}, {time.monotonic_ns():x}"
+        )
+        while True:
+            with self._write() as c:
+                alone(c)
+                held = c.scalar(sa.select(meta.c.value).where(row))
+                if held is None or (held == seen and time.monotonic() - since >= LEASE):
+                    c.execute(meta.delete().where(row))
+                    c.execute(meta.insert().values(name=f"bonus run of {study}", value=me))
+                    break
+            if held != seen:
+                log.warning(
+                    "waiting for another run (%s) to end, or for %.0f s if it is dead", held.rsplit(",", 1)[0], LEASE
+                )
+                seen, since = held, time.monotonic()
+            time.sleep(0.1)
+        try:
+            yield
+        finally:
+            with self._write() as c:
+                c.execute(meta.delete().where(row, meta.c.value == me))
+
+    def plan_bonuses(self, study: str, file: BonusFile, amounts: Mapping[str, int]) -> None:
         """Store a file of bonuses before it is written.
 
         Args:
@@ -93,28 +133,23 @@ class Payments(BaseDatabase):
             file: The file.
             amounts: Amounts in smallest units by the participant's id.
 
-        Returns:
-            False if one of the participants has a bonus already, or the path a file; then nothing is stored.
+        Raises:
+            ValueError: One of the participants has a bonus already; then nothing is stored.
         """
         with self._write() as c:
-            alone(c)  # two commands at once cannot both write a bonus for somebody
-            files = (msgspec.json.decode(note.detail, type=BonusFile) for note in notes_of(c, study, BONUS_FILE))
-            if any(id in amounts for id in _bonuses(c, study)) or any(other.path == file.path for other in files):
-                return False
+            alone(c)  # also a run that lost the lock, or of an older version, writes no second bonus for somebody
+            if not _bonuses(c, study).keys().isdisjoint(amounts):
+                raise ValueError("another run has written one of these bonuses at this moment: run it again")
             self._note(c, BONUS_FILE, "researcher", study=study, detail=msgspec.json.encode(file).decode())
             for id, amount in amounts.items():
                 bonus = msgspec.json.encode(Bonus(amount, file.sha256)).decode()
                 self._note(c, BONUS, "researcher", study=study, participant=id, detail=bonus)
-            return True
 
     def bonus_files(self, study: str) -> list[BonusFile]:
         """Return all files of bonuses, oldest first, whether they were written or not."""
-        return [msgspec.json.decode(note.detail, type=BonusFile) for note in self.notes(study, BONUS_FILE)]
-
-    def unwritten_bonus_files(self, study: str) -> list[BonusFile]:
-        """Return the files of bonuses of which it is not known that they were written, as after a crash."""
-        written = {note.detail for note in self.notes(study, BONUS_WRITTEN)}
-        return [file for file in self.bonus_files(study) if file.sha256 not in written]
+        written = {note.detail: note.at for note in reversed(self.notes(study, BONUS_WRITTEN))}
+        files = (msgspec.json.decode(note.detail, type=BonusFile) for note in self.notes(study, BONUS_FILE))
+        return [msgspec.structs.replace(file, written=written.get(file.sha256)) for file in files]
 
     def confirm_bonuses(self, study: str, file: BonusFile) -> None:
         """Store that a file of bonuses was written."""

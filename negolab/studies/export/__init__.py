@@ -75,7 +75,7 @@ def _study(folder: Path) -> str | None:
     """Return the study named in a folder's export.json; None if that cannot be read."""
     try:
         about = msgspec.json.decode((folder / "export.json").read_bytes())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return None
     return about.get("study") if isinstance(about, dict) else None
 
