@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from negolab_widgets.replay import Replay
 
@@ -260,7 +261,7 @@ def test_what_if_neither_offers_nor_builds_a_model_that_a_record_names(
         monkeypatch.setattr(name, reached)
     record = golden("bargaining")
     for model in ("llm:x,persona=/etc/passwd,base_url=http://127.0.0.1:9/v1,key=HOME", "llm:x", " llm:x", "LLM:x"):
-        record.header.players.update(A=model, B=model)
-        seats = Replay(record, out=tmp_path)._branching._seats
+        header = msgspec.structs.replace(record.header, players={"A": model, "B": model})
+        seats = Replay(msgspec.structs.replace(record, header=header), out=tmp_path)._branching._seats
         assert not any("llm:x" in choice.lower() for seat in seats.values() for choice in seat.options)
         assert not any(str(seat.value).startswith("llm:") for seat in seats.values())
