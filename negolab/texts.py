@@ -1,17 +1,19 @@
-"""Texts that people read, by key: a default in the code, and in its place what a study file says (`[texts]`).
+"""Texts that people read, by key: a default in `en.toml`, and in its place what a study file says (`[texts]`).
 
-A group of texts is a subclass of `Texts` whose attributes in capitals are the defaults; reading one gives the override
-of its key where there is one. The key of `BalloonTexts.AGREE` in the group "balloon" is `balloon.agree`. Overrides hold
-for a whole process (`install`, in a participant's kernel and at the gate) or for one request (`use`, at the host, which
-serves the researcher too).
+The defaults of a group stand in a file beside the code that shows them; reading one gives the override of its key where
+there is one. The key of `WORDS.AGREE` in the group "balloon" is `balloon.agree`. Overrides hold for a whole process
+(`install`, in a participant's kernel and at the gate) or for one request (`use`, at the host, which serves the
+researcher too).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from contextvars import ContextVar
+from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -44,27 +46,48 @@ def are_overridden() -> bool:
 
 
 class Texts:
-    """Base of a group of texts: a text, or several by name, per attribute in capitals.
+    """A group of texts, from the file `en.toml` beside a module: each by its key, or several by name under one key.
 
     Names in braces are placeholders for `str.format`. A default of "" stands for words that the code has from
-    elsewhere.
+    elsewhere. `WORDS.AGREE` is the text `agree`, `WORDS["rules"]` the texts under `rules` by name.
+
+    Args:
+        group: Name of the group, the table of the file.
+        module: `__file__` of the module that the file lies beside.
+
+    A subclass may list its texts as attributes in capitals instead: `class MineTexts(Texts, group="mine")`.
     """
 
-    group: ClassVar[str]
+    _listed: ClassVar[dict[str, str | dict[str, str]]] = {}
+    _group: ClassVar[str] = ""
 
     @override
-    def __init_subclass__(cls, *, group: str) -> None:
-        cls.group = group
+    def __init_subclass__(cls, *, group: str = "") -> None:
+        """Take over texts that a class of a user's own lists as attributes in capitals."""
+        cls._group = group
+        cls._listed = {name.lower(): vars(cls)[name] for name in filter(str.isupper, vars(cls))}
+        for name in cls._listed:
+            delattr(cls, name.upper())
 
-    @override
-    def __getattribute__(self, name: str) -> Any:
-        default = object.__getattribute__(self, name)
-        if not name.isupper() or not (overrides := _overrides.get()):
-            return default
-        key = f"{type(self).group}.{name.lower()}"
-        if isinstance(default, Mapping):
-            return {part: overrides.get(f"{key}.{part}".lower(), text) for part, text in default.items()}
-        return overrides.get(key, default)
+    def __init__(self, group: str = "", module: str = "") -> None:
+        self.group = group or self._group
+        self._texts = self._listed
+        if module:
+            self._texts = tomllib.loads(Path(module).with_name("en.toml").read_text("utf-8"))[group]
+
+    def __getattr__(self, name: str) -> str:
+        if not name.isupper() or not isinstance(default := self._texts.get(key := name.lower()), str):
+            raise AttributeError(name)
+        return _overrides.get().get(f"{self.group}.{key}", default)
+
+    def __getitem__(self, key: str) -> Mapping[str, str]:
+        default, overrides = self._texts[key], _overrides.get()
+        assert isinstance(default, dict)
+        return {part: overrides.get(f"{self.group}.{key}.{part}".lower(), text) for part, text in default.items()}
+
+    def get(self, key: str) -> Mapping[str, str]:
+        """Return the texts under a key; none where the group has no such key."""
+        return self[key] if key in self._texts else {}
 
     def name(self, kind: str, name: str, default: str = "") -> str:
         """Return what a study calls something that a parameter of its game names (see `names`)."""
@@ -74,15 +97,9 @@ class Texts:
         """Return the names that the parameters of a game bring along, by key."""
         return {}
 
-    @classmethod
-    def defaults(cls) -> dict[str, str]:
+    def defaults(self) -> dict[str, str]:
         """Return the default texts by key, in their order."""
-        found: dict[str, str] = {}
-        for name in filter(str.isupper, cls.__dict__):
-            default, key = cls.__dict__[name], f"{cls.group}.{name.lower()}"
-            parts = default.items() if isinstance(default, Mapping) else ()
-            found |= {f"{key}.{part}".lower(): text for part, text in parts} or {key: default}
-        return found
+        return {key.lower(): text for key, text in flatten({self.group: self._texts}).items()}
 
 
 # Reading of overrides.

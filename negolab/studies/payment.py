@@ -204,7 +204,7 @@ class Earnings(msgspec.Struct, frozen=True, kw_only=True):
         name, size = display_unit(self.unit)
         worth = Fraction(self.rate) * size
         count = worth.denominator if worth.denominator > 1 or not worth else 10
-        points = table_texts.AMOUNT.format(amount=f"{count:,}", unit=table_texts.UNITS.get(name, name))
+        points = table_texts.AMOUNT.format(amount=f"{count:,}", unit=table_texts["units"].get(name, name))
         return points, self.text(int(worth * count) * 10**self.currency.digits)
 
 

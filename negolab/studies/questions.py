@@ -127,7 +127,7 @@ def check_answers(questions: Iterable[Question], answers: object) -> dict[str, s
     """
     asked = list(questions)
     if not isinstance(answers, Mapping) or not answers.keys() <= {question.name for question in asked}:
-        raise ValueError(texts.WRONG_ANSWERS["form"])
+        raise ValueError(texts["wrong_answers"]["form"])
     kept: dict[str, str] = {}
     for question in asked:
         answer = answers.get(question.name, "")
@@ -207,7 +207,7 @@ def write_number(number: float) -> str:
 
 
 def _wrong(question: Question, kind: str, **values: Any) -> ValueError:
-    return ValueError(f"{question.label}: {texts.WRONG_ANSWERS[kind].format(**values)}")
+    return ValueError(f"{question.label}: {texts['wrong_answers'][kind].format(**values)}")
 
 
 def wrong_answers(questions: Sequence[QuizQuestion], right: Mapping[str, bool]) -> dict[str, str]:

@@ -270,7 +270,7 @@ class StudyService(PageService):
 
     def _closed(self, participant: Participant) -> Closed:
         ending: Ending = participant.status  # type: ignore[assignment]
-        text, number, total = self.study.endings.get(ending, texts.ENDINGS[ending]), 0, 0
+        text, number, total = self.study.endings.get(ending, texts["endings"][ending]), 0, 0
         if ending == "complete":
             text = f"{text}\n\n{self.study.closing}"
             number, total = self.progress.steps(participant)

@@ -66,7 +66,7 @@ def test_a_page_behind_a_proxy_without_websockets_says_so_within_15_seconds(tmp_
                 page = await browser.new_page()
                 await page.goto(f"{url}join/good-ann")
                 await page.get_by_role("button", name="Continue").click()
-                await page.get_by_text(gate_texts.BANNERS["shut"]).wait_for(timeout=15_000)
+                await page.get_by_text(gate_texts["banners"]["shut"]).wait_for(timeout=15_000)
             await browser.close()
 
     with running_gate(f"public_url={url}", page=write_page(tmp_path), warm=False) as gate:
@@ -96,7 +96,7 @@ def test_a_page_whose_widgets_are_not_loaded_loads_three_times_by_itself_then_sa
         page = chromium.new_page()
         page.goto(f"{own.url}join/good-ann")
         page.get_by_role("button", name="Continue").click()
-        page.get_by_text(gate_texts.BANNERS["broken"]).wait_for(timeout=90_000)
+        page.get_by_text(gate_texts["banners"]["broken"]).wait_for(timeout=90_000)
         assert page.evaluate("sessionStorage.getItem('loads')") == "4"
         page.get_by_role("button", name="Try again").click()
         page.get_by_text("loaded at attempt 5").wait_for(timeout=60_000)

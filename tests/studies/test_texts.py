@@ -18,7 +18,7 @@ from negolab.studies.client import HostClient
 from negolab.studies.page_state import Closed, NotDelivered
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import parse_study, read_study
-from negolab.studies.texts import GateTexts, PageTexts, TableTexts, catalogue, needed_texts, texts
+from negolab.studies.texts import catalogue, gate_texts, needed_texts, table_texts, texts
 from negolab.texts import Texts, are_overridden, check, flatten, format_texts, install, placeholders, use
 from tests.support.host_process import running_host, solo_treatment, study_toml
 
@@ -46,7 +46,7 @@ def test_a_text_is_read_by_its_key_at_the_study_alone() -> None:
 
     def request() -> None:
         use(study.texts)
-        assert (texts.AGREE, texts.ENDINGS["complete"], are_overridden()) == ("Einverstanden", "Danke.", True)
+        assert (texts.AGREE, texts["endings"]["complete"], are_overridden()) == ("Einverstanden", "Danke.", True)
         assert texts.DECLINE == "I do not take part"
 
     copy_context().run(request)
@@ -100,11 +100,11 @@ def test_the_command_lists_the_texts_of_a_study_and_names_unknown_ones(
     assert "prices.toml: texts: page.startt: there is no such text: did you mean page.start" in result.stderr
 
 
-GROUPS: dict[str, type[Texts]] = {
-    "gate_texts": GateTexts,
-    "texts": PageTexts,
-    "table_texts": TableTexts,
-    **{f"{game}": type(catalog.part(game, "WORDS")) for game in game_names() if catalog.part(game, "WORDS")},
+GROUPS: dict[str, Texts] = {
+    "gate_texts": gate_texts,
+    "texts": texts,
+    "table_texts": table_texts,
+    **{game: group for game in game_names() if isinstance(group := catalog.part(game, "WORDS"), Texts)},
 }
 
 
@@ -113,18 +113,22 @@ def test_every_default_text_is_used_and_its_placeholders_are_names(group: str) -
     name, folders = ("WORDS", (f"widgets/negolab_widgets/tables/{group}", f"negolab/games/{group}"))
     if group in ("gate_texts", "texts", "table_texts"):
         name, folders = group, ("negolab", "widgets/negolab_widgets")
-    read = {found for folder in folders for file in Path(folder).rglob("*.py") for found in attributes(file, name)}
-    own = {each for each in vars(GROUPS[group]) if each.isupper()}
-    assert own - read - {"REFUSALS", "PAYOFFS"} == set()
+    read = {found for folder in folders for file in Path(folder).rglob("*.py") for found in keys_read(file, name)}
+    own = {key.split(".")[1] for key in GROUPS[group].defaults()}
+    assert read - own == set(), "these have no text"
+    assert own - read - {"refusals", "payoffs"} == set(), "nobody reads these"
     for key, text in GROUPS[group].defaults().items():
         assert all(each.isidentifier() for each in placeholders(text)), key
 
 
-def attributes(file: Path, name: str) -> Iterator[str]:
-    """The attributes of what is called `name` that a file reads."""
+def keys_read(file: Path, name: str) -> Iterator[str]:
+    """The keys that a file reads of the group that it calls `name`."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-            yield node.attr
+        match node:
+            case ast.Attribute(ast.Name(id), key) if id == name and key.isupper():
+                yield key.lower()
+            case ast.Subscript(ast.Name(id), ast.Constant(key)) if id == name:
+                yield key
 
 
 def test_the_german_texts_are_all_there_and_name_known_placeholders() -> None:

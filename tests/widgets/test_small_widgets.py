@@ -271,7 +271,7 @@ def test_a_choice_is_told_by_its_own_words(page: Any) -> None:
 def test_a_code_is_copied_where_the_browser_has_no_clipboard(page: Any) -> None:
     page.evaluate("() => { Object.defineProperty(navigator, 'clipboard', { value: undefined }); }")
     page.evaluate("document.addEventListener('copy', () => { window.copied = getSelection().toString(); })")
-    show(page, CompletionCode, code="AB12CD34", words=texts.COPY_CODE)
+    show(page, CompletionCode, code="AB12CD34", words=texts["copy_code"])
     page.get_by_role("button", name="Copy the code").click()
     page.get_by_role("status").get_by_text("Copied.").wait_for()
     assert page.evaluate("window.copied") == "AB12CD34"

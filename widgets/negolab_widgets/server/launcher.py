@@ -30,7 +30,7 @@ from negolab.studies.doctor import default_max_kernels
 from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab.studies.study_file import read_study
-from negolab.studies.texts import GateTexts
+from negolab.studies.texts import gate_texts
 from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
@@ -331,7 +331,7 @@ def _small_texts(options: LaunchOptions) -> dict[str, str]:
     if options.study is None or options.study_page is not None:
         return {}
     own = read_study(options.study).texts
-    return {key: text for key, text in own.items() if key in GateTexts.defaults()}
+    return {key: text for key, text in own.items() if key in gate_texts.defaults()}
 
 
 def _voila_command(server: str, page: Path, **traits: object) -> list[str]:

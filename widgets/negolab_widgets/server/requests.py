@@ -205,9 +205,9 @@ _NO_TEXTS: Mapping[str, str] = {}
 
 def refusal_page(status: int, why: str = "", texts: Mapping[str, str] = _NO_TEXTS) -> str:
     """Render a refused request, in plain words; `texts` are said in place of the usual ones, by status."""
-    titles = gate_texts.TITLES
+    titles = gate_texts["titles"]
     titled = str(status if str(status) in titles else 500 if status >= 500 else 404)
-    why = why or texts.get(titled, gate_texts.REFUSALS[titled])
+    why = why or texts.get(titled, gate_texts["refusals"][titled])
     return _page(titles[titled], Markup("<p>{}</p>").format(why))
 
 

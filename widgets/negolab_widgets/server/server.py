@@ -105,7 +105,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
         )
         self.cookie = f"negolab-{self.kind}-{self.port}"
         install(msgspec.json.decode(self.own_texts, type=dict[str, str]))
-        self.set_resources(nl_banners=gate_texts.BANNERS)
+        self.set_resources(nl_banners=gate_texts["banners"])
         self.config.HTMLExporter.language_code = gate_texts.LANGUAGE
         self.traffic = self.make_traffic()
         self.turns = Turns()

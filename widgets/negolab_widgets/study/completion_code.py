@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import anywidget
 import traitlets as t
 
@@ -55,5 +57,5 @@ class CompletionCode(anywidget.AnyWidget):
     words = t.Dict().tag(sync=True)
 
     @t.default("words")  # type: ignore[untyped-decorator]
-    def _words(self) -> dict[str, str]:
-        return texts.COPY_CODE
+    def _words(self) -> Mapping[str, str]:
+        return texts["copy_code"]

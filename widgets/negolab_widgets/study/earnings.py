@@ -18,7 +18,7 @@ def render_earnings(earned: Earnings) -> Markup:
     """Render the total and its parts; "" where an ending pays nothing."""
     if earned.ending != "complete" and not earned.total:
         return Markup("")
-    words = texts.EARNED
+    words = texts["earned"]
     parts = [html.element("h2", words["title"]), html.element("div", earned.text(earned.total), cls="nl-big")]
     if rows := list(_rows(earned)):
         total = (words["total"], "", html.element("span", earned.text(earned.total), cls="nl-strong"))
@@ -33,7 +33,7 @@ def render_earnings(earned: Earnings) -> Markup:
 
 def _rows(earned: Earnings) -> Iterator[tuple[object, object, object]]:
     """Yield name, result in the game and amount of each part; none where a fixed amount is all."""
-    words = texts.EARNED
+    words = texts["earned"]
     if earned.ending != "complete":
         return
     if earned.fee:

@@ -249,7 +249,7 @@ class PlayingView(PageView):
         self._label.value = html.join([step_line(state), badge])
         self._next.description = texts.CONTINUE if state.can_continue else ""
         if state.left is not None:
-            self._clock.start(state.left, words=texts.TIME_LEFT_FOR.get(state.limit, texts.TIME_LEFT))
+            self._clock.start(state.left, words=texts["time_left_for"].get(state.limit, texts.TIME_LEFT))
         set_visible(self._label, bool(state.label or state.step))
         set_visible(self._clock, state.left is not None)
         set_visible(self._over, state.can_continue)
@@ -281,7 +281,7 @@ def results_table(matches: Sequence[MatchResult]) -> str:
         )
         for match in matches
     )
-    return html.table(list(texts.RESULT_COLUMNS.values()), rows, texts.RESULTS, cls="nl-own-results")
+    return html.table(list(texts["result_columns"].values()), rows, texts.RESULTS, cls="nl-own-results")
 
 
 class ClosedView(PageView):

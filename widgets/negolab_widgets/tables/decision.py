@@ -6,6 +6,7 @@ on a number or a choice of an own offer sends it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import anywidget
@@ -203,5 +204,5 @@ class Shortcuts(anywidget.AnyWidget):
     texts = t.Dict().tag(sync=True)
 
     @t.default("texts")  # type: ignore[untyped-decorator]
-    def _texts(self) -> dict[str, str]:
-        return table_texts.KEYS
+    def _texts(self) -> Mapping[str, str]:
+        return table_texts["keys"]

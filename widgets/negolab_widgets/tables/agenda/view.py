@@ -171,7 +171,7 @@ def offered_units(issue: Issue, seen: Seen, at: int) -> list[str]:
 
 def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
     """Return a mark for each option: in whose last offer it is."""
-    marks, words = [""] * issue.size, WORDS.MARKS
+    marks, words = [""] * issue.size, WORDS["marks"]
     for seat, offer in last_offers(seen).items():
         mark = words["yours" if seat == seen.seat else "theirs"]
         marks[offer[at]] = words["both"] if marks[offer[at]] else mark
@@ -184,7 +184,7 @@ def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
 def rules(game: Agenda, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, no deal, messages and answers."""
     own = seen.private
-    words = WORDS.RULES
+    words = WORDS["rules"]
     told = [
         words["goal" if len(game.agenda) > 1 else "goal_1"].format(issues=len(game.agenda)),
         words["no_deal"].format(alone=format_points(own.reservation), best=format_points(best_points(seen))),
@@ -359,7 +359,7 @@ def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:
 
 def _conversation_entry(game: Agenda, seen: Seen, entry: Entry) -> ConversationEntry:
     own = entry.seat == seen.seat
-    done = [WORDS.DID[entry.reply]] if entry.reply is not None else []
+    done = [WORDS["did"][entry.reply]] if entry.reply is not None else []
     if entry.offer is not None:
         points = format_points(worth(seen.private.points, entry.offer))
         done.append(WORDS.OFFERED.format(agreement=describe_agreement(game, seen.seat, entry.offer), points=points))

@@ -158,5 +158,5 @@ class BalloonTable(Table):
 
 
 def _patience_text(left: int) -> str:
-    words = WORDS.PATIENCE
+    words = WORDS["patience"]
     return element("p", words.get(str(left), words["more"]).format(count=left))

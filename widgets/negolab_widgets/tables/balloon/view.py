@@ -175,7 +175,7 @@ def render(game: Balloon, seen: Seen) -> Markup:
 
 def rules(game: Balloon, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, the limit, no agreement, how a set is agreed."""
-    terms, words = seen.public.terms, WORDS.RULES
+    terms, words = seen.public.terms, WORDS["rules"]
     turns = words["turns"] if terms.turn_limit is None else words["counted"].format(turns=terms.turn_limit)
     # The reference's rules let a set over the LIMIT be agreed to, and score it 0.
     limit = words["limit_unchecked" if game.rules == "reference" else "limit"]
@@ -256,8 +256,8 @@ def item_marks(seen: Seen) -> dict[str, str]:
     """Say whose latest standing proposal holds an item ("yours", "theirs", "both"); after a deal, what was kept."""
     public = seen.public
     if public.deal is not None:
-        return dict.fromkeys(public.deal, WORDS.MARKS["kept"])
-    marks = WORDS.MARKS
+        return dict.fromkeys(public.deal, WORDS["marks"]["kept"])
+    marks = WORDS["marks"]
     own, away = (latest_proposal(public, seat) for seat in (seen.seat, other(seen.seat)))
     whose = {
         name: "both" if name in own and name in away else "yours" if name in own else "theirs" for name in own | away
@@ -273,7 +273,7 @@ def latest_proposal(public: Public, seat: Seat) -> Names:
 
 def item_head(last: str = "proposed") -> tuple[str, ...]:
     """Return the heads of the columns of items; the last says who proposed one, or that it was agreed."""
-    words = WORDS.HEAD
+    words = WORDS["head"]
     return (words["item"], words["effort"], words["importance"], words["ratio"], words[last])
 
 

@@ -41,7 +41,7 @@ class PriceEditor:
         self._controls, self._game = controls, game
         low, high = game.price_lo, game.price_hi
         hint = WORDS.PRICE_HINT.format(low=cents_to_dollars(low), high=cents_to_dollars(high))
-        steps = [[text, by, WORDS.STEPS[name]] for text, by, name in _STEPS]
+        steps = [[text, by, WORDS["steps"][name]] for text, by, name in _STEPS]
         self.field = PriceField(description=WORDS.PRICE, placeholder=hint, steps=steps, min=low, max=high)
         self.field.add_class("nl-price")
         controls.on_change(self.field, changed)

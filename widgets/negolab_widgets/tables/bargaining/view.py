@@ -52,7 +52,7 @@ def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
     assert own is not None
     away = other(seen.seat)
     theirs = deal_payoff(seen, away, cents, number)
-    beside = WORDS.FOR_THE[away.lower()].format(amount=format_money(theirs)) if theirs is not None else ""
+    beside = WORDS["for_the"][away.lower()].format(amount=format_money(theirs)) if theirs is not None else ""
     return element(
         "div",
         element(
@@ -77,11 +77,11 @@ def _compare_with_no_deal(own: float, without: int) -> str:
 
 
 def role_name(seat: Seat) -> str:
-    return WORDS.ROLE[seat.lower()]
+    return WORDS["role"][seat.lower()]
 
 
 def role(game: Bargaining, seat: Seat) -> str:
-    return WORDS.THE[seat.lower()]
+    return WORDS["the"][seat.lower()]
 
 
 def clock(game: Bargaining, seen: Seen) -> str:
@@ -133,7 +133,7 @@ def render_knowledge(game: Bargaining, seen: Seen) -> Markup:
     ]
     discounts = {"A": terms.discount_seller, "B": terms.discount_buyer}
     if set(discounts.values()) != {1}:
-        words = WORDS.DISCOUNTS[seen.seat.lower()]
+        words = WORDS["discounts"][seen.seat.lower()]
         factors = {"own": f"{discounts[seen.seat]:g}", "theirs": f"{discounts[away]:g}"}
         rows.append((WORDS.DISCOUNTING, words.format(**factors)))
     return html.panel(table_texts.WHAT_YOU_KNOW, html.table((), rows, table_texts.WHAT_YOU_KNOW))
@@ -163,7 +163,7 @@ def _list_alternatives(amounts: Sequence[int]) -> str:
 def reservation_value_name(seen: Seen, seat: Seat) -> str:
     """Return what a seat's own number is called, as a title."""
     word = "value" if seat == "B" else "valuation" if seen.public.terms.frame == "keeps_item" else "cost"
-    return (WORDS.YOUR if seat == seen.seat else WORDS.THEIR)[word]
+    return (WORDS["your"] if seat == seen.seat else WORDS["their"])[word]
 
 
 def _keeps_item(seen: Seen) -> bool:
@@ -175,7 +175,7 @@ def rules(game: Bargaining, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, what no deal pays, how offers are made and answered."""
     terms, seller = seen.public.terms, seen.seat == "A"
     own = format_money(known_reservation_value(seen, seen.seat) or 0)
-    words, keeps = WORDS.RULES, _keeps_item(seen)
+    words, keeps = WORDS["rules"], _keeps_item(seen)
     goal = words["keep" if keeps else "sell" if seller else "buy"].format(item=game.item, own=own)
     discount = terms.discount_seller if seller else terms.discount_buyer
     told = [
@@ -207,11 +207,11 @@ def decision(game: Bargaining, seen: Seen) -> Decision:
     pays = render_pay(format_money(own), compared, gain=standing_gain(seen))
     before = [price for _, by, price in offers if by != seen.seat]
     if seat == seen.seat:
-        last = WORDS.LAST_OFFER[away].format(amount=format_money(before[-1])) if before else ""
+        last = WORDS["last_offer"][away].format(amount=format_money(before[-1])) if before else ""
         return Decision(WORDS.YOU_OFFER.format(amount=format_money(cents)), pays, last)
     said = {at: text for at, _, text in seen.public.messages}.get(number, "")
     moved = WORDS.BEFORE.format(amount=format_money(before[-2])) if len(before) > 1 else ""
-    offered = (WORDS.FINAL_OFFER if seen.public.last_response else WORDS.OFFERS)[away]
+    offered = (WORDS["final_offer"] if seen.public.last_response else WORDS["offers"])[away]
     heard = f"\N{LEFT DOUBLE QUOTATION MARK}{said}\N{RIGHT DOUBLE QUOTATION MARK}" if said else ""
     return Decision(offered.format(amount=format_money(cents)), pays, " ".join(filter(None, (moved, heard))))
 
@@ -228,11 +228,11 @@ def standing_offer_title(seen: Seen) -> str:
     public = seen.public
     if not public.offers:
         opens = proposer_in_round(seen, 1)
-        return WORDS.YOU_OPEN if opens == seen.seat else WORDS.OPENS[opens.lower()]
+        return WORDS.YOU_OPEN if opens == seen.seat else WORDS["opens"][opens.lower()]
     number, seat, _ = public.offers[-1]
     if seat == seen.seat:
         return WORDS.YOURS_WAITS.format(round=number)
-    return (WORDS.FINAL_IN if public.last_response else WORDS.OFFERS_IN)[seat.lower()].format(round=number)
+    return (WORDS["final_in"] if public.last_response else WORDS["offers_in"])[seat.lower()].format(round=number)
 
 
 def render_standing_offer(seen: Seen) -> Markup:
@@ -274,7 +274,7 @@ def render_ending(seen: Seen, *, unread: bool = False) -> Markup:
         why, amount = _no_deal_text(seen, unread=unread), format_money(no_deal_payoff(seen))
         return html.panel(WORDS.NO_DEAL, element("p", WORDS.YOU_HAVE.format(why=why, amount=amount)))
     number, seat, cents = public.offers[-1]
-    title = WORDS.DEAL_ON_YOURS if seat == seen.seat else WORDS.DEAL_ON[seat.lower()]
+    title = WORDS.DEAL_ON_YOURS if seat == seen.seat else WORDS["deal_on"][seat.lower()]
     return html.panel(
         title.format(round=number),
         element(
@@ -292,10 +292,10 @@ def _no_deal_text(seen: Seen, *, unread: bool) -> str:
     own = public.by == seen.seat
     who = "you" if own else other(seen.seat).lower()
     if public.forfeited:
-        return WORDS.FORFEITED[who]
+        return WORDS["forfeited"][who]
     if own and unread:
         return WORDS.REJECTED_FOR_YOU
-    return (WORDS.REJECTED if public.last_response else WORDS.WALKED_AWAY)[who]
+    return (WORDS["rejected"] if public.last_response else WORDS["walked_away"])[who]
 
 
 # What stands in for an answer that cannot be read.
@@ -321,11 +321,11 @@ def render_offers(seen: Seen, stand_ins: Collection[int] = ()) -> Markup:
             what = WORDS.FILLED_IN.format(round=number, what=filled_offer_text(cents))
             notes.append(element("div", what, cls="nl-due"))
         became = row["outcome"]
-        cells = [str(number), who, format_money(cents), format_money(own or 0), WORDS.STATES.get(became, "")]
+        cells = [str(number), who, format_money(cents), format_money(own or 0), WORDS["states"].get(became, "")]
         rows.append([element("b", cell) for cell in cells] if became == "accepted" else cells)
     if not rows:
         return element("div", WORDS.NONE_MADE, cls="nl-soft")
-    return html.join([html.table(list(WORDS.HEAD.values()), rows, WORDS.ALL_OFFERS, cls="nl-offers"), *notes])
+    return html.join([html.table(list(WORDS["head"].values()), rows, WORDS.ALL_OFFERS, cls="nl-offers"), *notes])
 
 
 def offer_panel(seen: Seen) -> Markup:
@@ -356,7 +356,7 @@ def seller_claim(told: Told, item: str) -> str | None:
 
 def _conversation_entry(seen: Seen, seat: Seat, text: str, note: str) -> ConversationEntry:
     own = seat == seen.seat
-    return ConversationEntry(WORDS.YOU if own else WORDS.THE[seat.lower()], text, note, "own" if own else "other")
+    return ConversationEntry(WORDS.YOU if own else WORDS["the"][seat.lower()], text, note, "own" if own else "other")
 
 
 def may_write(seen: Seen) -> bool:

@@ -135,7 +135,7 @@ def render(game: Split, seen: Seen) -> Markup:
 
 def rules(game: Split, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, talk, how a round is settled."""
-    words = WORDS.RULES
+    words = WORDS["rules"]
     told = [words["goal_1" if game.rounds == 1 else "goal"].format(rounds=game.rounds)]
     if game.is_free:
         told.append(words["free"])
@@ -149,7 +149,7 @@ def rules(game: Split, seen: Seen) -> list[str]:
 
 def _settling_rule(game: Split) -> str:
     """Say how a round is settled."""
-    return WORDS.RULES["exact" if game.rule == "exact" else "share"]
+    return WORDS["rules"]["exact" if game.rule == "exact" else "share"]
 
 
 def decision(game: Split, seen: Seen) -> Decision:
@@ -192,7 +192,7 @@ def render_stock(game: Split, seen: Seen) -> Markup:
 
 def render_hand(seen: Seen) -> Markup:
     """Render the own hand and what it says about values; empty in games without hands."""
-    own, hands = seen.private.hand, WORDS.HANDS
+    own, hands = seen.private.hand, WORDS["hands"]
     if own is None:
         return Markup("")
     return element(
@@ -281,9 +281,9 @@ def _round_sentence(game: Split, seen: Seen, settled: Settled, seat: Seat) -> st
     """Describe one seat's round in a sentence."""
     ask, earned = settled.asks[seat], _round_points(seen, settled, seat)
     kind = ("hand_" if settled.hands is not None else "") + ("no_deal" if ask is None else "asked")
-    what = (WORDS.YOU_ASKED if seat == seen.seat else WORDS.THEY_ASKED)[kind].format(
+    what = (WORDS["you_asked"] if seat == seen.seat else WORDS["they_asked"])[kind].format(
         seat=seat,
-        hand="" if settled.hands is None else WORDS.HANDS[settled.hands[seat]],
+        hand="" if settled.hands is None else WORDS["hands"][settled.hands[seat]],
         asked="" if ask is None else format_units(game, ask),
         got=format_units(game, settled.shares[seat]),
     )
@@ -302,7 +302,7 @@ def _round_points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
 
 def render_rounds(game: Split, seen: Seen) -> Markup:
     """Render every finished round in numbers, a line per seat, the newest last; agreed divisions in bold."""
-    words = WORDS.HEAD
+    words = WORDS["head"]
     head = [words[name] for name in ("round", "asked", "got", "earned", *(("deal",) if game.rule == "exact" else ()))]
     rows = [
         _round_row(game, seen, settled, seat)

@@ -97,14 +97,14 @@ def _goods_from(steppers: list[Stepper]) -> Goods:
 
 
 def _render_head() -> Markup:
-    names = element("div", *(element("span", text) for text in list(WORDS.HEAD.values())[:-1]), cls="nl-good-facts")
+    names = element("div", *(element("span", text) for text in list(WORDS["head"].values())[:-1]), cls="nl-good-facts")
     gives, gets = element("span", WORDS.YOU_GIVE), element("span", WORDS.YOU_GET)
     return element("div", names, gives, gets, cls="nl-good nl-good-head")
 
 
 def _render_good(good: str, held: int, net: int, value: int) -> Markup:
     # On a narrow screen each number carries its own name.
-    numbers = zip(WORDS.NARROW.values(), (f"{held:,}", format_signed(net), f"{value:,}"), strict=True)
+    numbers = zip(WORDS["narrow"].values(), (f"{held:,}", format_signed(net), f"{value:,}"), strict=True)
     cells = (element("span", element("span", f"{name} ", cls="nl-cell-name"), text) for name, text in numbers)
     return element("div", element("b", good), *cells, cls="nl-good-facts")
 
@@ -123,13 +123,13 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
     held, waiting, found = seen.private.holdings, seen.public.waiting, []
     if move.accept and waiting is not None:
         if not covers(held, waiting.want):
-            found.append(WORDS.FAULTS["asked"])
+            found.append(WORDS["faults"]["asked"])
         elif waiting.by != seen.seat:
             held = exchange(held, waiting.want, waiting.give)
     if move.malformed:
-        found.append(WORDS.FAULTS["unreadable"])
+        found.append(WORDS["faults"]["unreadable"])
     elif move.offer is not None and not covers(held, move.offer[0]):
-        found.append(WORDS.FAULTS["held"])
+        found.append(WORDS["faults"]["held"])
     return found
 
 
@@ -310,4 +310,4 @@ class TradingTable(Table):
 
 def _error_rule_text(game: Trading) -> str:
     """Say what a reply against the rules costs."""
-    return WORDS.ERRORS[view.mistakes(game, "A")]
+    return WORDS["errors"][view.mistakes(game, "A")]

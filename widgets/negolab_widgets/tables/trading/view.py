@@ -62,7 +62,7 @@ def format_signed(number: int) -> str:
 
 def good_name(at: int) -> str:
     """Return the name of a good by its index."""
-    return WORDS.GOODS[GOODS[at].lower()]
+    return WORDS["goods"][GOODS[at].lower()]
 
 
 def list_goods(goods: Goods) -> str:
@@ -141,7 +141,7 @@ def trade_sentence(own: Private, give: Goods, get: Goods) -> str:
 
 def rules(game: Trading, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, no trade, offers and answers, and what a mistake costs."""
-    words = WORDS.RULES
+    words = WORDS["rules"]
     turns = words["turns"].format(turns=total_turns(game))
     return [words["goal"], words["draw"], turns, words[mistakes(game, seen.seat)]]
 
@@ -233,7 +233,7 @@ def render_goods(own: Private) -> Markup:
         for at, (held, more, value) in enumerate(zip(own.holdings, net, own.values, strict=True))
     ]
     return html.panel(
-        WORDS.YOUR_GOODS, html.table(list(WORDS.HEAD.values()), rows, WORDS.YOUR_GOODS, cls="nl-goods-table")
+        WORDS.YOUR_GOODS, html.table(list(WORDS["head"].values()), rows, WORDS.YOUR_GOODS, cls="nl-goods-table")
     )
 
 
@@ -245,7 +245,7 @@ def render_trades(seen: Seen) -> Markup:
         if entry.trade is not None and is_trade(entry):
             give, get = give_and_get(entry.trade, seen.seat)
             rows.append((str(number), list_goods(give), list_goods(get), format_signed(trade_value(own, give, get))))
-    head = list(WORDS.TRADES_HEAD.values())
+    head = list(WORDS["trades_head"].values())
     return html.panel(WORDS.TRADES, html.table(head, rows, WORDS.TRADES, cls="nl-trades")) if rows else Markup("")
 
 
