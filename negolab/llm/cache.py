@@ -10,11 +10,11 @@ import asyncio
 import hashlib
 import json
 import os
-import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -23,118 +23,11 @@ from typing import Any, NamedTuple, Self
 import msgspec
 import platformdirs
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite as sqlite_dialect
 
 from negolab._internal import sqlite
 from negolab.llm.endpoint.call import Answer, Call
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.match import new_id
-
-Row = dict[str, Any]
-LINGER = 0.004
-"""Seconds that the first row of a transaction waits for others, to share one fsync."""
-_MAX_BATCH = 500
-"""Most rows of one transaction, which bounds the waiting time."""
-
-
-class _PendingRow(NamedTuple):
-    row: Row
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[None]
-
-
-class BatchWriter:
-    """Write rows from any event loop in one thread: all that wait share a transaction. Rows already there stay."""
-
-    def __init__(self, engine: sa.Engine, table: sa.Table, file: Path) -> None:
-        self._engine, self._table, self._file = engine, table, file
-        # Compiled once for the driver: SQLAlchemy would take longer for each row than SQLite.
-        insert, named = table.insert().prefix_with("OR IGNORE"), sqlite_dialect.dialect(paramstyle="named")
-        columns = [column.name for column in table.c if not column.primary_key]
-        self._insert = str(insert.compile(dialect=named, column_keys=columns))
-        self._queue: queue.SimpleQueue[_PendingRow | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    async def write(self, row: Row) -> None:
-        """Write a row durably before returning; also if the caller is cancelled while it waits."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="negolab-answers", daemon=True)
-            self._thread.start()
-        loop = asyncio.get_running_loop()
-        pending = _PendingRow(row, loop, loop.create_future())
-        self._queue.put(pending)
-        await pending.done
-
-    def close(self) -> None:
-        """Write what waits, then stop the thread."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
-
-    def _run(self) -> None:
-        while True:
-            batch, is_last = self._next_batch()
-            if batch:
-                _wake(batch, self._insert_rows([pending.row for pending in batch]))
-            if is_last:
-                return
-
-    def _next_batch(self) -> tuple[list[_PendingRow], bool]:
-        """Wait for a row and return all that come within LINGER; True after the last one."""
-        batch: list[_PendingRow] = []
-        pending = self._queue.get()
-        if pending is not None and self._queue.qsize() < _MAX_BATCH:
-            time.sleep(LINGER)
-        while pending is not None:
-            batch.append(pending)
-            if len(batch) == _MAX_BATCH or self._queue.empty():
-                return batch, False
-            pending = self._queue.get()
-        return batch, True
-
-    def _insert_rows(self, rows: list[Row]) -> RunFailed | None:
-        """Write rows in one transaction and return the error, if there is one."""
-        try:
-            with self._engine.begin() as connection:
-                if connection.exec_driver_sql(self._insert, rows).rowcount < len(rows):
-                    for row in rows:
-                        self._insert_for_run(connection, row)
-        except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-            return RunFailed(f"{self._file}: an answer could not be kept: {getattr(error, 'orig', None) or error}")
-        return None
-
-    def _insert_for_run(self, connection: sa.Connection, row: Row) -> None:
-        """Keep an answer for its own run where another run's was stored first: that run has gone on with its own."""
-        columns = self._table.c
-        first = sa.select(columns.answer, columns.paid_by).where(
-            columns.key == row["key"], columns.only_for == row["only_for"]
-        )
-        if connection.execute(first).one() != (row["answer"], row["paid_by"]):
-            connection.exec_driver_sql(self._insert, {**row, "only_for": row["paid_by"]})
-
-
-def _wake(batch: list[_PendingRow], failure: RunFailed | None) -> None:
-    """Resolve the futures of a batch, with one call into each event loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
-    for pending in batch:
-        by_loop.setdefault(pending.loop, []).append(pending.done)
-    for loop, futures in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_settle, futures, failure)
-        except RuntimeError:  # the loop is closed, so nothing waits there
-            continue
-
-
-def _settle(futures: list[asyncio.Future[None]], failure: RunFailed | None) -> None:
-    for future in futures:
-        if future.done():
-            continue
-        if failure is None:
-            future.set_result(None)
-        else:
-            future.set_exception(RunFailed(str(failure)))
-
 
 CACHE_VARIABLE = "NEGOLAB_CACHE"
 """The environment variable that names the file."""
@@ -171,7 +64,10 @@ ANSWERS = sa.Table(
     sa.UniqueConstraint("key", "only_for"),
     sa.Index("answers_paid_by", "paid_by"),
 )
-# As text, because it runs before every call and SQLAlchemy would look up the compiled form each time.
+# As text, because they run with every call and SQLAlchemy would look up the compiled forms each time.
+_COLUMNS = [column.name for column in ANSWERS.c if not column.primary_key]
+_INSERT = f"INSERT OR IGNORE INTO answers ({', '.join(_COLUMNS)}) VALUES (:{', :'.join(_COLUMNS)})"
+_FIRST = "SELECT answer, paid_by FROM answers WHERE key = :key AND only_for = :only_for"
 _FIND = "SELECT answer, paid_by FROM answers WHERE key = ? AND only_for IN ('', ?) ORDER BY only_for DESC LIMIT 1"
 
 
@@ -241,26 +137,26 @@ class Cache:
         self.run = run or new_id()
         self._engine = _open_database(self.file)
         try:
-            self._reader: Any = self._engine.raw_connection()
-            self._cursor = self._reader.cursor()
-            self._cursor.execute("PRAGMA query_only=ON")
+            self._connections = [self._engine.raw_connection() for _ in range(2)]
+            self._reader, self._writer = (connection.cursor() for connection in self._connections)
         except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
             raise _unusable(self.file, error) from None
-        self._reading = threading.Lock()
-        self._writer = BatchWriter(self._engine, ANSWERS, self.file)
+        self._reading, self._writing = threading.Lock(), ThreadPoolExecutor(1, "negolab-answers")
 
     def find(self, endpoint: str, call: Call) -> Answer | None:
         """Return the answer to this repetition of the call; None if there is none."""
         key = hashlib.sha256(request_json(endpoint, call)).hexdigest()
         try:
             with self._reading:
-                row = self._cursor.execute(_FIND, (key, self.run)).fetchone()
+                row = self._reader.execute(_FIND, (key, self.run)).fetchone()
         except sqlite3.Error as error:
             raise RunFailed(f"{self.file}: cannot be read: {error}") from None
         return None if row is None else self._decode(*row)
 
     async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
-        """Store an answer durably before returning. Of two answers to one call, other runs get the first.
+        """Store an answer before returning: a killed process loses none, a power failure perhaps the last ones.
+
+        Of two answers to one call, other runs get the first.
 
         Raises:
             RunFailed: The disk is full or damaged; an answer that is not stored would be paid again.
@@ -268,7 +164,7 @@ class Cache:
         request = request_json(endpoint, call)
         usage = answer.usage
         is_counted = usage.input is not None or usage.output is not None
-        row: Row = {
+        row = {
             "key": hashlib.sha256(request).hexdigest(),
             "only_for": "" if answer.finish in _COMPLETE else self.run,
             "endpoint": endpoint,
@@ -280,7 +176,18 @@ class Cache:
             "paid_by": self.run,
             "at": time.time(),
         }
-        await self._writer.write(row)
+        # In a thread, as another process may hold the file for a while; also if the caller is cancelled meanwhile.
+        await asyncio.shield(asyncio.wrap_future(self._writing.submit(self._insert, row)))
+
+    def _insert(self, row: dict[str, Any]) -> None:
+        try:
+            if not self._writer.execute(_INSERT, row).rowcount:
+                first = self._writer.execute(_FIRST, row).fetchone()
+                if first != (row["answer"], row["paid_by"]):
+                    # Another run's was stored first, and this run has gone on with its own.
+                    self._writer.execute(_INSERT, {**row, "only_for": self.run})
+        except sqlite3.Error as error:
+            raise RunFailed(f"{self.file}: an answer could not be kept: {error}") from None
 
     def paid(self, run: str | None = None) -> PaidTotals:
         """Sum up what a run (None: this one) has paid for, also in processes that were killed."""
@@ -315,8 +222,9 @@ class Cache:
 
     def close(self) -> None:
         """Write what waits and close the file."""
-        self._writer.close()
-        self._reader.close()
+        self._writing.shutdown()
+        for connection in self._connections:
+            connection.close()
         self._engine.dispose()
 
     def _decode(self, text: str, paid_by: str) -> Answer:
@@ -348,9 +256,9 @@ def _json(value: Any) -> bytes:
 def _open_database(file: Path) -> sa.Engine:
     """Open the file with its table, readable for its owner only."""
     _create_private(file)
-    # Each commit goes to the disk: an answer costs money, and a budget counts what is written here.
     url = sa.URL.create("sqlite+pysqlite", database=str(file.resolve()))
-    engine = sqlite.create_engine(url, _BUSY_TIMEOUT, check_same_thread=False)
+    # Without an fsync for each answer: what a killed process has committed is kept all the same.
+    engine = sqlite.create_engine(url, _BUSY_TIMEOUT, ["synchronous=NORMAL"], check_same_thread=False)
     try:
         with engine.begin() as connection:
             _check_ownership(connection, file)

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -213,8 +212,7 @@ def test_a_file_that_cannot_be_used_is_said_in_one_line(
 
 def test_a_full_disk_stops_the_run(tmp_path: Path) -> None:
     with Cache(tmp_path / "answers.db") as cache:
-        with cache._engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA max_page_count=1")
+        cache._writer.execute("PRAGMA max_page_count=1")
         big = call(messages=(Message("user", "x" * 100_000),))
         with pytest.raises(RunFailed, match=r"could not be kept: database or disk is full"):
             keep(cache, (big, answer()))
@@ -304,22 +302,6 @@ def test_the_command_line_tells_and_clears(tmp_path: Path, monkeypatch: pytest.M
     file.write_text("not a database, but long enough for its head")
     ran = negolab("cache", "clear")
     assert ran.returncode == 2 and "is no file of kept answers" in ran.stderr and ran.stderr.count("\n") == 1
-
-
-def test_many_answers_wait_for_one_write(tmp_path: Path) -> None:
-    with Cache(tmp_path / "answers.db") as cache:
-        commits = 0
-
-        def count(*_: Any) -> None:
-            nonlocal commits
-            commits += 1
-            time.sleep(0.01)
-
-        import sqlalchemy as sa
-
-        sa.event.listen(cache._engine, "commit", count)
-        keep(cache, *((call(turn), answer()) for turn in range(300)))
-    assert commits < 30
 
 
 def test_answers_are_kept_nowhere_where_the_variable_says_off(monkeypatch: pytest.MonkeyPatch) -> None:
