@@ -23,7 +23,7 @@ from negolab.llm.endpoint.errors import RunFailed
 from negolab.players.lookup import compatible_players, resolve
 from negolab.runs.failure_log import FILE as ERRORS
 from negolab.verification import replay_differences
-from tests.cli.test_cli import NEGOLAB, negolab
+from tests.support.command import NEGOLAB, negolab
 from tests.support.own_code import code_hash
 
 GAME = nl.load("bargaining")

@@ -25,7 +25,7 @@ from negolab.sweeps.cells import notebook_hash, own_modules
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
-from tests.cli.test_cli import negolab
+from tests.support.command import negolab
 from tests.support.host_process import press_button, running_host, solo_treatment, study_toml
 from tests.support.own_code import code_hash
 from tests.support.sweeps import write_notebook

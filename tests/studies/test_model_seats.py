@@ -28,9 +28,9 @@ from negolab.studies.service import StudyService
 from negolab.studies.status import status
 from negolab.studies.study_config import Study
 from negolab.verification import replay_differences
-from tests.cli.test_cli import negolab
 from tests.conftest import free_port
 from tests.studies.test_service import Site, run, study
+from tests.support.command import negolab
 from tests.support.endpoints import running_endpoint
 from tests.support.scripted_model import ScriptedModel, answer
 
