@@ -41,8 +41,10 @@ def services(running: RunningServices) -> RunningServices:
 
 
 def of(*kinds: Kind) -> list[object]:
-    """The cases of some kinds as parameters."""
-    return [pytest.param(case, id=case.name) for case in CASES.values() if case.kind in kinds]
+    """The cases of some kinds as parameters; all but the first of each service and kind take long."""
+    found = [case for case in CASES.values() if case.kind in kinds]
+    first = {(case.kind, case.name.split("/")[0]): case for case in reversed(found)}.values()
+    return [pytest.param(case, id=case.name, marks=[] if case in first else [pytest.mark.long]) for case in found]
 
 
 def rejections(played: Played) -> list[Rejected]:
