@@ -67,6 +67,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("long")
 
 
+FIRST = ("browser", "sweeps", "widgets", "studies", "players", "runs", "long")
+"""Folders whose files take longest: begun first, so that no worker ends with one while the others are idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: FIRST.index(name) if (name := item.path.parent.name) in FIRST else len(FIRST))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def trusted_code(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the list of code that the tests run apart from the user's."""
