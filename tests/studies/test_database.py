@@ -30,7 +30,6 @@ from negolab.studies.database.connection import database_url as location
 from negolab.studies.database.payments import BONUS_WRITTEN
 from negolab.studies.payment import Currency
 
-pytest_plugins = ("tests.support.databases",)
 pytestmark = pytest.mark.database
 
 CELLS = [("easy", 1.0), ("hard", 1.0), ("pairs", 1.0)]

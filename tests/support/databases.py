@@ -1,7 +1,4 @@
-"""Databases for tests: a SQLite file, and a private PostgreSQL cluster that is removed after the session.
-
-A test module that uses them declares `pytest_plugins = ("tests.support.databases",)`.
-"""
+"""Databases for tests: a SQLite file, and a private PostgreSQL cluster that is removed after the session."""
 
 from __future__ import annotations
 
