@@ -1015,21 +1015,24 @@ def test_with_the_rate_limit_off_the_host_is_asked_about_every_bad_token() -> No
 
 
 @pytest.mark.visitor
-@pytest.mark.parametrize(("gate", "state"), [("door", "here"), ("open_door", "gone")])
+@pytest.mark.parametrize(("gate", "seconds", "state"), [("door", 3, "here"), ("open_door", 30, "gone")])
 def test_only_without_the_guard_can_a_page_end_its_kernel_itself(
-    request: pytest.FixtureRequest, gate: str, state: str
+    request: pytest.FixtureRequest, gate: str, seconds: int, state: str
 ) -> None:
     own: Gate = request.getfixturevalue(gate)
     kernel = own.open_kernel("good-gus")
     url = own.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
     headers = {"Cookie": f"{own.cookie}=good-gus", "Origin": own.url.rstrip("/")}
 
+    def is_gone() -> bool:
+        return bool(own.get(f"alive/{kernel}", "good-gus").json()["state"] == "gone")
+
     async def send() -> None:
         connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
         header = {"msg_type": "shutdown_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
         parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
         await connection.write_message(framed(parts, "control"), binary=True)
-        await asyncio.sleep(3)
+        await asyncio.to_thread(wait_until, is_gone, seconds)
         connection.close()
 
     asyncio.run(send())
