@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import resource
 import signal
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +24,7 @@ from negolab.studies.service import StudyService
 from negolab.studies.texts import texts
 from tests.studies.test_service import ALONE, PAIRS, Site, study
 from tests.studies.test_tables_at_host import say_an_option
+from tests.support.gate_server import wait_until
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -95,6 +96,13 @@ def _empty(folder: Path, away: Path) -> None:
     (folder / "people.db").touch()
 
 
+def refusal(hosted: HostProcess) -> str:
+    """What the researcher's pages read while the database is away."""
+    with pytest.raises(NotDelivered) as refused:
+        HostClient(hosted.desk).ask("/monitor")
+    return str(refused.value)
+
+
 @pytest.mark.parametrize("lose", [_remove, _replace, _empty])
 def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
     lose: Callable[[Path, Path], None], tmp_path: Path
@@ -110,11 +118,10 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
         assert texts.UNSURE in page_text(page)
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
         assert "4242" not in page_text(page)
-        time.sleep(1.5)  # the host has tried to open it again
+        assert wait_until(lambda: "removed or replaced" not in refusal(hosted), 20), "it tries to open it again"
+        assert re.search(r"waiting for the database since \d\d:\d\d:\d\d", refusal(hosted))
         with pytest.raises(NotDelivered, match="your place is kept"):
             hosted.page(token)
-        with pytest.raises(NotDelivered, match=r"waiting for the database since \d\d:\d\d:\d\d"):
-            HostClient(hosted.desk).ask("/monitor")
         sizes = [file.stat().st_size for file in tmp_path.glob("people.db")]
         assert lose is _replace or sizes == [0] * (lose is _empty)
         for file in away.iterdir():
@@ -157,7 +164,7 @@ def test_a_host_that_is_ended_sends_open_pages_away_and_logs_nothing(tmp_path: P
     async def scene(hosted: HostProcess) -> None:
         arriving = asyncio.ensure_future(HostClient(hosted.seats).arrival("a kernel without a page"))
         following = [asyncio.ensure_future(page.follow()) for page in pages]
-        await asyncio.sleep(0.5)  # all wait for news
+        await asyncio.sleep(0.2)  # all wait for news
         hosted.process.send_signal(sign)
         assert await asyncio.to_thread(hosted.process.wait, 20) == 0
         for task in (arriving, *following):

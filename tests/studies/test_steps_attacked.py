@@ -189,7 +189,7 @@ async def test_forged_actions_are_refused_with_a_line_and_change_no_row(
         else:
             why = answer.not_done
         assert why and "\n" not in why and len(why) < 200, action
-        assert rows(site) == before, action
+    assert rows(site) == before
 
 
 @pytest.mark.parametrize("page", NAMES[:-1])
