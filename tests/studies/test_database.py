@@ -6,8 +6,6 @@ import json
 import random
 import sqlite3
 import stat
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,10 +27,14 @@ from negolab.studies.database.connection import DatabaseClosed, describe_error, 
 from negolab.studies.database.connection import database_url as location
 from negolab.studies.database.payments import BONUS_WRITTEN
 from negolab.studies.payment import Currency
+from tests.support.forked import ForkedProcess
 
 pytestmark = pytest.mark.database
 
 CELLS = [("easy", 1.0), ("hard", 1.0), ("pairs", 1.0)]
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For what does not depend on the kind of database."""
+on_postgres = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 
 @pytest.fixture
@@ -82,11 +84,12 @@ def test_starts_from_several_processes_differ_by_at_most_one(database: Database,
         "import sys; from negolab.studies.database import Database; d = Database(sys.argv[1]);"
         "[d.start(id, [('a', 1), ('b', 1), ('c', 1), ('d', 1)], seed=None) for id in sys.argv[2:]]"
     )
-    running = [subprocess.Popen([sys.executable, "-c", code, database_url, *people[i::4]]) for i in range(4)]
+    running = [ForkedProcess(code, database_url, *people[i::4]) for i in range(4)]
     assert [process.wait(60) for process in running] == [0] * 4
     assert set(counts(database).values()) == {6}
 
 
+@on_sqlite
 def test_weights_share_the_places_out(database: Database) -> None:
     cells = [("one", 1.0), ("two", 2.0), ("three", 3.0)]
     with ThreadPoolExecutor(12) as pool:
@@ -94,6 +97,7 @@ def test_weights_share_the_places_out(database: Database) -> None:
     assert counts(database) == {"one": 6, "two": 12, "three": 18}
 
 
+@on_sqlite
 def test_a_second_start_gives_the_same_treatment(database: Database) -> None:
     one, *others = database.invite("s", 8)
     first = start(database, one.id)
@@ -113,6 +117,7 @@ def test_ten_clicks_at_once_take_one_place(database: Database) -> None:
     assert spread(counts(database)) <= 1
 
 
+@on_sqlite
 @pytest.mark.parametrize("how", ["timeout", "partner", "unpaired", "withdrawn", "ended", "error"])
 def test_a_drop_out_gives_the_place_back(database: Database, how: str) -> None:
     first, *_ = people = database.invite("s", 3)
@@ -125,6 +130,7 @@ def test_a_drop_out_gives_the_place_back(database: Database, how: str) -> None:
     assert start(database, next_one.id) == dropped.treatment
 
 
+@on_sqlite
 def test_who_completed_keeps_the_place(database: Database) -> None:
     for person in database.invite("s", 3):
         database.change(person.id, status="complete", treatment="easy")
@@ -148,6 +154,7 @@ def test_a_restart_between_starts_changes_nothing(database_url: str) -> None:
     at_once.close()
 
 
+@on_sqlite
 def test_looking_takes_no_place(database: Database) -> None:
     (person,) = database.invite("s")
     for _ in range(100):
@@ -159,6 +166,7 @@ def test_looking_takes_no_place(database: Database) -> None:
     assert not counts(database)
 
 
+@on_sqlite
 def test_random_starts_and_drops_never_unbalance_the_rest(database: Database) -> None:
     rng = random.Random(3)
     active: list[str] = []
@@ -176,6 +184,7 @@ def test_random_starts_and_drops_never_unbalance_the_rest(database: Database) ->
 VECTORS = Path(__file__).parents[1] / "conformance" / "vectors" / "bargaining" / "assignment.jsonl"
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "vector", list(map(json.loads, VECTORS.read_text().splitlines())), ids=lambda vector: vector["id"]
 )
@@ -273,10 +282,7 @@ def test_a_killed_process_loses_nothing_that_it_said_was_kept(database_url: str,
         record = played(seed=kill).record()
         file = tmp_path / f"{kill}.jsonl"
         file.write_bytes(record.to_line())
-        process = subprocess.Popen(
-            [sys.executable, "-c", _KILLED, database_url, str(file)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
+        process = ForkedProcess(_KILLED, database_url, str(file))
         stop = rng.randrange(1, len(record.events))
         said = 0
         for line in process.stdout:
@@ -321,6 +327,7 @@ def test_a_withdrawn_participants_words_are_gone_everywhere(database: Database, 
             assert b"secret w" not in file.read_bytes() and b"secret a" not in file.read_bytes()
 
 
+@on_sqlite
 def test_a_withdrawal_keeps_why_a_match_stopped_but_not_the_error_of_its_player(database: Database) -> None:
     match = Match(catalog.load("trading", preset="tolerant"), seed=1, players={"A": "person", "B": "mine.py:Mine"})
     match.submit("A", "my secret words")
@@ -352,6 +359,7 @@ def test_a_later_answer_counts(database: Database) -> None:
 # The study itself, and the file.
 
 
+@on_sqlite
 def test_a_study_keeps_its_secret_and_its_latest_text(database: Database) -> None:
     kept = database.study("s", "title = 'T'")
     later = database.study("s", "title = 'U'")
@@ -363,9 +371,9 @@ def test_a_study_keeps_its_secret_and_its_latest_text(database: Database) -> Non
     assert database.study("t", "").secret != kept.secret
 
 
-def test_a_new_database_can_be_opened_by_many_at_once(database_url: str) -> None:
+def test_a_new_database_can_be_opened_by_many_at_once(empty_database_url: str) -> None:
     with ThreadPoolExecutor(8) as pool:
-        opened = list(pool.map(lambda _: Database(database_url), range(8)))
+        opened = list(pool.map(lambda _: Database(empty_database_url), range(8)))
     kept = {database.study("s", "x").secret for database in opened}
     assert len(kept) == 1
     for database in opened:
@@ -399,8 +407,8 @@ d = Database(sys.argv[1]); d.claim(); print(1, flush=True); time.sleep(60)
 
 
 def test_a_killed_host_leaves_no_claim(database_url: str) -> None:
-    process = subprocess.Popen([sys.executable, "-c", _CLAIMED, database_url], stdout=subprocess.PIPE)
-    assert process.stdout is not None and process.stdout.readline()
+    process = ForkedProcess(_CLAIMED, database_url)
+    assert process.stdout.readline()
     process.kill()
     process.wait()
     database = Database(database_url)
@@ -419,6 +427,7 @@ def eventually(claim: Callable[[], Any]) -> None:
     claim()
 
 
+@on_sqlite
 def test_a_database_of_another_version_is_refused(database_url: str) -> None:
     database = Database(database_url)
     with database._engine.begin() as connection:
@@ -521,11 +530,10 @@ def test_what_is_read_together_is_of_one_moment(database: Database) -> None:
     assert len(database.participants("s")) == 1
 
 
+@on_postgres
 def test_a_claim_that_was_lost_is_taken_again_unless_another_host_has_it(database: Database, database_url: str) -> None:
     database.claim()
     database.hold()
-    if database._session is None:
-        return
     ended = sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'")
     with database._write() as c:
         c.execute(ended)
@@ -541,12 +549,11 @@ def test_a_claim_that_was_lost_is_taken_again_unless_another_host_has_it(databas
     other.close()
 
 
+@on_postgres
 def test_a_claim_is_taken_again_after_any_number_of_looks_at_a_database_that_is_away(
     database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.claim()
-    if database._session is None:
-        return
     with database._write() as c:
         c.execute(sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"))
 
@@ -591,12 +598,14 @@ def test_a_database_is_called_by_its_path(tmp_path: Path) -> None:
     database.close()
 
 
+@on_sqlite
 def test_each_text_of_consent_is_kept_once(database: Database) -> None:
     for text in ("old", "new", "old", ""):
         database.keep_consent("s", text)
     assert [note.detail for note in database.notes("s") if note.kind == CONSENT] == ["old", "new"]
 
 
+@on_sqlite
 def test_a_returned_participant_no_longer_counts_in_the_balance_and_can_come_back(database: Database) -> None:
     first, second, third = (p.id for p in database.invite("s", 3))
     cells = [("one", 1.0), ("two", 1.0)]

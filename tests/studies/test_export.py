@@ -6,8 +6,9 @@ import itertools
 import json
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pandas as pd
@@ -26,7 +27,7 @@ from negolab.studies.export import KINDS, export, replace_folder
 from negolab.studies.study_config import Practice, Study, Treatment, version_hash
 from negolab.studies.study_file import read_study
 from negolab.verification import replay_differences
-from tests.studies.test_service import ALONE, Site, run
+from tests.studies.test_service import ALONE, Site
 from tests.studies.test_service import study as house_study
 from tests.support.command import negolab
 
@@ -125,16 +126,51 @@ def study(request: pytest.FixtureRequest) -> Study:
     return read_study(STUDIES / f"{request.param}.toml")
 
 
+LEASE = "kernel.the-lease"
+
+
+class Exported(NamedTuple):
+    """A study that was played, and the folder with its export in every form."""
+
+    study: Study
+    database: Database
+    folder: Path
+    rows: dict[str, int]
+
+
+def exported_study(folder: Path, url: str | Path, game: str) -> Exported:
+    database, study = Database(url), read_study(STUDIES / f"{game}.toml")
+    database.change(play_study(database, study)[0].id, lease=LEASE)
+    return Exported(study, database, folder, export(database, study, folder))
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
+    """Each game's study, exported once; tests only read."""
+    folder = tmp_path_factory.mktemp(request.param)
+    found = exported_study(folder / "out", folder / "people.db", request.param)
+    yield found
+    found.database.close()
+
+
 # The tables are the log.
 
 
+def test_the_events_table_is_the_event_log(exported: Exported) -> None:
+    check_events(exported)
+
+
 @pytest.mark.database
-@pytest.mark.parametrize("game", GAMES)
-def test_the_events_table_is_the_event_log(tmp_path: Path, database_url: str, game: str) -> None:
-    database, study = Database(database_url), read_study(STUDIES / f"{game}.toml")
-    play_study(database, study)
-    rows = export(database, study, tmp_path / "out")
-    table = parquet(tmp_path / "out", "events")
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_the_events_table_is_the_event_log_of_the_other_kind_of_database(tmp_path: Path, database_url: str) -> None:
+    exported = exported_study(tmp_path / "out", database_url, "trading")
+    check_events(exported)
+    exported.database.close()
+
+
+def check_events(exported: Exported) -> None:
+    study, database, folder, rows = exported
+    table = parquet(folder, "events")
     matches = database.matches(study.name)
     assert rows["events"] == len(table) == sum(len(database.record(match.id).events) for match in matches)
     for match in matches:
@@ -147,7 +183,6 @@ def test_the_events_table_is_the_event_log(tmp_path: Path, database_url: str, ga
         waits = [later - before for before, later in itertools.pairwise(times)]
         assert list(mine["seconds"][1:]) == pytest.approx(waits, abs=1e-5) and _cell(mine["seconds"].iloc[0]) is None
         _tells(mine, kept.events, match.people, {p.id: p.number for p in database.participants(study.name)})
-    database.close()
 
 
 def _tells(
@@ -170,10 +205,9 @@ def _cell(value: Any) -> Any:
     return None if value is pd.NA or value is None else value
 
 
-def test_the_matches_table_tells_each_match(tmp_path: Path, database: Database, study: Study) -> None:
-    play_study(database, study)
-    export(database, study, tmp_path / "out")
-    table = parquet(tmp_path / "out", "matches").set_index("match")
+def test_the_matches_table_tells_each_match(exported: Exported) -> None:
+    study, database, folder, _ = exported
+    table = parquet(folder, "matches").set_index("match")
     sats = database.matches(study.name)
     assert list(table.index) == [sat.id for sat in sats]
     numbers = {p.id: p.number for p in database.participants(study.name)}
@@ -192,10 +226,9 @@ def test_the_matches_table_tells_each_match(tmp_path: Path, database: Database, 
     assert list(table["withdrawn"]).count(True) == 1 + (1 if study.practice.matches else 0)
 
 
-def test_the_participants_table_marks_who_is_no_data(tmp_path: Path, database: Database, study: Study) -> None:
-    play_study(database, study)
-    export(database, study, tmp_path / "out")
-    table = parquet(tmp_path / "out", "participants")
+def test_the_participants_table_marks_who_is_no_data(exported: Exported) -> None:
+    study, _, folder, _ = exported
+    table = parquet(folder, "participants")
     assert list(table["participant"]) == list(range(1, 9))
     assert list(table["begun"]) == [True] * 6 + [False] * 2
     assert not table["acted"][5:].any()
@@ -204,7 +237,7 @@ def test_the_participants_table_marks_who_is_no_data(tmp_path: Path, database: D
     assert table["status"][2] == "withdrawn"
     expected = [study.codes.get("complete")] * 2 + [study.codes.get("withdrawn"), study.codes.get("timeout")]
     assert [None if code is pd.NA else code for code in table["code"][:4]] == expected
-    real = parquet(tmp_path / "out", "matches").query("practice == 0").set_index("match")
+    real = parquet(folder, "matches").query("practice == 0").set_index("match")
     for row in table[:5].to_dict("records"):
         seat = row["seat"].lower()
         assert real.loc[row["match"], f"participant_{seat}"] == row["participant"]
@@ -225,30 +258,34 @@ def test_who_only_practised_is_no_data(tmp_path: Path, database: Database) -> No
     assert _cell(row["match"]) is None and _cell(row["payoff"]) is None
 
 
-@pytest.mark.parametrize("to", list(KINDS))
-def test_the_dictionary_names_exactly_the_columns(tmp_path: Path, database: Database, study: Study, to: str) -> None:
-    play_study(database, study)
-    out = tmp_path / "out"
-    export(database, study, out, to)
+def test_the_dictionary_names_exactly_the_columns(exported: Exported) -> None:
+    study, out = exported.study, exported.folder
     dictionary = csv(out, "dictionary")
     named = {name: list(rows["column"]) for name, rows in dictionary.groupby("table")}
     own = {"answers": study.questions, "consents": study.consent}
     assert sorted(named) == sorted((*TABLES, *(name for name, has in own.items() if has)))
     for name, columns in named.items():
-        for ending in KINDS[to]:
-            table = csv(out, name) if ending == "csv" else parquet(out, name)
-            assert list(table.columns) == columns
+        assert list(csv(out, name).columns) == list(parquet(out, name).columns) == columns
     assert (dictionary[["type", "meaning"]] != "").all(axis=None)
     expected = study.loaded(study.treatments[0]).unit
     assert set(dictionary[dictionary["column"].str.startswith("payoff")]["unit"]) == {expected}
-    kinds = {"csv", "parquet", "json", "jsonl", "toml", "txt"} - ({"csv", "parquet"} - {"csv", *KINDS[to]})
-    assert {path.suffix[1:] for path in out.iterdir()} == kinds
 
 
-def test_csv_and_parquet_tell_the_same(tmp_path: Path, database: Database, study: Study) -> None:
-    play_study(database, study)
-    out = tmp_path / "out"
-    export(database, study, out)
+@pytest.mark.parametrize("to", list(KINDS))
+def test_a_table_is_written_in_the_forms_that_were_asked_for(tmp_path: Path, database: Database, to: str) -> None:
+    study, out = read_study(STUDIES / "split.toml"), tmp_path / "out"
+    database.study(study.name, study.text)
+    tables = {*export(database, study, out, to)}
+    files = {path.name for path in out.iterdir()}
+    endings = {"csv", *KINDS[to]}
+    assert {name for name in files if name.partition(".")[0] in tables} == {
+        f"{table}.{ending}" for table in tables for ending in KINDS[to]
+    }
+    assert {name.partition(".")[2] for name in files} == {"json", "jsonl", "toml", "txt", *endings}
+
+
+def test_csv_and_parquet_tell_the_same(exported: Exported) -> None:
+    out = exported.folder
     for name in TABLES:
         plain, typed = csv(out, name), parquet(out, name)
         for column in typed:
@@ -266,26 +303,25 @@ def test_csv_and_parquet_tell_the_same(tmp_path: Path, database: Database, study
 # Cells that would act.
 
 
-def test_formulas_are_defused_in_csv_and_raw_in_parquet(tmp_path: Path, database: Database) -> None:
-    study = read_study(STUDIES / "trading.toml")
-    play_study(database, study)
-    export(database, study, tmp_path / "out")
-    said = csv(tmp_path / "out", "events")["text"]
+def test_formulas_are_defused_in_csv_and_raw_in_parquet(exported: Exported) -> None:
+    said = csv(exported.folder, "events")["text"]
     assert f"'{FORMULA}" in list(said)
     assert FORMULA not in list(said)
-    assert FORMULA in list(parquet(tmp_path / "out", "events")["text"].dropna())
+    assert FORMULA in list(parquet(exported.folder, "events")["text"].dropna())
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
-def test_every_start_of_a_formula_is_defused_in_answers(tmp_path: Path, database: Database, start: str) -> None:
+def test_every_start_of_a_formula_is_defused_in_answers(tmp_path: Path, database: Database) -> None:
     study = read_study(STUDIES / "split.toml")
-    people = play_study(database, study)
-    database.answer(people[0].id, {"trust": f"{start}1+1", "age": "-5"})
+    database.study(study.name, study.text)
+    formulas = [f"{start}1+1" for start in ("=", "+", "-", "@", "\t", "\r")]
+    for person, formula in zip(database.invite(study.name, len(formulas)), formulas, strict=True):
+        database.answer(person.id, {"trust": formula, "age": "-5"})
     export(database, study, tmp_path / "out")
     table = csv(tmp_path / "out", "answers")
     assert set(table["value"].str[0]) == {"'"}
-    assert list(table[table["question"] == "age"]["number"]) == ["-5.0"]
-    assert f"{start}1+1" in list(parquet(tmp_path / "out", "answers")["value"])
+    assert set(table[table["question"] == "age"]["number"]) == {"-5.0"}
+    kept = parquet(tmp_path / "out", "answers")
+    assert list(kept[kept["question"] == "trust"]["value"]) == formulas
 
 
 def test_negative_payoffs_stay_numbers(tmp_path: Path, database: Database) -> None:
@@ -342,10 +378,9 @@ def test_a_study_without_questions_has_no_answers(tmp_path: Path, database: Data
 # Records.
 
 
-def test_the_records_are_the_finished_matches_and_check_out(tmp_path: Path, database: Database, study: Study) -> None:
-    play_study(database, study)
-    export(database, study, tmp_path / "out")
-    found = {record.id: record for record in records(tmp_path / "out")}
+def test_the_records_are_the_finished_matches_and_check_out(exported: Exported) -> None:
+    study, database, folder, _ = exported
+    found = {record.id: record for record in records(folder)}
     ended = [sat for sat in database.matches(study.name) if sat.ended is not None]
     left = [sat for sat in ended if PURGED in str(database.record(sat.id).events)]
     assert set(found) == {sat.id for sat in ended} - {sat.id for sat in left}
@@ -354,8 +389,8 @@ def test_the_records_are_the_finished_matches_and_check_out(tmp_path: Path, data
         if sat.id in found:
             assert found[sat.id].header.notes["treatment"] == sat.treatment
             assert found[sat.id].header.notes["practice"] == sat.practice
-            assert found[sat.id].events == tuple(records(tmp_path / "out")[list(found).index(sat.id)].events)
-    ran = negolab("check", str(tmp_path / "out"))
+            assert found[sat.id].events == tuple(records(folder)[list(found).index(sat.id)].events)
+    ran = negolab("check", str(folder))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.startswith(f"{len(found)} records, all replay")
 
@@ -369,22 +404,18 @@ def everything(folder: Path) -> str:
     return text + "".join(repr(pd.read_parquet(path).to_dict()) for path in folder.glob("*.parquet"))
 
 
-def test_no_secret_is_exported(tmp_path: Path, database: Database, study: Study) -> None:
-    people = play_study(database, study)
-    database.change(people[0].id, lease="kernel.the-lease")
-    kept = database.kept(study.name)
-    assert kept is not None
-    export(database, study, tmp_path / "out")
-    told = everything(tmp_path / "out")
+def test_no_secret_is_exported(exported: Exported) -> None:
+    study, database, folder, _ = exported
+    kept, people = database.kept(study.name), database.participants(study.name)
+    assert kept is not None and people[0].lease == LEASE
+    told = everything(folder)
     for secret in (kept.secret, kept.salt, "the-lease", *(person.id for person in people)):
         assert secret not in told
 
 
-def test_a_withdrawn_participants_words_are_in_no_file(tmp_path: Path, database: Database, study: Study) -> None:
-    play_study(database, study)
-    export(database, study, tmp_path / "out")
-    assert "private words" not in everything(tmp_path / "out")
-    table = parquet(tmp_path / "out", "events")
+def test_a_withdrawn_participants_words_are_in_no_file(exported: Exported) -> None:
+    assert "private words" not in everything(exported.folder)
+    table = parquet(exported.folder, "events")
     assert (table["text"] == PURGED).any()
     assert set(table[table["text"] == PURGED]["participant"]) == {3}
 
@@ -504,29 +535,25 @@ kind = "number"
 """
 
 
-def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
+async def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
     of = house_study(ALONE + PLAYED, 'consent = "I agree."')
-
-    async def scene() -> None:
-        site = Site(tmp_path, of)
-        for i, id in enumerate(site.come(4)):
-            site.act(id, "consent", agreed=True)
-            site.act(id, "answer", answers={"age": "30"})
-            site.act(id, "start")
-            if i == 0:
-                continue
+    site = Site(tmp_path, of)
+    for i, id in enumerate(site.come(4)):
+        site.act(id, "consent", agreed=True)
+        site.act(id, "answer", answers={"age": "30"})
+        site.act(id, "start")
+        if i == 0:
+            continue
+        site.finish(id)
+        site.act(id, "next", match=site.state(id).match)
+        if i == 1:
+            site.say(id, "my own words")
+            site.act(id, "leave")
+        else:
             site.finish(id)
-            site.act(id, "next", match=site.state(id).match)
-            if i == 1:
-                site.say(id, "my own words")
-                site.act(id, "leave")
-            else:
-                site.finish(id)
-        site.restart()
-        export(site.database, of, tmp_path / "out")
-        site.database.close()
-
-    run(scene())
+    site.restart()
+    export(site.database, of, tmp_path / "out")
+    site.database.close()
     table = parquet(tmp_path / "out", "participants")
     assert list(table["status"]) == ["playing", "withdrawn", "complete", "complete"]
     assert list(table["practice"]) == [0, 1, 1, 1]
@@ -538,23 +565,19 @@ def test_what_a_study_at_work_keeps_is_exported(tmp_path: Path) -> None:
     assert not [text for record in records(tmp_path / "out") for text in replay_differences(record)]
 
 
-def test_a_practice_match_that_was_stopped_is_not_counted(tmp_path: Path) -> None:
+async def test_a_practice_match_that_was_stopped_is_not_counted(tmp_path: Path) -> None:
     practice = '[practice]\nmatches = 1\nopponent = "random-legal"'
-
-    async def scene() -> None:
-        site = Site(tmp_path, house_study(f"{ALONE}\n{practice}", 'consent = "Do you agree?"'))
-        one, two = site.come(2)
-        for id in (one, two):
-            site.act(id, "consent", agreed=True)
-            site.act(id, "start")
-        site.finish(one)
-        site.service.end(2, "enough")
-        export(site.database, site.study, tmp_path / "out", "csv")
-        assert list(csv(tmp_path / "out", "participants")["practice"]) == ["1", "0"]
-        (text,) = csv(tmp_path / "out", "consents").to_dict("records")
-        assert (text["text"], text["consent"]) == ("Do you agree?", version_hash(site.study.consent))
-
-    run(scene())
+    site = Site(tmp_path, house_study(f"{ALONE}\n{practice}", 'consent = "Do you agree?"'))
+    one, two = site.come(2)
+    for id in (one, two):
+        site.act(id, "consent", agreed=True)
+        site.act(id, "start")
+    site.finish(one)
+    site.service.end(2, "enough")
+    export(site.database, site.study, tmp_path / "out", "csv")
+    assert list(csv(tmp_path / "out", "participants")["practice"]) == ["1", "0"]
+    (text,) = csv(tmp_path / "out", "consents").to_dict("records")
+    assert (text["text"], text["consent"]) == ("Do you agree?", version_hash(site.study.consent))
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import resource
 import signal
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +22,9 @@ from negolab.studies.page_state import NotDelivered, Playing
 from negolab.studies.server import Host, Services
 from negolab.studies.service import StudyService
 from negolab.studies.texts import texts
-from tests.studies.test_service import ALONE, PAIRS, Site, run, study
+from tests.studies.test_service import ALONE, PAIRS, Site, study
 from tests.studies.test_tables_at_host import say_an_option
+from tests.support.gate_server import wait_until
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -95,6 +96,13 @@ def _empty(folder: Path, away: Path) -> None:
     (folder / "people.db").touch()
 
 
+def refusal(hosted: HostProcess) -> str:
+    """What the researcher's pages read while the database is away."""
+    with pytest.raises(NotDelivered) as refused:
+        HostClient(hosted.desk).ask("/monitor")
+    return str(refused.value)
+
+
 @pytest.mark.parametrize("lose", [_remove, _replace, _empty])
 def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
     lose: Callable[[Path, Path], None], tmp_path: Path
@@ -110,11 +118,10 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
         assert texts.UNSURE in page_text(page)
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
         assert "4242" not in page_text(page)
-        time.sleep(1.5)  # the host has tried to open it again
+        assert wait_until(lambda: "removed or replaced" not in refusal(hosted), 20), "it tries to open it again"
+        assert re.search(r"waiting for the database since \d\d:\d\d:\d\d", refusal(hosted))
         with pytest.raises(NotDelivered, match="your place is kept"):
             hosted.page(token)
-        with pytest.raises(NotDelivered, match=r"waiting for the database since \d\d:\d\d:\d\d"):
-            HostClient(hosted.desk).ask("/monitor")
         sizes = [file.stat().st_size for file in tmp_path.glob("people.db")]
         assert lose is _replace or sizes == [0] * (lose is _empty)
         for file in away.iterdir():
@@ -157,7 +164,7 @@ def test_a_host_that_is_ended_sends_open_pages_away_and_logs_nothing(tmp_path: P
     async def scene(hosted: HostProcess) -> None:
         arriving = asyncio.ensure_future(HostClient(hosted.seats).arrival("a kernel without a page"))
         following = [asyncio.ensure_future(page.follow()) for page in pages]
-        await asyncio.sleep(0.5)  # all wait for news
+        await asyncio.sleep(0.2)  # all wait for news
         hosted.process.send_signal(sign)
         assert await asyncio.to_thread(hosted.process.wait, 20) == 0
         for task in (arriving, *following):
@@ -196,21 +203,18 @@ class OpenHost:
         await self.host._reopen()
 
 
-def test_what_was_under_way_before_an_outage_does_nothing_after_it(tmp_path: Path) -> None:
-    async def scene() -> None:
-        opened = OpenHost(tmp_path, PAIRS)
-        old, lease = opened.site.service, opened.site.leases[opened.id]
-        poll = asyncio.ensure_future(old.poll(lease, old.presence[opened.id].version, 30))
-        arrival = asyncio.ensure_future(old.authenticator.arrive("new-kernel", 30))
-        await asyncio.sleep(0.01)
-        opened.host.outage.begin("gone")
-        done, _ = await asyncio.wait([poll, arrival], timeout=5)
-        assert {type(each.exception()).__name__ for each in done} == {"DatabaseClosed"} and len(done) == 2
-        await opened.back()
-        assert opened.site.service is not old and opened.id in opened.site.service.scheduler.waiting
-        await opened.host.close()
-
-    run(scene())
+async def test_what_was_under_way_before_an_outage_does_nothing_after_it(tmp_path: Path) -> None:
+    opened = OpenHost(tmp_path, PAIRS)
+    old, lease = opened.site.service, opened.site.leases[opened.id]
+    poll = asyncio.ensure_future(old.poll(lease, old.presence[opened.id].version, 30))
+    arrival = asyncio.ensure_future(old.authenticator.arrive("new-kernel", 30))
+    await asyncio.sleep(0.01)
+    opened.host.outage.begin("gone")
+    done, _ = await asyncio.wait([poll, arrival], timeout=5)
+    assert {type(each.exception()).__name__ for each in done} == {"DatabaseClosed"} and len(done) == 2
+    await opened.back()
+    assert opened.site.service is not old and opened.id in opened.site.service.scheduler.waiting
+    await opened.host.close()
 
 
 def _break(opened: OpenHost) -> None:
@@ -223,41 +227,35 @@ def _freeze(opened: OpenHost) -> None:
 
 
 @pytest.mark.parametrize("stop", [_break, _freeze])
-def test_time_limits_start_again_after_an_outage(stop: Callable[[OpenHost], None], tmp_path: Path) -> None:
-    async def scene() -> None:
-        opened = OpenHost(tmp_path, ALONE)
-        (session,) = [each.session for each in opened.site.service._sessions.running()]
-        seen, _ = session._asked["A"]
-        session._asked["A"] = (seen, -1e9)
-        stop(opened)
-        await opened.back()
-        opened.host.tick()
-        state = opened.site.state(opened.id)
-        assert isinstance(state, Playing) and 59 < (state.left or 0) <= 60
-        await opened.host.close()
-
-    run(scene())
+async def test_time_limits_start_again_after_an_outage(stop: Callable[[OpenHost], None], tmp_path: Path) -> None:
+    opened = OpenHost(tmp_path, ALONE)
+    (session,) = [each.session for each in opened.site.service._sessions.running()]
+    seen, _ = session._asked["A"]
+    session._asked["A"] = (seen, -1e9)
+    stop(opened)
+    await opened.back()
+    opened.host.tick()
+    state = opened.site.state(opened.id)
+    assert isinstance(state, Playing) and 59 < (state.left or 0) <= 60
+    await opened.host.close()
 
 
-def test_an_outage_is_told_once_and_once_that_it_is_over(
+async def test_an_outage_is_told_once_and_once_that_it_is_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene() -> None:
-        opened = OpenHost(tmp_path, PAIRS)
-        lock = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
-        monkeypatch.setattr("negolab.studies.database.connection.PATIENCE", 0.01)
-        monkeypatch.setattr(opened.site.service.scheduler, "pair", lambda: (_ for _ in ()).throw(GONE))
-        opened.host.tick()
-        lock.execute("BEGIN IMMEDIATE")
-        for _ in range(3):
-            await opened.back()
-        assert opened.host.outage.since is not None and opened.host._failures == 4
-        lock.close()
+    opened = OpenHost(tmp_path, PAIRS)
+    lock = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+    monkeypatch.setattr("negolab.studies.database.connection.PATIENCE", 0.01)
+    monkeypatch.setattr(opened.site.service.scheduler, "pair", lambda: (_ for _ in ()).throw(GONE))
+    opened.host.tick()
+    lock.execute("BEGIN IMMEDIATE")
+    for _ in range(3):
         await opened.back()
-        opened.host.tick()
-        await opened.host.close()
-
-    run(scene())
+    assert opened.host.outage.since is not None and opened.host._failures == 4
+    lock.close()
+    await opened.back()
+    opened.host.tick()
+    await opened.host.close()
     said = [record.getMessage() for record in caplog.records]
     assert [text.split(" since ")[0].split(":")[0] for text in said] == [
         "waiting for the database",
@@ -266,19 +264,17 @@ def test_an_outage_is_told_once_and_once_that_it_is_over(
     assert not any(record.exc_info for record in caplog.records)
 
 
-def test_a_database_that_another_host_took_is_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_database_that_another_host_took_is_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.WARNING)
-
-    async def scene() -> None:
-        opened = OpenHost(tmp_path, PAIRS)
-        opened.host.outage.begin("gone")
-        other = Database(tmp_path / "people.db")
-        other.claim()
-        await opened.back()
-        assert "another negolab host is at work on it" in str(opened.host.outage)
-        other.close()
-        await opened.back()
-        assert opened.host.outage.since is None
-        await opened.host.close()
-
-    run(scene())
+    opened = OpenHost(tmp_path, PAIRS)
+    opened.host.outage.begin("gone")
+    other = Database(tmp_path / "people.db")
+    other.claim()
+    await opened.back()
+    assert "another negolab host is at work on it" in str(opened.host.outage)
+    other.close()
+    await opened.back()
+    assert opened.host.outage.since is None
+    await opened.host.close()

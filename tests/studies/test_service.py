@@ -18,12 +18,12 @@ from negolab.events import Ended
 from negolab.studies import links
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.bonus import PanelFormat, settle
-from negolab.studies.clock import manual_clock
+from negolab.studies.clock import ManualClock
 from negolab.studies.clock import time as study_time
 from negolab.studies.database import Database
 from negolab.studies.earnings import study_earnings
 from negolab.studies.export import export
-from negolab.studies.page_state import Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
+from negolab.studies.page_state import LONGEST, Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
 from negolab.studies.routes import Switch, seats_app
 from negolab.studies.server import listen
 from negolab.studies.service import StudyService
@@ -51,6 +51,21 @@ ended = "STOP"
 """
 ALONE = '[[treatments]]\nname = "one"\nopponent = "greedy-honest"\nseat = "A"'
 PAIRS = '[[treatments]]\nname = "pairs"'
+TWO_PAIRS = f"{PAIRS}\n{PAIRS.replace('pairs', 'more')}"
+TWO_ALONE = f"{ALONE}\n{ALONE.replace('one', 'two', 1)}"
+EITHER = ALONE.replace('seat = "A"', 'seat = "random"')
+TWO = f"{EITHER}\n{EITHER.replace('one', 'two', 1)}"
+PRACTICE = '[practice]\nmatches = 1\nopponent = "random-legal"'
+PAID = """
+[payment]
+currency = "GBP"
+rate = 0.05
+show_up = 2.00
+[payment.endings]
+partner = 1.50
+[links]
+complete = "https://panel.example/complete?cc={code}"
+"""
 
 
 def study(tables: str = ALONE, more: str = "", game: str = "trading") -> Study:
@@ -83,6 +98,30 @@ class Site:
             ids.append(who.id)
         return ids
 
+    def start(self, n: int = 1) -> list[str]:
+        """Invite participants, open their pages, and press Start on each."""
+        ids = self.come(n)
+        for id in ids:
+            self.act(id, "start")
+        return ids
+
+    def complete(self) -> str:
+        """Let a new participant finish their matches and go on to the last page."""
+        (id,) = self.start()
+        while self.status(id) == "playing":
+            self.finish(id)
+            self.act(id, "next")
+        return id
+
+    def token(self, id: str = links.OPEN) -> str:
+        """The token of a participant's link; of the open link if none is named."""
+        return links.make_token(self.database.study(self.study.name, self.study.text).secret, self.study.name, id)
+
+    def tick(self, clock: ManualClock, seconds: float) -> None:
+        """Let seconds pass, and the host look what has run out."""
+        clock.advance(seconds)
+        self.service.scheduler.tick()
+
     def visit(self, token: str, id: str, kernel: str = "k") -> str | None:
         replaced = self.service.authenticator.bind(token, f"{kernel}-{id}")
         self.leases[id] = self.database.participant(id).lease or ""
@@ -114,7 +153,7 @@ def run(scene: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scene)
 
 
-def test_a_participant_goes_from_consent_to_the_code(tmp_path: Path) -> None:
+async def test_a_participant_goes_from_consent_to_the_code(tmp_path: Path) -> None:
     questions = """
 [[questions]]
 name = "age"
@@ -126,359 +165,271 @@ name = "how"
 label = "How was it?"
 when = "after"
 """
-    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n'
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(ALONE + questions + practice, 'consent = "Do you agree?"'))
-        (id,) = site.come()
-        assert isinstance(site.state(id), Consent)
-        site.act(id, "consent", agreed=True)
-        assert isinstance(site.state(id), Questionnaire)
-        assert "write a number" in site.act(id, "answer", answers={"age": "old"}).not_done
-        site.act(id, "answer", answers={"age": "33"})
-        assert isinstance(site.state(id), Instructions)
-        assert site.database.participant(id).treatment is None
-        site.act(id, "start")
-        assert site.state(id).label == "Practice 1 of 1"
-        site.finish(id)
-        assert site.state(id).can_continue
-        assert site.status(id) == "playing"
-        site.act(id, "next")
-        assert site.state(id).label == ""
-        site.finish(id)
-        assert site.status(id) == "complete"
-        site.act(id, "next")
-        assert site.state(id).questions[0].name == "how"
-        site.act(id, "answer", answers={"how": "fine"})
-        closed = site.state(id)
-        assert isinstance(closed, Closed)
-        assert (closed.code, "Bye." in closed.text) == ("DONE", True)
-        assert site.database.answers(id) == {"age": "33", "how": "fine"}
-        for sat in site.database.matches("trade"):
-            assert replay_differences(site.database.record(sat.id)) == []
-
-    run(scene())
+    site = Site(tmp_path, study(ALONE + questions + PRACTICE, 'consent = "Do you agree?"'))
+    (id,) = site.come()
+    assert isinstance(site.state(id), Consent)
+    site.act(id, "consent", agreed=True)
+    assert isinstance(site.state(id), Questionnaire)
+    assert "write a number" in site.act(id, "answer", answers={"age": "old"}).not_done
+    site.act(id, "answer", answers={"age": "33"})
+    assert isinstance(site.state(id), Instructions)
+    assert site.database.participant(id).treatment is None
+    site.act(id, "start")
+    assert site.state(id).label == "Practice 1 of 1"
+    site.finish(id)
+    assert site.state(id).can_continue
+    assert site.status(id) == "playing"
+    site.act(id, "next")
+    assert site.state(id).label == ""
+    site.finish(id)
+    assert site.status(id) == "complete"
+    site.act(id, "next")
+    assert site.state(id).questions[0].name == "how"
+    site.act(id, "answer", answers={"how": "fine"})
+    closed = site.state(id)
+    assert isinstance(closed, Closed)
+    assert (closed.code, "Bye." in closed.text) == ("DONE", True)
+    assert site.database.answers(id) == {"age": "33", "how": "fine"}
+    for sat in site.database.matches("trade"):
+        assert replay_differences(site.database.record(sat.id)) == []
 
 
-def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(tmp_path: Path) -> None:
-    two = ALONE + "\n" + ALONE.replace('"one"', '"two"')
+async def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(TWO_ALONE))
+    (id,) = site.come()
+    token = site.token(id)
+    for _ in range(100):
+        assert site.service.authenticator.admit(token) == site.database.participant(id)
+    assert site.status(id) == "invited"
+    site.act(id, "start")
+    first = site.database.participant(id).treatment
+    assert "moved on" in site.act(id, "start").not_done
+    site.restart()
+    assert site.database.participant(id).treatment == first
+    assert len(site.database.matches("trade")) == 1
 
-    async def scene() -> None:
-        site = Site(tmp_path, study(two))
-        (id,) = site.come()
-        kept = site.database.study("trade", site.study.text)
-        token = links.make_token(kept.secret, "trade", id)
-        for _ in range(100):
-            assert site.service.authenticator.admit(token) == site.database.participant(id)
-        assert site.status(id) == "invited"
-        site.act(id, "start")
-        first = site.database.participant(id).treatment
-        assert "moved on" in site.act(id, "start").not_done
+
+async def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    old = site.leases[id]
+    assert site.visit(site.token(id), id, "new") == f"k-{id}"
+    assert isinstance(site.state(id), Playing)
+    with pytest.raises(LeaseTaken):
+        site.service.act(old, {"kind": "leave"})
+    with pytest.raises(LeaseTaken):
+        await site.service.poll(old, 0, 1)
+
+
+async def test_a_waiting_kernel_gets_its_lease_when_someone_comes_and_again_after_a_restart(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (who,) = site.database.invite("trade")
+    waiting = asyncio.ensure_future(site.service.authenticator.arrive("kernel", 5))
+    await asyncio.sleep(0.01)
+    site.service.authenticator.bind(site.token(who.id), "kernel")
+    lease = await waiting
+    site.restart()
+    assert await site.service.authenticator.arrive("kernel", 5) == lease
+    assert await site.service.authenticator.arrive("other", 0.01) is None
+
+
+async def test_a_restart_in_the_middle_of_a_match_changes_nothing_that_is_seen(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    for _ in range(3):
+        site.say(id, "[Offer: 1 Wheat -> 1 Ore]")
+        before = site.state(id)
         site.restart()
-        assert site.database.participant(id).treatment == first
-        assert len(site.database.matches("trade")) == 1
-
-    run(scene())
+        assert site.state(id) == before
 
 
-def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
+async def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(TWO_PAIRS))
+    one, two, three, four = site.come(4)
+    for id in (one, two, three):
         site.act(id, "start")
-        old = site.leases[id]
-        kept = site.database.study("trade", site.study.text)
-        token = links.make_token(kept.secret, "trade", id)
-        assert site.visit(token, id, "new") == f"k-{id}"
-        assert isinstance(site.state(id), Playing)
-        with pytest.raises(LeaseTaken):
-            site.service.act(old, {"kind": "leave"})
-        with pytest.raises(LeaseTaken):
-            await site.service.poll(old, 0, 1)
-
-    run(scene())
-
-
-def test_a_waiting_kernel_gets_its_lease_when_someone_comes_and_again_after_a_restart(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        kept = site.database.study("trade", site.study.text)
-        (who,) = site.database.invite("trade")
-        waiting = asyncio.ensure_future(site.service.authenticator.arrive("kernel", 5))
-        await asyncio.sleep(0.01)
-        site.service.authenticator.bind(links.make_token(kept.secret, "trade", who.id), "kernel")
-        lease = await waiting
-        site.restart()
-        assert await site.service.authenticator.arrive("kernel", 5) == lease
-        assert await site.service.authenticator.arrive("other", 0.01) is None
-
-    run(scene())
+    assert site.state(one).match == site.state(two).match
+    assert {site.state(one).seat, site.state(two).seat} == {"A", "B"}
+    assert isinstance(site.state(three), Waiting)
+    site.restart()
+    site.service.presence[three]._last_poll = site.service.presence[four]._last_poll = float("inf")
+    assert isinstance(site.state(three), Waiting)
+    site.act(four, "start")
+    assert site.state(three).match == site.state(four).match
+    treatments = [p.treatment for p in site.database.participants("trade")]
+    assert sorted(str(t) for t in treatments) == ["more", "more", "pairs", "pairs"]
 
 
-def test_a_restart_in_the_middle_of_a_match_changes_nothing_that_is_seen(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        for _ in range(3):
-            site.say(id, "[Offer: 1 Wheat -> 1 Ore]")
-            before = site.state(id)
-            site.restart()
-            assert site.state(id) == before
-
-    run(scene())
-
-
-def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
-        one, two, three, four = site.come(4)
-        for id in (one, two, three):
-            site.act(id, "start")
-        assert site.state(one).match == site.state(two).match
-        assert {site.state(one).seat, site.state(two).seat} == {"A", "B"}
-        assert isinstance(site.state(three), Waiting)
-        site.restart()
-        site.service.presence[three]._last_poll = site.service.presence[four]._last_poll = float("inf")
-        assert isinstance(site.state(three), Waiting)
-        site.act(four, "start")
-        assert site.state(three).match == site.state(four).match
-        treatments = [p.treatment for p in site.database.participants("trade")]
-        assert sorted(str(t) for t in treatments) == ["more", "more", "pairs", "pairs"]
-
-    run(scene())
-
-
-def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS))
-        one, two, three = site.come(3)
-        site.act(one, "start")
-        site.service.presence[one]._last_poll = 0.0
-        site.act(two, "start")
-        assert isinstance(site.state(two), Waiting)
-        site.act(three, "start")
-        assert site.state(two).match == site.state(three).match
-        assert site.status(one) == "waiting"
-
-    run(scene())
+@pytest.mark.parametrize("tables", [PAIRS, TWO_PAIRS])
+async def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path, tables: str) -> None:
+    site = Site(tmp_path, study(tables))
+    one, two, three = site.come(3)
+    site.act(one, "start")
+    site.service.presence[one]._last_poll = 0.0
+    site.act(two, "start")
+    assert isinstance(site.state(two), Waiting)
+    site.act(three, "start")
+    assert site.state(two).match == site.state(three).match
+    assert site.status(one) == "waiting"
 
 
 @pytest.mark.parametrize(("then", "status"), [("end", "unpaired"), ("greedy-honest", "playing")])
-def test_when_nobody_comes_it_goes_as_the_study_says(tmp_path: Path, then: str, status: str) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 0.05\nthen = "{then}"'))
-        (id,) = site.come()
-        site.act(id, "start")
-        assert isinstance(site.state(id), Waiting)
-        await asyncio.sleep(0.06)
-        site.service.scheduler.tick()
-        assert site.status(id) == status
-        if then == "end":
-            assert site.state(id).code == "ALONE"
-        else:
-            assert isinstance(site.state(id), Playing)
-
-    run(scene())
+async def test_when_nobody_comes_it_goes_as_the_study_says(
+    tmp_path: Path, then: str, status: str, clock: ManualClock
+) -> None:
+    site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 60\nthen = "{then}"'))
+    (id,) = site.start()
+    site.tick(clock, 59)
+    assert isinstance(site.state(id), Waiting)
+    site.tick(clock, 2)
+    assert site.status(id) == status
+    if then == "end":
+        assert site.state(id).code == "ALONE"
+    else:
+        assert isinstance(site.state(id), Playing)
 
 
-def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 0.05"))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.act(two, "start")
-        (sat,) = site.database.matches("trade")
-        asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
-        events = len(site.database.record(sat.id).events)
-        assert 0 < site.state(asked).left <= 0.05
-        assert site.state(other).left is None
-        await asyncio.sleep(0.06)
-        site.service.scheduler.tick()
-        assert (site.status(asked), site.status(other)) == ("timeout", "partner")
-        assert (site.state(asked).code, site.state(other).code) == ("LATE", "LEFT")
-        record = site.database.record(sat.id)
-        assert len(record.events) == events + 1
-        assert isinstance(record.events[-1], Ended)
-        assert record.end == "ABORTED"
-        assert replay_differences(record) == []
-
-    run(scene())
+async def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path, clock: ManualClock) -> None:
+    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 60"))
+    one, two = site.start(2)
+    (sat,) = site.database.matches("trade")
+    asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
+    events = len(site.database.record(sat.id).events)
+    site.tick(clock, 59)
+    assert (site.state(asked).left, site.state(other).left) == (pytest.approx(1), None)
+    site.tick(clock, 1)
+    assert (site.status(asked), site.status(other)) == ("timeout", "partner")
+    assert (site.state(asked).code, site.state(other).code) == ("LATE", "LEFT")
+    record = site.database.record(sat.id)
+    assert len(record.events) == events + 1
+    assert isinstance(record.events[-1], Ended)
+    assert record.end == "ABORTED"
+    assert replay_differences(record) == []
 
 
 @pytest.mark.parametrize("asked", ["slow", "quick"])
-def test_who_took_the_time_of_a_match_is_late_whoever_is_asked_at_its_limit(tmp_path: Path, asked: str) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.act(two, "start")
-        slow, quick = (one, two) if site.state(one).table["asked"] else (two, one)
-
-        def wait(seconds: float) -> None:
-            clock.advance(seconds)
-            site.service.scheduler.tick()
-
-        for _ in range(3):
-            wait(14)
-            site.say(slow, "pass")
-            wait(1)
-            site.say(quick, "pass")
-        wait(14)
-        if asked == "quick":
-            site.say(slow, "pass")
-        assert site.state(quick).table["asked"] == (asked == "quick")
-        wait(1)
-        assert (site.status(slow), site.status(quick)) == ("timeout", "partner")
-        assert site.state(quick).earnings.total == 150
-
-    with manual_clock() as clock:
-        run(scene())
+async def test_who_took_the_time_of_a_match_is_late_whoever_is_asked_at_its_limit(
+    tmp_path: Path, asked: str, clock: ManualClock
+) -> None:
+    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
+    one, two = site.start(2)
+    slow, quick = (one, two) if site.state(one).table["asked"] else (two, one)
+    for _ in range(3):
+        site.tick(clock, 14)
+        site.say(slow, "pass")
+        site.tick(clock, 1)
+        site.say(quick, "pass")
+    site.tick(clock, 14)
+    if asked == "quick":
+        site.say(slow, "pass")
+    assert site.state(quick).table["asked"] == (asked == "quick")
+    site.tick(clock, 1)
+    assert (site.status(slow), site.status(quick)) == ("timeout", "partner")
+    assert site.state(quick).earnings.total == 150
 
 
-def test_two_who_both_took_the_time_of_a_match_are_both_late(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nmatch = 60", game="split"))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.act(two, "start")
-        for id in sorted((one, two), key=lambda id: site.state(id).seat):
-            site.say(id, "<message></message>")
-        assert site.state(one).table["asked"] and site.state(two).table["asked"], "they propose at once"
-        clock.advance(60)
-        site.service.scheduler.tick()
-        assert (site.status(one), site.status(two)) == ("timeout", "timeout")
-
-    with manual_clock() as clock:
-        run(scene())
+async def test_two_who_both_took_the_time_of_a_match_are_both_late(tmp_path: Path, clock: ManualClock) -> None:
+    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nmatch = 60", game="split"))
+    one, two = site.start(2)
+    for id in sorted((one, two), key=lambda id: site.state(id).seat):
+        site.say(id, "<message></message>")
+    assert site.state(one).table["asked"] and site.state(two).table["asked"], "they propose at once"
+    site.tick(clock, 60)
+    assert (site.status(one), site.status(two)) == ("timeout", "timeout")
 
 
-def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
-        (id,) = site.come()
+async def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path, clock: ManualClock) -> None:
+    site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
+    (id,) = site.start()
+    clock.advance(20)
+    assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
+    assert site.state(id).left == pytest.approx(40)
+
+
+async def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_other_is_paid(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS + PAID, game="bargaining"))
+    one, two = site.start(2)
+    buyer, seller = (one, two) if site.state(one).seat == "B" else (two, one)
+    site.say(seller, "52.50")
+    for _ in range(100):
+        assert site.status(buyer) == site.status(seller) == "playing"
+        site.say(buyer, "perhaps")
+    assert (site.status(buyer), site.status(seller)) == ("timeout", "partner")
+    assert (site.state(buyer).earnings.total, site.state(seller).earnings.total) == (0, 150)
+    assert not site.service.monitor()["errors"]
+
+
+async def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS))
+    one, two = site.start(2)
+    asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
+    site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
+    site.act(asked, "leave")
+    assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
+    (sat,) = site.database.matches("trade")
+    assert "my words" not in site.database.record(sat.id).to_line().decode()
+    assert (site.state(asked).code, site.state(other).code) == ("GONE", "LEFT")
+    assert "over for you" in site.act(asked, "leave").not_done
+
+
+async def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    with pytest.raises(AccessDenied, match="reason"):
+        site.service.end(1, " ")
+    site.service.end(1, "fire alarm")
+    assert site.status(id) == "ended"
+    assert site.state(id).code == "STOP"
+    (note,) = [n for n in site.database.notes("trade") if n.actor == "experimenter"]
+    assert note.detail == "fire alarm"
+    with pytest.raises(AccessDenied, match="ended already"):
+        site.service.end(1, "again")
+
+
+async def test_who_declines_has_taken_no_place(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(more='consent = "Do you agree?"'))
+    (id,) = site.come()
+    assert "moved on" in site.act(id, "start").not_done
+    site.act(id, "consent", agreed="yes")
+    assert site.status(id) == "declined"
+    assert site.state(id).code == "NO"
+    assert site.database.participant(id).treatment is None
+
+
+async def test_a_drop_out_gives_its_place_back(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(TWO_ALONE))
+    ids = site.come(4)
+    site.act(ids[0], "start")
+    first = site.database.participant(ids[0]).treatment
+    site.act(ids[0], "leave")
+    for id in ids[1:]:
         site.act(id, "start")
-        before = site.state(id).left
-        await asyncio.sleep(0.02)
-        assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
-        assert site.state(id).left < before
-
-    run(scene())
+    counts = [p.treatment for p in site.database.participants("trade") if p.status == "playing"]
+    assert abs(counts.count("one") - counts.count("two")) == 1
+    assert first in counts
 
 
-def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_other_is_paid(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS + PAID, game="bargaining"))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.act(two, "start")
-        buyer, seller = (one, two) if site.state(one).seat == "B" else (two, one)
-        site.say(seller, "52.50")
-        for _ in range(100):
-            assert site.status(buyer) == site.status(seller) == "playing"
-            site.say(buyer, "perhaps")
-        assert (site.status(buyer), site.status(seller)) == ("timeout", "partner")
-        assert (site.state(buyer).earnings.total, site.state(seller).earnings.total) == (0, 150)
-        assert not site.service.monitor()["errors"]
-
-    run(scene())
-
-
-def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.act(two, "start")
-        asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
-        site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
-        site.act(asked, "leave")
-        assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
-        (sat,) = site.database.matches("trade")
-        assert "my words" not in site.database.record(sat.id).to_line().decode()
-        assert site.state(asked).code == "GONE"
-        assert "over for you" in site.act(asked, "leave").not_done
-
-    run(scene())
-
-
-def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        with pytest.raises(AccessDenied, match="reason"):
-            site.service.end(1, " ")
-        site.service.end(1, "fire alarm")
-        assert site.status(id) == "ended"
-        assert site.state(id).code == "STOP"
-        (note,) = [n for n in site.database.notes("trade") if n.actor == "experimenter"]
-        assert note.detail == "fire alarm"
-        with pytest.raises(AccessDenied, match="ended already"):
-            site.service.end(1, "again")
-
-    run(scene())
-
-
-def test_who_declines_has_taken_no_place(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(more='consent = "Do you agree?"'))
-        (id,) = site.come()
-        assert "moved on" in site.act(id, "start").not_done
-        site.act(id, "consent", agreed="yes")
-        assert site.status(id) == "declined"
-        assert site.state(id).code == "NO"
-        assert site.database.participant(id).treatment is None
-
-    run(scene())
-
-
-def test_a_drop_out_gives_its_place_back(tmp_path: Path) -> None:
-    two = ALONE + "\n" + ALONE.replace('"one"', '"two"')
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(two))
-        ids = site.come(4)
-        site.act(ids[0], "start")
-        first = site.database.participant(ids[0]).treatment
-        site.act(ids[0], "leave")
-        for id in ids[1:]:
-            site.act(id, "start")
-        counts = [p.treatment for p in site.database.participants("trade") if p.status == "playing"]
-        assert abs(counts.count("one") - counts.count("two")) == 1
-        assert first in counts
-
-    run(scene())
-
-
-def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(more='external = "PID"'))
-        kept = site.database.study("trade", site.study.text)
-        token = links.make_token(kept.secret, "trade", links.OPEN)
-        assert site.service.authenticator.admit(token) is None
-        assert site.database.participants("trade") == []
-        with pytest.raises(AccessDenied, match="PID"):
-            site.service.authenticator.join(token, {})
-        _, one = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
-        _, again = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
-        _, two = site.service.authenticator.join(token, {"PID": "xyz"})
-        assert (one == again, one == two) == (True, False)
-        # What is kept in its place is of hexadecimal digits.
-        assert "Nobody" not in str(site.database.participants("trade"))
-
-    run(scene())
+async def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(more='external = "PID"'))
+    token = site.token()
+    assert site.service.authenticator.admit(token) is None
+    assert site.database.participants("trade") == []
+    with pytest.raises(AccessDenied, match="PID"):
+        site.service.authenticator.join(token, {})
+    _, one = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
+    _, again = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
+    _, two = site.service.authenticator.join(token, {"PID": "xyz"})
+    assert (one == again, one == two) == (True, False)
+    # What is kept in its place is of hexadecimal digits.
+    assert "Nobody" not in str(site.database.participants("trade"))
 
 
 @pytest.mark.parametrize("act", [{}, {"kind": "fly"}, {"kind": ["reply"]}])
-def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        with pytest.raises(AccessDenied, match="nothing of that kind"):
-            site.service.act(site.leases[id], act)
-
-    run(scene())
+async def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.come()
+    with pytest.raises(AccessDenied, match="nothing of that kind"):
+        site.service.act(site.leases[id], act)
 
 
 @pytest.mark.parametrize(
@@ -490,71 +441,56 @@ def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
         {"text": "[Deny]", "turn": 7},
         {"text": "[Deny]", "turn": 0, "match": "another"},
         {"text": "", "turn": 0},
+        {"text": ["[Deny]"], "turn": 0},
+        {"text": "[Deny]", "turn": -1},
+        {"text": "[Deny]", "turn": 0, "match": None},
+        {"text": "x" * (LONGEST + 1), "turn": 0},
+        {},
     ],
 )
-def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[str, Any]) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        before = site.state(id)
-        assert site.act(id, "reply", **{"match": before.match, **more}).not_done
-        assert site.state(id) == before
-
-    run(scene())
+async def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[str, Any]) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    before = site.state(id)
+    assert site.act(id, "reply", **{"match": before.match, **more}).not_done
+    for kind in ("start", "next"):
+        assert site.act(id, kind).not_done
+    assert site.state(id) == before
 
 
-def test_deleted_words_are_in_no_file_while_the_host_runs(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
-        assert any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
-        site.act(id, "leave")
-        assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
-
-    run(scene())
+async def test_deleted_words_are_in_no_file_while_the_host_runs(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
+    assert any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
+    site.act(id, "leave")
+    assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.service.note_error(site.leases[id], OSError(28, "the disk is full"))
-        assert site.service.monitor()["people"][0]["errors"] == 1
-        assert "the disk is full" in site.service.monitor()["errors"][0]
-
-    run(scene())
+async def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.come()
+    site.service.note_error(site.leases[id], OSError(28, "the disk is full"))
+    assert site.service.monitor()["people"][0]["errors"] == 1
+    assert "the disk is full" in site.service.monitor()["errors"][0]
 
 
-def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path) -> None:
-    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 0.5'
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
-        (id,) = site.come()
-        site.act(id, "start")
-        site.finish(id)
-        site.service.scheduler._looked = 0.0
-        site.service.scheduler.tick()
-        assert site.status(id) == "playing"
-        await asyncio.sleep(0.55)
-        site.service.scheduler._looked = 0.0
-        site.service.scheduler.tick()
-        assert (site.status(id), site.state(id).code) == ("timeout", "LATE")
-
-    run(scene())
+async def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path, clock: ManualClock) -> None:
+    site = Site(tmp_path, study(f"{ALONE}\n{PRACTICE}\n[limits]\nreply = 60"))
+    (id,) = site.start()
+    site.finish(id)
+    assert (site.state(id).limit, site.state(id).left) == ("continue", pytest.approx(60))
+    site.tick(clock, 50)
+    assert site.status(id) == "playing"
+    site.tick(clock, 11)
+    assert (site.status(id), site.state(id).code) == ("timeout", "LATE")
 
 
 @pytest.mark.parametrize("kernel", ["%", "_", "k", ""])
-def test_no_kernel_gets_a_lease_by_a_name_like_anothers(tmp_path: Path, kernel: str) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        site.come(2)
-        assert await site.service.authenticator.arrive(kernel, 0.01) is None
-
-    run(scene())
+async def test_no_kernel_gets_a_lease_by_a_name_like_anothers(tmp_path: Path, kernel: str) -> None:
+    site = Site(tmp_path, study())
+    site.come(2)
+    assert await site.service.authenticator.arrive(kernel, 0.01) is None
 
 
 # What goes wrong, and what goes on all the same.
@@ -564,212 +500,144 @@ def broken(*_: Any) -> None:
     raise RuntimeError("very-own-words")
 
 
-def test_a_fault_is_noted_without_the_words_that_it_may_quote(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        try:
-            broken()
-        except RuntimeError as error:
-            site.service.note_error(site.leases[id], error)
-        noted = site.service.monitor()["errors"][0]
-        assert "RuntimeError in test_service.py" in noted
-        assert "very-own-words" not in noted
-        site.act(id, "leave")
-        assert [n.detail for n in site.database.notes("trade") if n.kind == "error"] == ["[withdrawn]"]
-
-    run(scene())
+async def test_a_fault_is_noted_without_the_words_that_it_may_quote(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.come()
+    try:
+        broken()
+    except RuntimeError as error:
+        site.service.note_error(site.leases[id], error)
+    noted = site.service.monitor()["errors"][0]
+    assert "RuntimeError in test_service.py" in noted
+    assert "very-own-words" not in noted
+    site.act(id, "leave")
+    assert [n.detail for n in site.database.notes("trade") if n.kind == "error"] == ["[withdrawn]"]
 
 
-def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 0.05"))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.act(two, "start")
-        first, _ = site.service.scheduler._sessions.running()
-        first[1].stop = broken  # type: ignore[method-assign, assignment]
-        await asyncio.sleep(0.06)
-        site.service.scheduler.tick()
-        site.service.scheduler.tick()
-        assert sorted([site.status(one), site.status(two)]) == ["playing", "timeout"]
-        assert len([n for n in site.database.notes("trade") if n.kind == "error"]) == 1
-
-    run(scene())
+async def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path, clock: ManualClock) -> None:
+    site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 60"))
+    one, two = site.start(2)
+    first, _ = site.service.scheduler._sessions.running()
+    first[1].stop = broken  # type: ignore[method-assign, assignment]
+    for _ in range(2):
+        site.tick(clock, 61)
+    assert sorted([site.status(one), site.status(two)]) == ["playing", "timeout"]
+    assert len([n for n in site.database.notes("trade") if n.kind == "error"]) == 1
 
 
-def test_who_waited_and_left_is_released_after_a_restart(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 0.05"))
-        (id,) = site.come()
-        site.act(id, "start")
+async def test_who_waited_and_left_is_released_after_a_restart(tmp_path: Path, clock: ManualClock) -> None:
+    site = Site(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 60"))
+    (id,) = site.start()
+    site.restart()
+    site.tick(clock, 61)
+    assert site.status(id) == "unpaired"
+
+
+async def test_a_page_whose_browser_is_silent_is_paired_with_nobody(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS))
+    one, two = site.come(2)
+    site.act(one, "start")
+    site.service.away("%", True)
+    assert site.service.presence.is_present(one)
+    site.service.away(f"k-{one}", True)
+    site.act(two, "start")
+    assert isinstance(site.state(two), Waiting)
+    site.service.away(f"k-{one}", False)
+    site.service.scheduler.tick()
+    assert isinstance(site.state(two), Playing)
+
+
+async def test_who_closed_the_page_seconds_ago_keeps_the_place_and_is_paired_when_seen_again(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS))
+    one, two, three = site.come(3)
+    site.act(one, "start")
+    site.service.presence[one]._last_poll = time.monotonic() - 3.0
+    site.act(two, "start")
+    assert isinstance(site.state(two), Waiting)
+    site.service.presence[one]._last_poll = float("inf")
+    site.act(three, "start")
+    assert site.state(one).match == site.state(two).match, "in the order in which they came"
+    assert isinstance(site.state(three), Waiting)
+
+
+async def test_a_page_whose_poll_is_broken_off_is_gone_at_once(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS))
+    (id,) = site.start()
+    page = site.service.presence[id]
+    page._last_poll = 0.0
+    server = listen(Switch(seats_app(site.service)), tmp_path / "s.sock")
+    _, stream = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))
+    query = f"lease={site.leases[id]}&after={page.version}"
+    stream.write(f"GET /poll?{query} HTTP/1.1\r\nHost: host\r\n\r\n".encode())
+    while not page.present:
+        await asyncio.sleep(0.01)
+    stream.close()
+    await asyncio.sleep(0.2)
+    assert page._polls == 0
+    page._last_poll -= 2.0
+    assert not page.present
+    server.stop()
+
+
+async def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS))
+    site.start()
+    site.study = study(PAIRS.replace("pairs", "other"))
+    with pytest.raises(ValueError, match=r"participant 1 is at work in treatment 'pairs'.*put it back"):
         site.restart()
-        await asyncio.sleep(0.06)
-        site.service.scheduler.tick()
-        assert site.status(id) == "unpaired"
-
-    run(scene())
-
-
-def test_the_next_one_joins_nobody_whose_page_is_closed(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS + "\n" + PAIRS.replace("pairs", "more")))
-        one, two, three = site.come(3)
-        site.act(one, "start")
-        site.service.presence[one]._last_poll = 0.0
-        site.act(two, "start")
-        site.act(three, "start")
-        assert site.state(two).match == site.state(three).match
-
-    run(scene())
+    site.study = study(PAIRS)
+    site.restart()
+    site.service.end(1, "enough")
+    site.study = study(PAIRS.replace("pairs", "other"))
+    site.restart()
+    (other,) = site.start()
+    assert isinstance(site.state(other), Waiting)
 
 
-def test_a_page_whose_browser_is_silent_is_paired_with_nobody(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS))
-        one, two = site.come(2)
-        site.act(one, "start")
-        site.service.away("%", True)
-        assert site.service.presence.is_present(one)
-        site.service.away(f"k-{one}", True)
-        site.act(two, "start")
-        assert isinstance(site.state(two), Waiting)
-        site.service.away(f"k-{one}", False)
-        site.service.scheduler.tick()
-        assert isinstance(site.state(two), Playing)
-
-    run(scene())
+async def test_no_limit_runs_for_who_reads_the_last_result(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 60"))
+    (id,) = site.start()
+    site.finish(id)
+    assert (site.status(id), site.state(id).left) == ("complete", None)
 
 
-def test_who_closed_the_page_seconds_ago_keeps_the_place_and_is_paired_when_seen_again(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS))
-        one, two, three = site.come(3)
-        site.act(one, "start")
-        site.service.presence[one]._last_poll = time.monotonic() - 3.0
-        site.act(two, "start")
-        assert isinstance(site.state(two), Waiting)
-        site.service.presence[one]._last_poll = float("inf")
-        site.act(three, "start")
-        assert site.state(one).match == site.state(two).match, "in the order in which they came"
-        assert isinstance(site.state(three), Waiting)
-
-    run(scene())
+async def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(f"{PAIRS}\n{PRACTICE}\ndelay = {{ median = 30 }}"))
+    ids = site.start(4)
+    sessions = [each.session for each in site.service.scheduler._sessions.running()]
+    for id in ids:
+        if site.state(id).table["asked"]:
+            site.say(id, "pass")
+    assert all(session.thinking is not None for session in sessions)
 
 
-def test_a_page_whose_poll_is_broken_off_is_gone_at_once(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS))
-        (id,) = site.come()
-        site.act(id, "start")
-        page = site.service.presence[id]
-        page._last_poll = 0.0
-        server = listen(Switch(seats_app(site.service)), tmp_path / "s.sock")
-        _, stream = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))
-        query = f"lease={site.leases[id]}&after={page.version}"
-        stream.write(f"GET /poll?{query} HTTP/1.1\r\nHost: host\r\n\r\n".encode())
-        while not page.present:
-            await asyncio.sleep(0.01)
-        stream.close()
-        await asyncio.sleep(0.2)
-        assert page._polls == 0
-        page._last_poll -= 2.0
-        assert not page.present
-        server.stop()
-
-    run(scene())
+async def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    site.finish(id)
+    scheduler = site.service.scheduler
+    scheduler._looked = 0.0
+    scheduler.tick()
+    assert len(scheduler._sessions._open) == 1, "its page shows it"
+    site.service.presence[id]._last_poll = -100.0
+    scheduler._looked = 0.0
+    scheduler.tick()
+    assert (scheduler._sessions._open, site.service.presence) == ({}, {})
+    assert site.state(id).can_continue
 
 
-def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS))
-        (id,) = site.come()
-        site.act(id, "start")
-        site.study = study(PAIRS.replace("pairs", "other"))
-        with pytest.raises(ValueError, match=r"participant 1 is at work in treatment 'pairs'.*put it back"):
-            site.restart()
-        site.study = study(PAIRS)
-        site.restart()
-        site.service.end(1, "enough")
-        site.study = study(PAIRS.replace("pairs", "other"))
-        site.restart()
-        (other,) = site.come()
-        site.act(other, "start")
-        assert isinstance(site.state(other), Waiting)
-
-    run(scene())
-
-
-def test_who_reads_a_practice_result_sees_how_long_they_may(tmp_path: Path) -> None:
-    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n[limits]\nreply = 60'
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{ALONE}\n{practice}"))
-        (id,) = site.come()
-        site.act(id, "start")
-        site.finish(id)
-        assert site.state(id).limit == "continue"
-        assert 0 < site.state(id).left <= 60
-        site.act(id, "next")
-        site.finish(id)
-        assert (site.status(id), site.state(id).left) == ("complete", None)
-
-    run(scene())
-
-
-def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
-    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\ndelay = { median = 30 }'
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{PAIRS}\n{practice}"))
-        ids = site.come(4)
-        for id in ids:
-            site.act(id, "start")
-        sessions = [each.session for each in site.service.scheduler._sessions.running()]
-        for id in ids:
-            if site.state(id).table["asked"]:
-                site.say(id, "pass")
-        assert all(session.thinking is not None for session in sessions)
-
-    run(scene())
-
-
-def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        site.finish(id)
-        scheduler = site.service.scheduler
-        scheduler._looked = 0.0
-        scheduler.tick()
-        assert len(scheduler._sessions._open) == 1, "its page shows it"
-        site.service.presence[id]._last_poll = -100.0
-        scheduler._looked = 0.0
-        scheduler.tick()
-        assert (scheduler._sessions._open, site.service.presence) == ({}, {})
-        assert site.state(id).can_continue
-
-    run(scene())
-
-
-def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        site.finish(id)
-        assert "finished already" in site.act(id, "leave").not_done
-        site.act(id, "next")
-        assert (site.status(id), site.state(id).code) == ("complete", "DONE")
-
-    run(scene())
+async def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    site.finish(id)
+    assert "finished already" in site.act(id, "leave").not_done
+    site.act(id, "next")
+    assert (site.status(id), site.state(id).code) == ("complete", "DONE")
 
 
 def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_path: Path) -> None:
     site = Site(tmp_path, study(more='external = "PID"'))
-    kept = site.database.study("trade", site.study.text)
-    token = links.make_token(kept.secret, "trade", links.OPEN)
+    token = site.token()
     for query in ({}, {"PID": "{{%PROLIFIC_PID%}}"}):
         with pytest.raises(AccessDenied, match="must carry your id"):
             site.service.authenticator.admit(token, query)
@@ -793,8 +661,7 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
 )
 def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_it(tmp_path: Path, id: str) -> None:
     site = Site(tmp_path, study(more='external = "PID"'))
-    kept = site.database.study("trade", site.study.text)
-    token = links.make_token(kept.secret, "trade", links.OPEN)
+    token = site.token()
     for enter in (site.service.authenticator.admit, site.service.authenticator.join):
         with pytest.raises(AccessDenied, match=r"your id \(PID\) once, in plain characters"):
             enter(token, {"PID": id})
@@ -803,23 +670,19 @@ def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_i
     assert one == same
 
 
-def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study())
-        (id,) = site.come()
-        site.act(id, "start")
-        site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
-        reader = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
-        reader.execute("BEGIN")
-        reader.execute("SELECT * FROM events").fetchall()
-        site.act(id, "leave")
-        assert site.database.owed
-        reader.close()
-        site.database.forget()
-        assert not site.database.owed
-        assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
-
-    run(scene())
+async def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (id,) = site.start()
+    site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
+    reader = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM events").fetchall()
+    site.act(id, "leave")
+    assert site.database.owed
+    reader.close()
+    site.database.forget()
+    assert not site.database.owed
+    assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
 
 
 # Payment.
@@ -834,147 +697,91 @@ def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_
         ('opponent = "fair"\n[[treatments]]\nname = "model"\nopponent = "llm:fake-1"\nseat = "B"', False),
     ],
 )
-def test_no_text_speaks_of_a_machine_where_the_file_says_who_sits_across(
+async def test_no_text_speaks_of_a_machine_where_the_file_says_who_sits_across(
     tmp_path: Path, tables: str, speaks: bool
 ) -> None:
-    async def scene() -> None:
-        site = Site(
-            tmp_path, study(f'[[treatments]]\nname = "one"\nweight = 9\nseat = "B"\n{tables}', game="bargaining")
-        )
-        (id,) = site.come()
-        site.database.change(id, treatment="one")
-        site.act(id, "start")
-        state = site.state(id)
-        assert ("the AI" in str(state.table)) == state.fronted == speaks
-
-    run(scene())
+    site = Site(tmp_path, study(f'[[treatments]]\nname = "one"\nweight = 9\nseat = "B"\n{tables}', game="bargaining"))
+    (id,) = site.come()
+    site.database.change(id, treatment="one")
+    site.act(id, "start")
+    state = site.state(id)
+    assert ("the AI" in str(state.table)) == state.fronted == speaks
 
 
-PAID = """
-[payment]
-currency = "GBP"
-rate = 0.05
-show_up = 2.00
-[payment.endings]
-partner = 1.50
-[links]
-complete = "https://panel.example/complete?cc={code}"
-"""
-
-
-def test_the_last_page_tells_ones_own_earnings_and_nothing_of_the_other(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS + PAID))
-        first, second = site.come(2)
+async def test_the_last_page_tells_ones_own_earnings_and_nothing_of_the_other(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS + PAID))
+    first, second = site.start(2)
+    for _ in range(40):
         for id in (first, second):
-            site.act(id, "start")
-        for _ in range(40):
-            for id in (first, second):
-                state = site.state(id)
-                if isinstance(state, Playing) and state.table["asked"]:
-                    site.say(id, "pass")
-        payoffs = {}
-        for id in (first, second):
-            site.act(id, "next")
-            closed = site.state(id)
-            assert isinstance(closed, Closed)
-            assert closed.link == "https://panel.example/complete?cc=DONE"
-            assert closed.earnings is not None
-            (match,) = closed.earnings.matches
-            payoffs[id] = match.payoff
-            assert closed.earnings.total == 200 + 5 * (match.payoff or 0)
-        (played,) = site.database.matches("trade")
-        ended = site.database.record(played.id).events[-1]
-        assert isinstance(ended, Ended)
-        assert {id: ended.payoffs[seat] for seat, id in played.people.items()} == payoffs
-
-    run(scene())
-
-
-def test_who_is_left_alone_is_paid_what_the_file_says_for_it_and_sees_no_match(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS + PAID))
-        first, second = site.come(2)
-        for id in (first, second):
-            site.act(id, "start")
-        site.act(first, "leave")
-        left, leaver = site.state(second).earnings, site.state(first).earnings
-        assert (left.total, left.fee, left.matches) == (150, 0, ())
-        assert leaver.total == 0
-        assert site.state(second).link == ""
-
-    run(scene())
-
-
-def test_practice_is_never_paid(tmp_path: Path) -> None:
-    practice = '[practice]\nmatches = 1\nopponent = "random-legal"\n'
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(ALONE + PAID + practice))
-        (id,) = site.come()
-        site.act(id, "start")
-        for _ in range(2):
-            site.finish(id)
-            site.act(id, "next")
-        assert len(site.state(id).earnings.matches) == 1
-
-    run(scene())
-
-
-def test_what_was_shown_is_kept_when_the_file_changes(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(ALONE + PAID))
-        (id,) = site.come()
-        site.act(id, "start")
-        site.finish(id)
+            state = site.state(id)
+            if isinstance(state, Playing) and state.table["asked"]:
+                site.say(id, "pass")
+    payoffs = {}
+    for id in (first, second):
         site.act(id, "next")
-        shown = site.state(id).earnings
-        site.study = study(ALONE + PAID.replace("2.00", "5.00"))
-        site.restart()
-        assert site.state(id).earnings == shown
-        assert list(study_earnings(site.database, site.study).values()) == [shown]
-
-    run(scene())
-
-
-def test_a_place_that_the_panel_takes_back_goes_to_the_next_one(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{ALONE}\n{ALONE}".replace('"one"', '"two"', 1)))
-        people = site.come(4)
-        for id in people[:2]:
-            site.act(id, "start")
-        first = site.database.participant(people[0]).treatment
-        assert site.database.mark_returned("trade", [people[0]], []) == [people[0]]
-        assert site.database.mark_returned("trade", [people[0]], []) == []
-        site.act(people[2], "start")
-        assert site.database.participant(people[2]).treatment == first
-        assert site.status(people[0]) == "playing"
-        site.database.mark_returned("trade", [], [people[0]])
-        assert site.database.returned("trade") == set()
-        site.act(people[3], "start")
-        assert site.database.participant(people[3]).treatment != first
-
-    run(scene())
+        closed = site.state(id)
+        assert isinstance(closed, Closed)
+        assert closed.link == "https://panel.example/complete?cc=DONE"
+        assert closed.earnings is not None
+        (match,) = closed.earnings.matches
+        payoffs[id] = match.payoff
+        assert closed.earnings.total == 200 + 5 * (match.payoff or 0)
+    (played,) = site.database.matches("trade")
+    ended = site.database.record(played.id).events[-1]
+    assert isinstance(ended, Ended)
+    assert {id: ended.payoffs[seat] for seat, id in played.people.items()} == payoffs
 
 
-def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(ALONE + PAID))
-        (id,) = site.come()
+async def test_who_is_left_alone_is_paid_what_the_file_says_for_it_and_sees_no_match(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(PAIRS + PAID))
+    first, second = site.start(2)
+    site.act(first, "leave")
+    left, leaver = site.state(second).earnings, site.state(first).earnings
+    assert (left.total, left.fee, left.matches) == (150, 0, ())
+    assert leaver.total == 0
+    assert site.state(second).link == ""
+
+
+async def test_practice_is_never_paid(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(ALONE + PAID + PRACTICE))
+    id = site.complete()
+    assert len(site.state(id).earnings.matches) == 1
+
+
+async def test_what_was_shown_is_kept_when_the_file_changes(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(ALONE + PAID))
+    id = site.complete()
+    shown = site.state(id).earnings
+    site.study = study(ALONE + PAID.replace("2.00", "5.00"))
+    site.restart()
+    assert site.state(id).earnings == shown
+    assert list(study_earnings(site.database, site.study).values()) == [shown]
+
+
+async def test_a_place_that_the_panel_takes_back_goes_to_the_next_one(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(TWO_ALONE))
+    people = site.come(4)
+    for id in people[:2]:
         site.act(id, "start")
-        site.finish(id)
-        site.act(id, "next")
-        earned = site.state(id).earnings
-        (match,) = earned.matches
-        assert match.text in ("a win (+1)", "a draw (0)", "a loss (\N{MINUS SIGN}1)")
-        assert earned.unit == ""
+    first = site.database.participant(people[0]).treatment
+    assert site.database.mark_returned("trade", [people[0]], []) == [people[0]]
+    assert site.database.mark_returned("trade", [people[0]], []) == []
+    site.act(people[2], "start")
+    assert site.database.participant(people[2]).treatment == first
+    assert site.status(people[0]) == "playing"
+    site.database.mark_returned("trade", [], [people[0]])
+    assert site.database.returned("trade") == set()
+    site.act(people[3], "start")
+    assert site.database.participant(people[3]).treatment != first
 
-    run(scene())
 
-
-EITHER = ALONE.replace('seat = "A"', 'seat = "random"')
-TWO = f"{EITHER}\n{EITHER.replace('one', 'two', 1)}"
-PRACTICE = '[practice]\nmatches = 1\nopponent = "random-legal"'
+async def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(ALONE + PAID))
+    id = site.complete()
+    earned = site.state(id).earnings
+    (match,) = earned.matches
+    assert match.text in ("a win (+1)", "a draw (0)", "a loss (\N{MINUS SIGN}1)")
+    assert earned.unit == ""
 
 
 def seats_of(folder: Path, of: Study, n: int = 24) -> dict[str, list[str]]:
@@ -993,31 +800,25 @@ def seats_of(folder: Path, of: Study, n: int = 24) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("practice", ["", PRACTICE])
-def test_random_seats_are_balanced_among_all_who_started_in_a_treatment(tmp_path: Path, practice: str) -> None:
-    async def scene() -> None:
-        found = seats_of(tmp_path, study(f"{TWO}\n{practice}"))
-        for seats in found.values():
-            assert all(set(seats[k : k + 2]) == {"A", "B"} for k in range(0, len(seats) - 1, 2))
-            assert len({tuple(seats[k : k + 2]) for k in range(0, len(seats) - 1, 2)}) == 2, "nobody can tell theirs"
-        (tmp_path / "again").mkdir()
-        assert seats_of(tmp_path / "again", study(f"{TWO}\n{practice}")) == found
-
-    run(scene())
+async def test_random_seats_are_balanced_among_all_who_started_in_a_treatment(tmp_path: Path, practice: str) -> None:
+    found = seats_of(tmp_path, study(f"{TWO}\n{practice}"))
+    for seats in found.values():
+        assert all(set(seats[k : k + 2]) == {"A", "B"} for k in range(0, len(seats) - 1, 2))
+        assert len({tuple(seats[k : k + 2]) for k in range(0, len(seats) - 1, 2)}) == 2, "nobody can tell theirs"
+    (tmp_path / "again").mkdir()
+    assert seats_of(tmp_path / "again", study(f"{TWO}\n{practice}")) == found
 
 
-def test_who_practised_at_a_seat_keeps_it_whoever_started_meanwhile(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{EITHER}\n{PRACTICE}"))
-        for id in site.come(4):
-            site.act(id, "start")
-            seat, other = site.state(id).seat, {"A": "B", "B": "A"}[site.state(id).seat]
-            with sqlite3.connect(tmp_path / "people.db") as database:  # as a seat that was drawn by an older version
-                database.execute("UPDATE seats SET seat = ? WHERE participant = ?", (other, id))
-                database.execute("UPDATE matches SET ended = 1.0")
-            site.service.scheduler.go_on(site.database.participant(id), passed=1)
-            assert (site.state(id).seat, site.state(id).label) == (other, ""), f"not {seat}"
-
-    run(scene())
+async def test_who_practised_at_a_seat_keeps_it_whoever_started_meanwhile(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(f"{EITHER}\n{PRACTICE}"))
+    for id in site.come(4):
+        site.act(id, "start")
+        seat, other = site.state(id).seat, {"A": "B", "B": "A"}[site.state(id).seat]
+        with sqlite3.connect(tmp_path / "people.db") as database:  # as a seat that was drawn by an older version
+            database.execute("UPDATE seats SET seat = ? WHERE participant = ?", (other, id))
+            database.execute("UPDATE matches SET ended = 1.0")
+        site.service.scheduler.go_on(site.database.participant(id), passed=1)
+        assert (site.state(id).seat, site.state(id).label) == (other, ""), f"not {seat}"
 
 
 def invited(site: Site, n: int, link: str) -> list[str]:
@@ -1029,49 +830,39 @@ def invited(site: Site, n: int, link: str) -> list[str]:
     return [who.id for who in people]
 
 
-def test_people_of_test_links_meet_and_balance_among_themselves_alone(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, study(f"{PAIRS}\n{EITHER}"))
-        real, tests = invited(site, 6, "one"), invited(site, 6, "test")
-        for pair in zip(tests, real, strict=True):
-            for id in pair:
-                site.act(id, "start")
-        for ids in (real, tests):
-            people = [site.database.participant(id) for id in ids]
-            assert sorted(Counter(p.treatment for p in people).values()) in ([2, 4], [3, 3])
-            for match in site.database.matches("trade"):
-                assert set(match.people.values()) <= set(real) or set(match.people.values()) <= set(tests)
-        assert any(len(match.people) == 2 for match in site.database.matches("trade"))
-
-    run(scene())
+async def test_people_of_test_links_meet_and_balance_among_themselves_alone(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(f"{PAIRS}\n{EITHER}"))
+    real, tests = invited(site, 6, "one"), invited(site, 6, "test")
+    for pair in zip(tests, real, strict=True):
+        for id in pair:
+            site.act(id, "start")
+    for ids in (real, tests):
+        people = [site.database.participant(id) for id in ids]
+        assert sorted(Counter(p.treatment for p in people).values()) in ([2, 4], [3, 3])
+        for match in site.database.matches("trade"):
+            assert set(match.people.values()) <= set(real) or set(match.people.values()) <= set(tests)
+    assert any(len(match.people) == 2 for match in site.database.matches("trade"))
 
 
-def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_export(tmp_path: Path) -> None:
-    async def scene() -> None:
-        pays = "[payment]\ncurrency = 'GBP'\nrate = 0.1\nshow_up = 2"
-        site = Site(tmp_path, study(more=f'external = "PID"\n{pays}'))
-        (test,) = invited(site, 1, "test")
-        site.act(test, "start")
-        site.finish(test)
-        site.act(test, "next")
-        assert site.state(test).earnings.total > 0
-        export(site.database, site.study, tmp_path / "out", "csv")
-        assert [pd.read_csv(tmp_path / "out" / f"{name}.csv").empty for name in ("participants", "matches")] == [
-            True
-        ] * 2
-        assert (tmp_path / "out" / "records.jsonl").read_text() == ""
-        with pytest.raises(ValueError, match="is no export of the study"):
-            export(site.database, site.study, tmp_path / "out", "csv", test=True)
-        export(site.database, site.study, tmp_path / "tests", "csv", test=True)
-        assert list(pd.read_csv(tmp_path / "tests" / "participants.csv").link) == ["test"]
-        assert len(pd.read_csv(tmp_path / "tests" / "matches.csv")) == 1
-        now = status(site.database, site.study)
-        assert (now.running, now.ended, now.cells[0].complete, now.cells[0].paid) == (0, {}, 0, 0)
-        assert status_lines(now)[1] == "no participants yet; besides, 1 by links for tests, whom nothing counts"
-        (tmp_path / "panel.csv").write_text("Participant id,Status\nann,APPROVED\n")
-        settled = settle(
-            site.database, site.study, tmp_path / "panel.csv", PanelFormat(), beside=tmp_path / "trade.toml"
-        )
-        assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody came to this study with this id"])
-
-    run(scene())
+async def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_export(tmp_path: Path) -> None:
+    pays = "[payment]\ncurrency = 'GBP'\nrate = 0.1\nshow_up = 2"
+    site = Site(tmp_path, study(more=f'external = "PID"\n{pays}'))
+    (test,) = invited(site, 1, "test")
+    site.act(test, "start")
+    site.finish(test)
+    site.act(test, "next")
+    assert site.state(test).earnings.total > 0
+    export(site.database, site.study, tmp_path / "out", "csv")
+    assert [pd.read_csv(tmp_path / "out" / f"{name}.csv").empty for name in ("participants", "matches")] == [True] * 2
+    assert (tmp_path / "out" / "records.jsonl").read_text() == ""
+    with pytest.raises(ValueError, match="is no export of the study"):
+        export(site.database, site.study, tmp_path / "out", "csv", test=True)
+    export(site.database, site.study, tmp_path / "tests", "csv", test=True)
+    assert list(pd.read_csv(tmp_path / "tests" / "participants.csv").link) == ["test"]
+    assert len(pd.read_csv(tmp_path / "tests" / "matches.csv")) == 1
+    now = status(site.database, site.study)
+    assert (now.running, now.ended, now.cells[0].complete, now.cells[0].paid) == (0, {}, 0, 0)
+    assert status_lines(now)[1] == "no participants yet; besides, 1 by links for tests, whom nothing counts"
+    (tmp_path / "panel.csv").write_text("Participant id,Status\nann,APPROVED\n")
+    settled = settle(site.database, site.study, tmp_path / "panel.csv", PanelFormat(), beside=tmp_path / "trade.toml")
+    assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody came to this study with this id"])

@@ -141,7 +141,10 @@ def test_an_answer_that_could_not_be_kept_is_asked_for_again() -> None:
     [
         ("[Deny]", 1, "changed since"),
         ("   ", 0, "nothing to send"),
-        ("x" * (LONGEST + 1), 0, f"{LONGEST + 1} characters"),
+        *(
+            (sign * (LONGEST + 1), 0, f"{LONGEST + 1} characters; {LONGEST} are the most")
+            for sign in ("x", "\N{GRINNING FACE}")
+        ),
     ],
 )
 def test_words_that_do_not_reach_the_match_say_why(text: str, turn: int, why: str) -> None:
@@ -161,28 +164,22 @@ def test_nobody_speaks_out_of_turn_or_after_the_end() -> None:
         live.submit("A", "[Deny]", 0)
 
 
-def test_a_delayed_answer_comes_later_and_is_drawn_anew_from_the_same_seed() -> None:
-    async def scene() -> None:
-        live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
-        live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
-        assert not live.match.asks("A")
-        assert live.thinking is not None
-        await live.thinking
-        assert live.match.asks("A")
-
-    asyncio.run(scene())
+async def test_a_delayed_answer_comes_later_and_is_drawn_anew_from_the_same_seed() -> None:
+    live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
+    live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
+    assert not live.match.asks("A")
+    assert live.thinking is not None
+    await live.thinking
+    assert live.match.asks("A")
 
 
-def test_a_stopped_match_hears_no_late_answer() -> None:
-    async def scene() -> None:
-        live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
-        live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
-        live.stop("time is up")
-        events = list(live.match.events)
-        await asyncio.sleep(0.05)
-        assert live.match.events == events
-
-    asyncio.run(scene())
+async def test_a_stopped_match_hears_no_late_answer() -> None:
+    live = begin(load("trading"), "A", seed=1, opponent="greedy-honest", delay=lambda match: 0.02)
+    live.submit("A", "[Offer: 1 Wheat -> 1 Ore]", 0)
+    live.stop("time is up")
+    events = list(live.match.events)
+    await asyncio.sleep(0.05)
+    assert live.match.events == events
 
 
 def test_every_scripted_player_can_be_resumed_in_the_middle() -> None:

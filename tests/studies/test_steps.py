@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from negolab.studies import sessions
-from negolab.studies.clock import manual_clock
+from negolab.studies.clock import ManualClock
 from negolab.studies.page_state import Closed, Consent, Instructions, Playing, Questionnaire, Quiz, Results, Waiting
 from negolab.studies.study_file import parse_study
-from tests.studies.test_service import ALONE, PAIRS, STUDY, Site, run, study
+from tests.studies.test_service import ALONE, PAIRS, STUDY, Site, study
 
 
 def steps(*parts: str) -> str:
@@ -83,78 +83,72 @@ def play(site: Site, id: str) -> None:
     site.act(id, "next")
 
 
-def test_a_participant_passes_through_all_steps_in_their_order(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(ALL, more='consent = "Will you?"'))
-        (id,) = site.come()
-        assert isinstance(site.state(id), Consent) and (site.state(id).step, site.state(id).steps) == (1, 10)
-        site.act(id, "consent", agreed=True)
-        assert isinstance(site.state(id), Instructions) and not site.state(id).begins
-        site.act(id, "start")
-        quiz = site.state(id)
-        assert isinstance(quiz, Quiz) and quiz.attempts_left == 2 and quiz.wrong == {}
-        site.act(id, "answer", answers={"paid": "nothing", "turns": "10.0"})
-        assert site.state(id).wrong == {"paid": "Read the last line again."} and site.state(id).attempts_left == 1
-        assert site.state(id).right == {"turns": "10.0"}, "what was right need not be entered again"
-        assert site.database.participant(id).treatment is None
-        site.act(id, "answer", answers={"paid": "what I own", "turns": "10"})
-        assert site.state(id).label == "Practice 1 of 1" and site.state(id).step == 4
-        play(site, id)
-        assert site.state(id).label == "Match 1 of 2"
-        play(site, id)
-        assert site.state(id).label == "Match 2 of 2"
-        play(site, id)
-        results = site.state(id)
-        assert isinstance(results, Results) and results.may_leave
-        assert [match.number for match in results.matches] == [0, 1, 2] and results.matches[0].practice == 1
-        site.act(id, "next")
-        assert isinstance(site.state(id), Playing) and site.state(id).label == "" and site.status(id) == "playing"
-        site.finish(id)
-        assert site.status(id) == "complete" and not site.state(id).may_leave
-        site.act(id, "next")
-        assert isinstance(site.state(id), Questionnaire) and not site.state(id).may_leave
-        answers = {"trust": {"fair": "yes", "again": "no"}, "how": ["by chance", "by feeling"], "age": "40"}
-        assert "at least 18" in site.act(id, "answer", answers={**answers, "age": "17"}).not_done
-        assert "please answer" in site.act(id, "answer", answers={**answers, "trust": {"fair": "yes"}}).not_done
-        site.act(id, "answer", answers=answers)
-        assert len(site.state(id).matches) == 4
-        site.act(id, "next")
-        assert isinstance(site.state(id), Closed) and site.state(id).code == "DONE" and site.state(id).steps == 10
-        kept = {"trust.fair": "yes", "trust.again": "no", "how": "by feeling | by chance", "age": "40"}
-        assert site.database.answers(id) == kept
-
-    run(scene())
+async def test_a_participant_passes_through_all_steps_in_their_order(tmp_path: Path) -> None:
+    site = Site(tmp_path, steps_study(ALL, more='consent = "Will you?"'))
+    (id,) = site.come()
+    assert isinstance(site.state(id), Consent) and (site.state(id).step, site.state(id).steps) == (1, 10)
+    site.act(id, "consent", agreed=True)
+    assert isinstance(site.state(id), Instructions) and not site.state(id).begins
+    site.act(id, "start")
+    quiz = site.state(id)
+    assert isinstance(quiz, Quiz) and quiz.attempts_left == 2 and quiz.wrong == {}
+    site.act(id, "answer", answers={"paid": "nothing", "turns": "10.0"})
+    assert site.state(id).wrong == {"paid": "Read the last line again."} and site.state(id).attempts_left == 1
+    assert site.state(id).right == {"turns": "10.0"}, "what was right need not be entered again"
+    assert site.database.participant(id).treatment is None
+    site.act(id, "answer", answers={"paid": "what I own", "turns": "10"})
+    assert site.state(id).label == "Practice 1 of 1" and site.state(id).step == 4
+    play(site, id)
+    assert site.state(id).label == "Match 1 of 2"
+    play(site, id)
+    assert site.state(id).label == "Match 2 of 2"
+    play(site, id)
+    results = site.state(id)
+    assert isinstance(results, Results) and results.may_leave
+    assert [match.number for match in results.matches] == [0, 1, 2] and results.matches[0].practice == 1
+    site.act(id, "next")
+    assert isinstance(site.state(id), Playing) and site.state(id).label == "" and site.status(id) == "playing"
+    site.finish(id)
+    assert site.status(id) == "complete" and not site.state(id).may_leave
+    site.act(id, "next")
+    assert isinstance(site.state(id), Questionnaire) and not site.state(id).may_leave
+    answers = {"trust": {"fair": "yes", "again": "no"}, "how": ["by chance", "by feeling"], "age": "40"}
+    assert "at least 18" in site.act(id, "answer", answers={**answers, "age": "17"}).not_done
+    assert "please answer" in site.act(id, "answer", answers={**answers, "trust": {"fair": "yes"}}).not_done
+    site.act(id, "answer", answers=answers)
+    assert len(site.state(id).matches) == 4
+    site.act(id, "next")
+    assert isinstance(site.state(id), Closed) and site.state(id).code == "DONE" and site.state(id).steps == 10
+    kept = {"trust.fair": "yes", "trust.again": "no", "how": "by feeling | by chance", "age": "40"}
+    assert site.database.answers(id) == kept
 
 
-def test_a_restart_at_any_page_changes_nothing(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(ALL, more='consent = "Will you?"'))
-        (id,) = site.come()
+async def test_a_restart_at_any_page_changes_nothing(tmp_path: Path) -> None:
+    site = Site(tmp_path, steps_study(ALL, more='consent = "Will you?"'))
+    (id,) = site.come()
 
-        def act(kind: str, **more: Any) -> None:
-            site.act(id, kind, **more)
-            before = site.state(id)
-            site.restart()
-            assert site.state(id) == before
+    def act(kind: str, **more: Any) -> None:
+        site.act(id, kind, **more)
+        before = site.state(id)
+        site.restart()
+        assert site.state(id) == before
 
-        act("consent", agreed=True)
-        act("start")
-        act("answer", answers={"paid": "nothing", "turns": "1"})
-        act("answer", answers={"paid": "what I own", "turns": "10"})
-        for _ in range(3):
-            site.finish(id)
-            act("next")
-        act("next")
+    act("consent", agreed=True)
+    act("start")
+    act("answer", answers={"paid": "nothing", "turns": "1"})
+    act("answer", answers={"paid": "what I own", "turns": "10"})
+    for _ in range(3):
         site.finish(id)
         act("next")
-        act("answer", answers={"trust": {"fair": "yes", "again": "no"}})
-        act("next")
-        assert site.state(id).code == "DONE"
+    act("next")
+    site.finish(id)
+    act("next")
+    act("answer", answers={"trust": {"fair": "yes", "again": "no"}})
+    act("next")
+    assert site.state(id).code == "DONE"
 
-    run(scene())
 
-
-def test_a_study_that_began_before_pages_were_kept_goes_on_where_everybody_was(tmp_path: Path) -> None:
+async def test_a_study_that_began_before_pages_were_kept_goes_on_where_everybody_was(tmp_path: Path) -> None:
     """A database of 0.1.0 has neither of the two tables."""
     tables = f"""{ALONE}
 [practice]
@@ -168,188 +162,143 @@ name = "how"
 label = "How was it?"
 when = "after"
 """
+    site = Site(tmp_path, study(tables, more='consent = "Will you?"'))
+    (id,) = site.come()
+    seen = []
 
-    async def scene() -> None:
-        site = Site(tmp_path, study(tables, more='consent = "Will you?"'))
-        (id,) = site.come()
-        seen = []
+    def act(kind: str, **more: Any) -> None:
+        site.act(id, kind, **more)
+        before = site.state(id)
+        with site.database._write() as c:
+            c.execute(sa.text("DROP TABLE progress"))
+            c.execute(sa.text("DROP TABLE attempts"))
+        site.restart()
+        assert site.state(id) == before
+        seen.append(type(before).__name__)
 
-        def act(kind: str, **more: Any) -> None:
-            site.act(id, kind, **more)
-            before = site.state(id)
-            with site.database._write() as c:
-                c.execute(sa.text("DROP TABLE progress"))
-                c.execute(sa.text("DROP TABLE attempts"))
-            site.restart()
-            assert site.state(id) == before
-            seen.append(type(before).__name__)
-
-        act("consent", agreed=True)
-        act("answer", answers={"age": "40"})
-        act("start")
-        site.finish(id)
-        act("next")
-        site.finish(id)
-        act("next")
-        act("answer", answers={"how": "well"})
-        assert seen == ["Questionnaire", "Instructions", "Playing", "Playing", "Questionnaire", "Closed"]
-
-    run(scene())
+    act("consent", agreed=True)
+    act("answer", answers={"age": "40"})
+    act("start")
+    site.finish(id)
+    act("next")
+    site.finish(id)
+    act("next")
+    act("answer", answers={"how": "well"})
+    assert seen == ["Questionnaire", "Instructions", "Playing", "Playing", "Questionnaire", "Closed"]
 
 
-def test_answers_of_a_quiz_do_not_reach_the_page_and_too_many_wrong_ones_end_the_study(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match"), more=""))
-        (id,) = site.come()
-        site.act(id, "start")
-        assert "Read the last line" not in str(site.state(id)) and "answer=" not in str(site.state(id))
-        for _ in range(2):
-            site.act(id, "answer", answers={"paid": "nothing", "turns": "10"})
-        assert site.status(id) == "quiz" and isinstance(site.state(id), Closed)
-        attempts = site.database.attempts(id)
-        assert [(a.name, a.attempt, a.is_right) for a in attempts] == [
-            ("paid", 1, False), ("turns", 1, True), ("paid", 2, False), ("turns", 2, True)
-        ]  # fmt: skip
-
-    run(scene())
+async def test_answers_of_a_quiz_do_not_reach_the_page_and_too_many_wrong_ones_end_the_study(tmp_path: Path) -> None:
+    site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match"), more=""))
+    (id,) = site.start()
+    assert "Read the last line" not in str(site.state(id)) and "answer=" not in str(site.state(id))
+    for _ in range(2):
+        site.act(id, "answer", answers={"paid": "nothing", "turns": "10"})
+    assert site.status(id) == "quiz" and isinstance(site.state(id), Closed)
+    attempts = site.database.attempts(id)
+    assert [(a.name, a.attempt, a.is_right) for a in attempts] == [
+        ("paid", 1, False), ("turns", 1, True), ("paid", 2, False), ("turns", 2, True)
+    ]  # fmt: skip
 
 
-def test_strangers_never_meet_twice_and_keep_or_change_seats_as_the_roles_say(tmp_path: Path) -> None:
-    async def scene(roles: str, folder: Path) -> None:
-        folder.mkdir()
-        rounds = 2 if roles == "fixed" else 3
-        site = Site(folder, steps_study(steps("instructions", f'match\nmatches = {rounds}\nroles = "{roles}"'), PAIRS))
-        people = site.come(4)
+@pytest.mark.parametrize("roles", ["fixed", "drawn"])
+async def test_strangers_never_meet_twice_and_keep_or_change_seats_as_the_roles_say(tmp_path: Path, roles: str) -> None:
+    rounds = 2 if roles == "fixed" else 3
+    site = Site(tmp_path, steps_study(steps("instructions", f'match\nmatches = {rounds}\nroles = "{roles}"'), PAIRS))
+    people = site.start(4)
+    for _ in range(rounds):
+        finish_all(site, people)
         for id in people:
-            site.act(id, "start")
-        for _ in range(rounds):
-            for id in people:
-                if isinstance(site.state(id), Playing):
-                    for _ in range(100):
-                        match = site.state(id)
-                        if not isinstance(match, Playing) or match.can_continue:
-                            break
-                        for one in people:
-                            state = site.state(one)
-                            if isinstance(state, Playing) and state.table["asked"]:
-                                site.say(one, "[Deny]" if "stands" in str(state.table["seen"]) else "pass")
-            for id in people:
-                site.act(id, "next")
-        matches = site.database.matches("trade")
-        assert len(matches) == 2 * rounds
-        assert len({frozenset(match.people.values()) for match in matches}) == len(matches), "nobody meets twice"
-        for id in people:
-            seats = [seat for match in matches for seat, who in match.people.items() if who == id]
-            if roles == "fixed":
-                assert len(set(seats)) == 1
-            elif roles == "alternating":
-                assert all(one != two for one, two in pairwise(seats))
-            assert site.status(id) == "complete"
-
-    for roles in ("fixed", "drawn"):
-        run(scene(roles, tmp_path / roles))
-
-
-def test_partners_stay_together_and_one_who_is_left_alone_is_told(tmp_path: Path) -> None:
-    async def scene() -> None:
-        parts = steps("instructions", 'match\nmatches = 3\nmatching = "partner"\nroles = "alternating"')
-        site = Site(tmp_path, steps_study(parts, PAIRS))
-        people = one, two, three, four = site.come(4)
-        for id in people:
-            site.act(id, "start")
-        mates = {id: site.state(id).match for id in people}
-        assert mates[one] == mates[two] and mates[three] == mates[four]
-        for id in (one, two):
-            finish_both(site, one, two)
             site.act(id, "next")
-        assert isinstance(site.state(two), Playing) and site.state(one).match == site.state(two).match
-        assert site.state(one).label == "Match 2 of 3"
-        first, second = (
-            next(seat for seat, id in match.people.items() if id == one)
-            for match in site.database.matches("trade", participant=one)
-        )
-        assert first != second
-        finish_both(site, three, four)
-        site.act(three, "next")
-        assert isinstance(site.state(three), Waiting), "the mate has not gone on yet"
-        site.act(four, "leave")
-        site.service.scheduler.tick()
-        assert (site.status(three), site.state(three).code) == ("partner", "LEFT")
+    matches = site.database.matches("trade")
+    assert len(matches) == 2 * rounds
+    assert len({frozenset(match.people.values()) for match in matches}) == len(matches), "nobody meets twice"
+    for id in people:
+        seats = [seat for match in matches for seat, who in match.people.items() if who == id]
+        assert roles == "drawn" or len(set(seats)) == 1
+        assert site.status(id) == "complete"
 
-    run(scene())
+
+async def test_partners_stay_together_and_one_who_is_left_alone_is_told(tmp_path: Path) -> None:
+    parts = steps("instructions", 'match\nmatches = 3\nmatching = "partner"\nroles = "alternating"')
+    site = Site(tmp_path, steps_study(parts, PAIRS))
+    people = one, two, three, four = site.start(4)
+    mates = {id: site.state(id).match for id in people}
+    assert mates[one] == mates[two] and mates[three] == mates[four]
+    for id in (one, two):
+        finish_all(site, [one, two])
+        site.act(id, "next")
+    assert isinstance(site.state(two), Playing) and site.state(one).match == site.state(two).match
+    assert site.state(one).label == "Match 2 of 3"
+    first, second = (
+        next(seat for seat, id in match.people.items() if id == one)
+        for match in site.database.matches("trade", participant=one)
+    )
+    assert first != second
+    finish_all(site, [three, four])
+    site.act(three, "next")
+    assert isinstance(site.state(three), Waiting), "the mate has not gone on yet"
+    site.act(four, "leave")
+    site.service.scheduler.tick()
+    assert (site.status(three), site.state(three).code) == ("partner", "LEFT")
 
 
 @pytest.mark.parametrize("roles", ["fixed", "alternating"])
-def test_roles_are_kept_in_a_round_that_a_player_fills_in_for_a_stranger(tmp_path: Path, roles: str) -> None:
-    async def scene() -> None:
-        parts = steps("instructions", f'match\nmatches = 6\nroles = "{roles}"')
-        site = Site(tmp_path, steps_study(parts, f'{PAIRS}\n[pairing]\nwait = 60\nthen = "random-legal"'))
-        one, two = site.come(2)
+async def test_roles_are_kept_in_a_round_that_a_player_fills_in_for_a_stranger(
+    tmp_path: Path, roles: str, clock: ManualClock
+) -> None:
+    parts = steps("instructions", f'match\nmatches = 6\nroles = "{roles}"')
+    site = Site(tmp_path, steps_study(parts, f'{PAIRS}\n[pairing]\nwait = 60\nthen = "random-legal"'))
+    one, two = site.start(2)
+    finish_all(site, [one, two])
+    for _ in range(5):
         for id in (one, two):
-            site.act(id, "start")
-        finish_both(site, one, two)
-        for _ in range(5):
-            for id in (one, two):
-                site.act(id, "next")
-            clock.advance(61)
-            site.service.scheduler.tick()
-            for id in (one, two):
-                site.finish(id)
+            site.act(id, "next")
+        site.tick(clock, 61)
         for id in (one, two):
-            matches = site.database.matches("trade", participant=id)
-            seats = [seat for match in matches for seat, who in match.people.items() if who == id]
-            assert [len(match.people) for match in matches] == [2, 1, 1, 1, 1, 1]
-            assert all((a == b) == (roles == "fixed") for a, b in pairwise(seats))
+            site.finish(id)
+    for id in (one, two):
+        matches = site.database.matches("trade", participant=id)
+        seats = [seat for match in matches for seat, who in match.people.items() if who == id]
+        assert [len(match.people) for match in matches] == [2, 1, 1, 1, 1, 1]
+        assert all((a == b) == (roles == "fixed") for a, b in pairwise(seats))
 
-    with manual_clock() as clock:
-        run(scene())
 
-
-def test_a_match_that_was_saved_and_not_opened_is_the_only_one_of_its_pair(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_match_that_was_saved_and_not_opened_is_the_only_one_of_its_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
 ) -> None:
     class Faulty(sessions.MatchSession):
         def __init__(self, *_: Any, **__: Any) -> None:
             raise RuntimeError("a fault of the game")
 
-    async def scene() -> None:
-        site = Site(tmp_path, study(PAIRS, "[pairing]\nwait = 60"))
-        one, two, three, four = site.come(4)
-        site.act(one, "start")
-        with monkeypatch.context() as broken:
-            broken.setattr(sessions, "MatchSession", Faulty)
-            assert isinstance(site.act(two, "start").state, Closed)
-            for _ in range(3):
-                site.service.scheduler.tick()
-        for id in (three, four):
-            site.act(id, "start")
-        clock.advance(61)
-        site.service.scheduler.tick()
-        mates = [sorted(match.people.values()) for match in site.database.matches("trade")]
-        assert sorted(mates) == sorted([sorted([one, two]), sorted([three, four])]), "the others were paired as well"
-        assert site.status(one) == site.status(two) == "error"
-
-    with manual_clock() as clock:
-        run(scene())
+    site = Site(tmp_path, study(PAIRS, "[pairing]\nwait = 60"))
+    one, two, three, four = site.come(4)
+    site.act(one, "start")
+    with monkeypatch.context() as broken:
+        broken.setattr(sessions, "MatchSession", Faulty)
+        assert isinstance(site.act(two, "start").state, Closed)
+        for _ in range(3):
+            site.service.scheduler.tick()
+    for id in (three, four):
+        site.act(id, "start")
+    site.tick(clock, 61)
+    mates = [sorted(match.people.values()) for match in site.database.matches("trade")]
+    assert sorted(mates) == sorted([sorted([one, two]), sorted([three, four])]), "the others were paired as well"
+    assert site.status(one) == site.status(two) == "error"
 
 
-def test_a_match_that_was_to_begin_when_the_host_was_killed_begins_with_the_next_one(tmp_path: Path) -> None:
+async def test_a_match_that_was_to_begin_when_the_host_was_killed_begins_with_the_next_one(tmp_path: Path) -> None:
     def killed(_: Any) -> None:
         raise KeyboardInterrupt
 
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(steps("instructions", "match\nmatches = 2")))
-        (id,) = site.come()
-        site.act(id, "start")
-        site.finish(id)
-        site.service.scheduler.enter = killed  # type: ignore[method-assign]
-        with pytest.raises(KeyboardInterrupt):
-            site.act(id, "next")
-        assert len(site.database.matches("trade")) == 1
-        site.restart()
-        assert len(site.database.matches("trade", running=True)) == 1, "a page that never comes back is timed out"
-
-    run(scene())
+    site = Site(tmp_path, steps_study(steps("instructions", "match\nmatches = 2")))
+    (id,) = site.start()
+    site.finish(id)
+    site.service.scheduler.enter = killed  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        site.act(id, "next")
+    assert len(site.database.matches("trade")) == 1
+    site.restart()
+    assert len(site.database.matches("trade", running=True)) == 1, "a page that never comes back is timed out"
 
 
 PARTNERS = steps("instructions", 'match\nmatches = 2\nmatching = "partner"')
@@ -358,73 +307,58 @@ PARTNERS = steps("instructions", 'match\nmatches = 2\nmatching = "partner"')
 def end_first_round(folder: Path) -> tuple[Site, str, str]:
     """Let partners finish the first of two matches; who waits for the other waits for 60 s."""
     site = Site(folder, steps_study(PARTNERS, f"{PAIRS}\n[pairing]\nwait = 60"))
-    one, two = site.come(2)
-    for id in (one, two):
-        site.act(id, "start")
-    finish_both(site, one, two)
+    one, two = site.start(2)
+    finish_all(site, [one, two])
     return site, one, two
 
 
-def test_who_lets_a_partner_wait_too_long_is_late_and_the_one_who_waited_is_paid(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site, waits, idles = end_first_round(tmp_path)
-        assert site.state(idles).left is None
-        site.act(waits, "next")
-        clock.advance(59)
-        assert (site.state(idles).left, site.state(idles).limit) == (pytest.approx(1), "continue")
-        site.service.scheduler.tick()
-        assert isinstance(site.state(waits), Waiting) and isinstance(site.state(idles), Playing)
-        clock.advance(2)
-        site.service.scheduler.tick()
-        assert (site.status(waits), site.state(waits).code) == ("partner", "LEFT")
-        assert "moved on" in site.act(idles, "next").not_done
-        assert (site.status(idles), site.state(idles).code) == ("timeout", "LATE")
-
-    with manual_clock() as clock:
-        run(scene())
+async def test_who_lets_a_partner_wait_too_long_is_late_and_the_one_who_waited_is_paid(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    site, waits, idles = end_first_round(tmp_path)
+    assert site.state(idles).left is None
+    site.act(waits, "next")
+    clock.advance(59)
+    assert (site.state(idles).left, site.state(idles).limit) == (pytest.approx(1), "continue")
+    site.service.scheduler.tick()
+    assert isinstance(site.state(waits), Waiting) and isinstance(site.state(idles), Playing)
+    site.tick(clock, 2)
+    assert (site.status(waits), site.state(waits).code) == ("partner", "LEFT")
+    assert "moved on" in site.act(idles, "next").not_done
+    assert (site.status(idles), site.state(idles).code) == ("timeout", "LATE")
 
 
-def test_who_goes_on_and_closes_the_page_lets_the_partner_wait(tmp_path: Path) -> None:
-    async def scene(folder: Path, seconds: float) -> None:
-        folder.mkdir()
-        site, gone, waits = end_first_round(folder)
-        for id in (gone, waits) if seconds > 0 else (waits, gone):
-            site.act(id, "next") if id == waits else leave_page(site, gone)
-            clock.advance(10)
-        clock.advance(abs(seconds))
-        site.service.scheduler.tick()
-        assert (site.status(gone), site.status(waits)) == ("timeout", "partner")
-
-    def leave_page(site: Site, id: str) -> None:
-        site.service.presence[id].away = True
+@pytest.mark.parametrize("first", ["gone", "waits"])
+async def test_who_goes_on_and_closes_the_page_lets_the_partner_wait(
+    tmp_path: Path, first: str, clock: ManualClock
+) -> None:
+    site, gone, waits = end_first_round(tmp_path)
+    for id in (gone, waits) if first == "gone" else (waits, gone):
+        site.service.presence[gone].away |= id == gone
         site.act(id, "next")
-
-    for seconds in (45.0, -45.0):
-        with manual_clock() as clock:
-            run(scene(tmp_path / str(seconds), seconds))
-
-
-def test_who_still_looks_at_a_finished_match_goes_on_if_the_other_withdraws_from_the_next_step(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(steps("instructions", "match", "results", "match"), PAIRS))
-        one, two = site.come(2)
-        for id in (one, two):
-            site.act(id, "start")
-        finish_both(site, one, two)
-        site.act(one, "next")
-        assert isinstance(site.state(two), Playing)
-        site.act(one, "leave")
-        assert isinstance(site.state(two), Results) and site.status(two) == "playing"
-        site.restart()
-        assert isinstance(site.state(two), Results)
-
-    run(scene())
+        clock.advance(10)
+    site.tick(clock, 45)
+    assert (site.status(gone), site.status(waits)) == ("timeout", "partner")
 
 
-def finish_both(site: Site, one: str, two: str) -> None:
-    """Let two people deny until their match is over."""
+async def test_who_still_looks_at_a_finished_match_goes_on_if_the_other_withdraws_from_the_next_step(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path, steps_study(steps("instructions", "match", "results", "match"), PAIRS))
+    one, two = site.start(2)
+    finish_all(site, [one, two])
+    site.act(one, "next")
+    assert isinstance(site.state(two), Playing)
+    site.act(one, "leave")
+    assert isinstance(site.state(two), Results) and site.status(two) == "playing"
+    site.restart()
+    assert isinstance(site.state(two), Results)
+
+
+def finish_all(site: Site, people: list[str]) -> None:
+    """Let people deny until all their matches are over."""
     for _ in range(200):
-        asked = [id for id in (one, two) if isinstance(s := site.state(id), Playing) and s.table["asked"]]
+        asked = [id for id in people if isinstance(s := site.state(id), Playing) and s.table["asked"]]
         if not asked:
             return
         state = site.state(asked[0])
@@ -434,7 +368,7 @@ def finish_both(site: Site, one: str, two: str) -> None:
 SHARED = 'match\nmatches = 2\ndeals = "shared"'
 
 
-def test_shared_deals_and_seeds_are_the_same_for_everybody(tmp_path: Path) -> None:
+async def test_shared_deals_and_seeds_are_the_same_for_everybody(tmp_path: Path) -> None:
     async def deals(line: str, folder: Path) -> list[list[int | None]]:
         folder.mkdir()
         site = Site(folder, steps_study(steps("instructions", f"match\nmatches = 2\n{line}")))
@@ -461,40 +395,34 @@ def test_shared_deals_and_seeds_are_the_same_for_everybody(tmp_path: Path) -> No
         of = {name: [m.id for m in site.database.matches("trade") if m.treatment == name] for name in ("one", "two")}
         return [[site.database.record(id).header.seed for id in ids] for ids in of.values()]
 
-    async def scene() -> None:
-        one, two = await of_treatments(tmp_path / "treatments")
-        assert one == two and len(set(one)) == 2
-        shared = await deals('deals = "shared"', tmp_path / "shared")
-        assert shared[0] == shared[1] and len(set(shared[0])) == 2
-        assert await deals("seeds = [3, 4]", tmp_path / "seeds") == [[3, 4], [3, 4]]
-        own = await deals("", tmp_path / "own")
-        assert len({seed for seeds in own for seed in seeds}) == 4
-
-    run(scene())
+    one, two = await of_treatments(tmp_path / "treatments")
+    assert one == two and len(set(one)) == 2
+    shared = await deals('deals = "shared"', tmp_path / "shared")
+    assert shared[0] == shared[1] and len(set(shared[0])) == 2
+    assert await deals("seeds = [3, 4]", tmp_path / "seeds") == [[3, 4], [3, 4]]
+    own = await deals("", tmp_path / "own")
+    assert len({seed for seeds in own for seed in seeds}) == 4
 
 
-def test_the_time_for_a_page_ends_the_study_but_after_the_last_match_it_leads_on(tmp_path: Path) -> None:
-    async def scene() -> None:
-        parts = steps("instructions\nseconds = 30", "match", "results\nseconds = 30")
-        site = Site(tmp_path, steps_study(parts))
-        late, quick = site.come(2)
-        assert 29 < site.state(late).left <= 30
-        site.act(quick, "start")
-        play(site, quick)
-        assert isinstance(site.state(quick), Results)
-        site.service.scheduler._looked = 0.0
-        site.service.scheduler._began -= 100
-        with site.database._write() as c:
-            c.execute(sa.text("UPDATE progress SET at = at - 31"))
-        site.service.progress._last.clear()
-        site.service.scheduler.tick()
-        assert (site.status(late), site.state(late).code) == ("timeout", "LATE")
-        assert (site.status(quick), site.state(quick).code) == ("complete", "DONE")
-
-    run(scene())
+async def test_the_time_for_a_page_ends_the_study_but_after_the_last_match_it_leads_on(tmp_path: Path) -> None:
+    parts = steps("instructions\nseconds = 30", "match", "results\nseconds = 30")
+    site = Site(tmp_path, steps_study(parts))
+    late, quick = site.come(2)
+    assert 29 < site.state(late).left <= 30
+    site.act(quick, "start")
+    play(site, quick)
+    assert isinstance(site.state(quick), Results)
+    site.service.scheduler._looked = 0.0
+    site.service.scheduler._began -= 100
+    with site.database._write() as c:
+        c.execute(sa.text("UPDATE progress SET at = at - 31"))
+    site.service.progress._last.clear()
+    site.service.scheduler.tick()
+    assert (site.status(late), site.state(late).code) == ("timeout", "LATE")
+    assert (site.status(quick), site.state(quick).code) == ("complete", "DONE")
 
 
-def test_treatments_with_steps_of_their_own_are_drawn_where_the_steps_part(tmp_path: Path) -> None:
+async def test_treatments_with_steps_of_their_own_are_drawn_where_the_steps_part(tmp_path: Path) -> None:
     tables = f"""
 {ALONE}
 {ALONE.replace('"one"', '"told"')}
@@ -506,30 +434,22 @@ text = "The other is a machine."
 [[treatments.steps]]
 kind = "match"
 """
-
-    async def scene() -> None:
-        site = Site(tmp_path, study(tables))
-        pages = {}
-        for id in site.come(2):
-            assert site.database.participant(id).treatment is None
-            site.act(id, "start")
-            pages[site.database.participant(id).treatment] = site.state(id)
-        assert isinstance(pages["one"], Playing)
-        assert isinstance(pages["told"], Instructions) and pages["told"].text == "The other is a machine."
-
-    run(scene())
-
-
-def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
-        (id,) = site.come()
+    site = Site(tmp_path, study(tables))
+    pages = {}
+    for id in site.come(2):
+        assert site.database.participant(id).treatment is None
         site.act(id, "start")
-        site.study = steps_study(steps("instructions", "match"))
-        with pytest.raises(ValueError, match=r"participant 1 is at page 2, quiz, .* put the steps back"):
-            site.restart()
+        pages[site.database.participant(id).treatment] = site.state(id)
+    assert isinstance(pages["one"], Playing)
+    assert isinstance(pages["told"], Instructions) and pages["told"].text == "The other is a machine."
 
-    run(scene())
+
+async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
+    site.start()
+    site.study = steps_study(steps("instructions", "match"))
+    with pytest.raises(ValueError, match=r"participant 1 is at page 2, quiz, .* put the steps back"):
+        site.restart()
 
 
 @pytest.mark.parametrize(

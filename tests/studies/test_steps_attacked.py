@@ -28,7 +28,7 @@ from negolab.studies.page_state import Closed, Instructions, Playing, Quiz, Resu
 from negolab.studies.questions import Question, check_answers
 from negolab.studies.steps import MOST_ATTEMPTS
 from tests.studies.test_service import ALONE, PAIRS, Site, run
-from tests.studies.test_steps import GRID, QUIZ, finish_both, steps, steps_study
+from tests.studies.test_steps import GRID, QUIZ, finish_all, steps, steps_study
 from tests.support.attacks import live
 from tests.support.markup_injection import INJECTIONS
 
@@ -174,95 +174,77 @@ def forged(site: Site, id: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("page", NAMES)
-def test_forged_actions_are_refused_with_a_line_and_change_no_row(
+async def test_forged_actions_are_refused_with_a_line_and_change_no_row(
     page: str, visited: dict[str, Site], tmp_path: Path
 ) -> None:
-    async def scene() -> None:
-        site, id = at_page(visited, page, tmp_path)
-        if isinstance(site.state(id), Playing) and site.state(id).left is None:
-            assert "not over" in site.act(id, "next").not_done
-        before = rows(site)
-        for action in forged(site, id):
-            try:
-                answer = site.service.act(site.leases[id], action)
-            except AccessDenied as refused:
-                why = str(refused)
-            else:
-                why = answer.not_done
-            assert why and "\n" not in why and len(why) < 200, action
-            assert rows(site) == before, action
-
-    run(scene())
+    site, id = at_page(visited, page, tmp_path)
+    if isinstance(site.state(id), Playing) and site.state(id).left is None:
+        assert "not over" in site.act(id, "next").not_done
+    before = rows(site)
+    for action in forged(site, id):
+        try:
+            answer = site.service.act(site.leases[id], action)
+        except AccessDenied as refused:
+            why = str(refused)
+        else:
+            why = answer.not_done
+        assert why and "\n" not in why and len(why) < 200, action
+    assert rows(site) == before
 
 
 @pytest.mark.parametrize("page", NAMES[:-1])
-def test_an_action_of_a_page_that_was_left_does_not_pass_the_next_one(
+async def test_an_action_of_a_page_that_was_left_does_not_pass_the_next_one(
     page: str, visited: dict[str, Site], tmp_path: Path
 ) -> None:
     """As when the answer to a press was lost, and the press is made again before the page has heard."""
-
-    async def scene() -> None:
-        site, id = at_page(visited, page, tmp_path)
-        if isinstance(site.state(id), Playing):
-            site.finish(id)
-        action = {**passing(site.state(id)), "place": site.state(id).place}
-        assert not site.service.act(site.leases[id], action).not_done
-        before = rows(site)
-        for _ in range(10):
-            assert "moved on" in site.service.act(site.leases[id], action).not_done
-        assert rows(site) == before
-
-    run(scene())
+    site, id = at_page(visited, page, tmp_path)
+    if isinstance(site.state(id), Playing):
+        site.finish(id)
+    action = {**passing(site.state(id)), "place": site.state(id).place}
+    assert not site.service.act(site.leases[id], action).not_done
+    before = rows(site)
+    for _ in range(10):
+        assert "moved on" in site.service.act(site.leases[id], action).not_done
+    assert rows(site) == before
 
 
-def test_ten_presses_of_one_attempt_are_one_attempt_and_nothing_outlasts_the_last(
+async def test_ten_presses_of_one_attempt_are_one_attempt_and_nothing_outlasts_the_last(
     visited: dict[str, Site], tmp_path: Path
 ) -> None:
-    async def scene() -> None:
-        site, id = at_page(visited, "quiz", tmp_path)
-        wrong = {"kind": "answer", "answers": WRONG, "place": site.state(id).place}
-        for _ in range(10):
-            site.service.act(site.leases[id], wrong)
-        assert site.state(id).attempts_left == 1
-        site.restart()
-        assert site.state(id).attempts_left == 1
+    site, id = at_page(visited, "quiz", tmp_path)
+    wrong = {"kind": "answer", "answers": WRONG, "place": site.state(id).place}
+    for _ in range(10):
+        site.service.act(site.leases[id], wrong)
+    assert site.state(id).attempts_left == 1
+    site.restart()
+    assert site.state(id).attempts_left == 1
+    site.act(id, "answer", answers=WRONG)
+    for action in (*forged(site, id), {"kind": "answer", "answers": RIGHT}):
+        if action["kind"] in ("answer", "next", "start"):
+            site.service.act(site.leases[id], action)
+            assert site.status(id) == "quiz"
+    assert len(site.database.attempts(id)) == 4
+
+
+async def test_a_quiz_without_a_limit_of_its_own_has_one(tmp_path: Path) -> None:
+    site = Site(tmp_path, steps_study(steps("instructions", QUIZ.replace("attempts = 2\n", ""), "match")))
+    (id,) = site.start()
+    for _ in range(MOST_ATTEMPTS):
+        assert site.state(id).attempts_left is None
         site.act(id, "answer", answers=WRONG)
-        for action in (*forged(site, id), {"kind": "answer", "answers": RIGHT}):
-            if action["kind"] in ("answer", "next", "start"):
-                site.service.act(site.leases[id], action)
-                assert site.status(id) == "quiz"
-        assert len(site.database.attempts(id)) == 4
-
-    run(scene())
+    assert site.status(id) == "quiz"
 
 
-def test_a_quiz_without_a_limit_of_its_own_has_one(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(steps("instructions", QUIZ.replace("attempts = 2\n", ""), "match")))
-        (id,) = site.come()
-        site.act(id, "start")
-        for _ in range(MOST_ATTEMPTS):
-            assert site.state(id).attempts_left is None
-            site.act(id, "answer", answers=WRONG)
-        assert site.status(id) == "quiz"
-
-    run(scene())
-
-
-def test_a_quiz_that_gets_another_question_goes_on_with_the_attempts_that_were_made(tmp_path: Path) -> None:
-    async def scene() -> None:
-        site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
-        (id,) = site.come()
-        site.act(id, "start")
-        site.act(id, "answer", answers=WRONG)
-        more = '[[steps.questions]]\nname = "new"\nlabel = "New?"\nkind = "number"\nanswer = "1"\n'
-        site.study = steps_study(steps("instructions", QUIZ + more, "match"))
-        site.restart()
-        assert site.state(id).attempts_left == 1 and set(site.state(id).wrong) == {"paid"}
-        site.act(id, "answer", answers={**RIGHT, "new": "1"})
-        assert isinstance(site.state(id), Playing)
-
-    run(scene())
+async def test_a_quiz_that_gets_another_question_goes_on_with_the_attempts_that_were_made(tmp_path: Path) -> None:
+    site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
+    (id,) = site.start()
+    site.act(id, "answer", answers=WRONG)
+    more = '[[steps.questions]]\nname = "new"\nlabel = "New?"\nkind = "number"\nanswer = "1"\n'
+    site.study = steps_study(steps("instructions", QUIZ + more, "match"))
+    site.restart()
+    assert site.state(id).attempts_left == 1 and set(site.state(id).wrong) == {"paid"}
+    site.act(id, "answer", answers={**RIGHT, "new": "1"})
+    assert isinstance(site.state(id), Playing)
 
 
 # Grids, several choices, and markup.
@@ -359,87 +341,82 @@ def test_the_fault_of_a_grid_names_its_row() -> None:
         check_answers((trust,), {"trust": {"fair": "yes"}})
 
 
-def test_markup_in_answers_stays_text_in_results_monitor_and_export(visited: dict[str, Site], tmp_path: Path) -> None:
-    async def scene() -> None:
-        site, id = at_page(visited, "words", tmp_path)
-        trick = "\n".join(INJECTIONS)
-        site.act(id, "answer", answers={"hope": trick})
-        site.finish(id)
-        site.act(id, "next")
-        site.act(id, "answer", answers={"end": trick})
-        results = site.state(id)
-        assert isinstance(results, Results) and not live(results_table(results.matches))
-        site.act(id, "next")
-        monitor = monitor_view.decode_state(msgspec.json.decode(msgspec.json.encode(site.service.monitor())))
-        assert monitor is not None
-        for html in (monitor_view.render_top(monitor), monitor_view.render_rest(monitor)):
-            assert not any(one in html for one in INJECTIONS)
-        export(site.database, site.study, tmp_path / "out")
-        for table in (pd.read_csv(tmp_path / "out/answers.csv"), pd.read_parquet(tmp_path / "out/answers.parquet")):
-            assert list(table[table["question"].isin(("hope", "end"))]["value"]) == [trick, trick]
-
-    run(scene())
+async def test_markup_in_answers_stays_text_in_results_monitor_and_export(
+    visited: dict[str, Site], tmp_path: Path
+) -> None:
+    site, id = at_page(visited, "words", tmp_path)
+    trick = "\n".join(INJECTIONS)
+    site.act(id, "answer", answers={"hope": trick})
+    site.finish(id)
+    site.act(id, "next")
+    site.act(id, "answer", answers={"end": trick})
+    results = site.state(id)
+    assert isinstance(results, Results) and not live(results_table(results.matches))
+    site.act(id, "next")
+    monitor = monitor_view.decode_state(msgspec.json.decode(msgspec.json.encode(site.service.monitor())))
+    assert monitor is not None
+    for html in (monitor_view.render_top(monitor), monitor_view.render_rest(monitor)):
+        assert not any(one in html for one in INJECTIONS)
+    export(site.database, site.study, tmp_path / "out")
+    for table in (pd.read_csv(tmp_path / "out/answers.csv"), pd.read_parquet(tmp_path / "out/answers.parquet")):
+        assert list(table[table["question"].isin(("hope", "end"))]["value"]) == [trick, trick]
 
 
 # Withdrawal.
 
 
 @pytest.mark.parametrize("page", NAMES)
-def test_who_leaves_at_any_page_takes_their_words_along(page: str, visited: dict[str, Site], tmp_path: Path) -> None:
-    async def scene() -> None:
-        site, id = at_page(visited, page, tmp_path)
-        if page == "quiz":
-            site.act(id, "answer", answers=WRONG)
-        is_over = NAMES.index(page) > NAMES.index("last match")
-        before = rows(site)
-        why = site.act(id, "leave").not_done
-        if is_over:
-            assert why and rows(site) == before and site.status(id) == "complete"
-            return
-        closed = site.state(id)
-        assert isinstance(closed, Closed) and (closed.code, closed.earnings.total) == ("GONE", 50)
-        assert (site.status(id), site.database.answers(id), site.database.attempts(id)) == ("withdrawn", {}, [])
-        site.restart()
-        assert site.state(id) == closed
-        export(site.database, site.study, tmp_path / "out", "csv")
-        (person,) = pd.read_csv(tmp_path / "out/participants.csv").to_dict("records")
-        assert (person["status"], person["code"], person["pay_total"]) == ("withdrawn", "GONE", 0.5)
-        assert not pd.notna(person["paid_matches"])
-        tables = [path for path in (tmp_path / "out").glob("*.csv") if path.name != "dictionary.csv"]
-        told = "".join(path.read_text() for path in tables)
-        assert "much" not in told and "what I own" not in told and "pass" not in told
-        assert pd.read_csv(tmp_path / "out/quiz.csv").empty
-
-    run(scene())
+async def test_who_leaves_at_any_page_takes_their_words_along(
+    page: str, visited: dict[str, Site], tmp_path: Path
+) -> None:
+    site, id = at_page(visited, page, tmp_path)
+    if page == "quiz":
+        site.act(id, "answer", answers=WRONG)
+    is_over = NAMES.index(page) > NAMES.index("last match")
+    before = rows(site)
+    why = site.act(id, "leave").not_done
+    if is_over:
+        assert why and rows(site) == before and site.status(id) == "complete"
+        return
+    closed = site.state(id)
+    assert isinstance(closed, Closed) and (closed.code, closed.earnings.total) == ("GONE", 50)
+    assert (site.status(id), site.database.answers(id), site.database.attempts(id)) == ("withdrawn", {}, [])
+    site.restart()
+    assert site.state(id) == closed
+    export(site.database, site.study, tmp_path / "out", "csv")
+    (person,) = pd.read_csv(tmp_path / "out/participants.csv").to_dict("records")
+    assert (person["status"], person["code"], person["pay_total"]) == ("withdrawn", "GONE", 0.5)
+    assert not pd.notna(person["paid_matches"])
+    tables = [path for path in (tmp_path / "out").glob("*.csv") if path.name != "dictionary.csv"]
+    told = "".join(path.read_text() for path in tables)
+    assert "much" not in told and "what I own" not in told and "pass" not in told
+    assert pd.read_csv(tmp_path / "out/quiz.csv").empty
 
 
 def go_on_both(site: Site, one: str, two: str) -> None:
     """Take two people on by a page; at a match against each other they deny."""
-    finish_both(site, one, two)
+    finish_all(site, [one, two])
     for id in (one, two):
         go_on(site, id)
 
 
 @pytest.mark.parametrize("matching", ["stranger", "partner"])
 @pytest.mark.parametrize("page", NAMES[: NAMES.index("second match") + 1])
-def test_nobody_is_stuck_when_the_other_leaves(page: str, matching: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        parts = [part.replace("matches = 2\n", f'matches = 2\nmatching = "{matching}"\n', 1) for part in PAGES.values()]
-        text = f"{PAIRS}\n[pairing]\nwait = 60\n{PAYMENT}"
-        site = Site(tmp_path, steps_study(steps(*filter(None, parts)), text, 'consent = "Will you?"'))
-        one, two = site.come(2)
-        for _ in range(NAMES.index(page)):
-            go_on_both(site, one, two)
-        site.act(one, "leave")
-        assert site.state(one).code == "GONE"
-        until_closed(site, two)
-        # With nobody left to meet, a stranger waits as long as the study says, and a partner is told.
-        met = page == "first match" or (matching == "partner" and page == "second match")
-        ending = ("partner", "LEFT") if met else ("unpaired", "ALONE")
-        assert (site.status(two), site.state(two).code) == ending
-        assert site.state(two).earnings.total == (100 if met else 0)
-
-    run(scene())
+async def test_nobody_is_stuck_when_the_other_leaves(page: str, matching: str, tmp_path: Path) -> None:
+    parts = [part.replace("matches = 2\n", f'matches = 2\nmatching = "{matching}"\n', 1) for part in PAGES.values()]
+    text = f"{PAIRS}\n[pairing]\nwait = 60\n{PAYMENT}"
+    site = Site(tmp_path, steps_study(steps(*filter(None, parts)), text, 'consent = "Will you?"'))
+    one, two = site.come(2)
+    for _ in range(NAMES.index(page)):
+        go_on_both(site, one, two)
+    site.act(one, "leave")
+    assert site.state(one).code == "GONE"
+    until_closed(site, two)
+    # With nobody left to meet, a stranger waits as long as the study says, and a partner is told.
+    met = page == "first match" or (matching == "partner" and page == "second match")
+    ending = ("partner", "LEFT") if met else ("unpaired", "ALONE")
+    assert (site.status(two), site.state(two).code) == ending
+    assert site.state(two).earnings.total == (100 if met else 0)
 
 
 def until_closed(site: Site, id: str) -> None:
@@ -519,58 +496,49 @@ LEAVE, ERR = {"kind": "leave"}, {"kind": "answer", "answers": WRONG}
         ("last attempt", None),
     ],
 )
-def test_a_kill_between_any_two_writes_loses_and_doubles_nothing(
+async def test_a_kill_between_any_two_writes_loses_and_doubles_nothing(
     page: str, action: dict[str, Any] | None, visited: dict[str, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene() -> None:
-        site, id = at_page(visited, page if page in NAMES else "quiz", tmp_path)
-        if page == "last attempt":
-            site.act(id, "answer", answers=WRONG)
-        if isinstance(site.state(id), Playing):
-            site.finish(id)
-        wanted = {**(action or passing(site.state(id))), "place": site.state(id).place}
-        site.database.close()
-        whole = copied(site, tmp_path / "whole")
-        whole.service.act(whole.leases[id], wanted)
-        state, expected = whole.state(id), facts(whole.database, "trade", id)
-        whole.database.close()
-        for again in killed(site, id, wanted, tmp_path, monkeypatch):
-            again.state(id)
-            again.service.act(again.leases[id], wanted)  # pressed once more: of a page that was left it is refused
-            assert type(again.state(id)) is type(state)
-            assert facts(again.database, "trade", id) == expected
-            again.restart()
-            assert facts(again.database, "trade", id) == expected
-
-    run(scene())
+    site, id = at_page(visited, page if page in NAMES else "quiz", tmp_path)
+    if page == "last attempt":
+        site.act(id, "answer", answers=WRONG)
+    if isinstance(site.state(id), Playing):
+        site.finish(id)
+    wanted = {**(action or passing(site.state(id))), "place": site.state(id).place}
+    site.database.close()
+    whole = copied(site, tmp_path / "whole")
+    whole.service.act(whole.leases[id], wanted)
+    state, expected = whole.state(id), facts(whole.database, "trade", id)
+    whole.database.close()
+    for again in killed(site, id, wanted, tmp_path, monkeypatch):
+        again.state(id)
+        again.service.act(again.leases[id], wanted)  # pressed once more: of a page that was left it is refused
+        assert type(again.state(id)) is type(state)
+        assert facts(again.database, "trade", id) == expected
+        again.restart()
+        assert facts(again.database, "trade", id) == expected
 
 
-def test_a_kill_between_the_writes_of_a_withdrawal_leaves_the_other_a_page(
+async def test_a_kill_between_the_writes_of_a_withdrawal_leaves_the_other_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene() -> None:
-        parts = steps("instructions", "match\nparams = { max_turns = 2 }", "results", "match")
-        (tmp_path / "before").mkdir()
-        site = Site(tmp_path / "before", steps_study(parts, PAIRS))
-        one, two = site.come(2)
-        for id in (one, two):
-            site.act(id, "start")
-        finish_both(site, one, two)
-        site.act(one, "next")
-        for again in killed(site, one, LEAVE, tmp_path, monkeypatch):
-            again.act(one, "leave")
-            assert isinstance(again.state(one), Closed) and again.status(one) == "withdrawn"
-            assert isinstance(again.state(two), Results)
-
-    run(scene())
+    parts = steps("instructions", "match\nparams = { max_turns = 2 }", "results", "match")
+    (tmp_path / "before").mkdir()
+    site = Site(tmp_path / "before", steps_study(parts, PAIRS))
+    one, two = site.start(2)
+    finish_all(site, [one, two])
+    site.act(one, "next")
+    for again in killed(site, one, LEAVE, tmp_path, monkeypatch):
+        again.act(one, "leave")
+        assert isinstance(again.state(one), Closed) and again.status(one) == "withdrawn"
+        assert isinstance(again.state(two), Results)
 
 
-def test_the_second_of_two_pages_of_instructions_is_another_place(visited: dict[str, Site], tmp_path: Path) -> None:
-    async def scene() -> None:
-        site, id = at_page(visited, "instructions", tmp_path)
-        first = site.state(id)
-        go_on(site, id)
-        second = site.state(id)
-        assert isinstance(second, Instructions) and second.text == "Again." and second.place != first.place
-
-    run(scene())
+async def test_the_second_of_two_pages_of_instructions_is_another_place(
+    visited: dict[str, Site], tmp_path: Path
+) -> None:
+    site, id = at_page(visited, "instructions", tmp_path)
+    first = site.state(id)
+    go_on(site, id)
+    second = site.state(id)
+    assert isinstance(second, Instructions) and second.text == "Again." and second.place != first.place

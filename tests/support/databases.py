@@ -11,12 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from negolab.studies.database import Database
 from tests.conftest import needs
 
 
@@ -81,10 +83,17 @@ class Cluster:
         with psycopg.connect(f"host={self.folder} user=postgres dbname=postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
 
-    def fresh(self) -> str:
-        """Create an empty database and return its name."""
+    def fresh(self, template: str = "template0") -> str:
+        """Create a database that is a copy of another (default: an empty one) and return its name."""
         name = f"t{next(self._numbers)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+    @cached_property
+    def template(self) -> str:
+        """The name of a database with our tables."""
+        name = self.fresh()
+        Database(self.url(name)).close()
         return name
 
     def drop(self, database: str) -> None:
@@ -115,12 +124,22 @@ def postgres() -> Iterator[Cluster]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of a new database without tables: each test runs on SQLite and on PostgreSQL."""
+    yield from _urls(request, tmp_path, with_tables=False)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of a new, empty database: each test runs on SQLite and on PostgreSQL."""
+    """URL of a new database: each test runs on SQLite and on PostgreSQL."""
+    yield from _urls(request, tmp_path, with_tables=True)
+
+
+def _urls(request: pytest.FixtureRequest, folder: Path, *, with_tables: bool) -> Iterator[str]:
     if request.param == "sqlite":
-        yield str(tmp_path / "people.db")
+        yield str(folder / "people.db")
         return
     cluster: Cluster = request.getfixturevalue("postgres")
-    name = cluster.fresh()
+    name = cluster.fresh(cluster.template) if with_tables else cluster.fresh()
     yield cluster.url(name)
     cluster.drop(name)

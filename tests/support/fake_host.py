@@ -71,7 +71,11 @@ class Route(RequestHandler):
         return {"replaced": replaced}
 
 
-async def main() -> None:
+def main() -> None:
+    asyncio.run(serve())
+
+
+async def serve() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seats", required=True)
     parser.add_argument("--admin", required=True)
@@ -99,4 +103,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

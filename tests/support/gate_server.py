@@ -12,13 +12,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
 
-from tests.conftest import ROOT, free_port
+from tests.conftest import free_port
+from tests.support.fake_host import main
+from tests.support.forked import ForkedProcess
 
 PAGE = """
 import ipywidgets as w
@@ -47,9 +49,10 @@ class Gate(NamedTuple):
 
     url: str
     pid: int
-    fake_host: subprocess.Popen[bytes]
+    fake_host: ForkedProcess
     folder: Path
     start: Any
+    start_host: Callable[[], object]
 
     @property
     def port(self) -> int:
@@ -68,25 +71,33 @@ class Gate(NamedTuple):
 
     def open_kernel(self, token: str, within: float = 60) -> str:
         """Load the page until the token has a kernel and return the kernel's id."""
+        found = KERNEL_ID.search(self.open_page(token, within).text)
+        assert found
+        return found[1]
+
+    def open_page(self, token: str, within: float = 60) -> httpx2.Response:
+        """Load the page until the token has a kernel and return the page."""
         end = time.monotonic() + within
         while time.monotonic() < end:
             answer = self.get("", token)
-            if found := KERNEL_ID.search(answer.text):
-                return found[1]
-            time.sleep(0.3)
+            if KERNEL_ID.search(answer.text):
+                return answer
+            time.sleep(0.2)
         raise AssertionError(f"no kernel for {token} within {within} s: {answer.status_code} {answer.text[-500:]}")
 
-    def requests(self) -> list[tuple[str, dict[str, str]]]:
+    def reports(self) -> list[dict[str, Any]]:
+        """What the gate has told its host of itself."""
+        return [body for name, body in self.requests() if name == "gate"]
+
+    def settle(self) -> None:
+        """Wait until the pool has a kernel; a gate whose pool is of one then starts none."""
+        before = len(self.reports())
+        assert wait_until(lambda: any(report["warm"] for report in self.reports()[before + 1 :]))
+
+    def requests(self) -> list[tuple[str, dict[str, Any]]]:
         """The requests that the fake host received: name and body."""
         with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(self.folder / "admin.sock"))) as client:
             return [(name, body) for name, body in client.get("http://host/requests").json()["requests"]]
-
-
-def kernels(pid: int) -> list[int]:
-    """Process ids of a server's kernels."""
-    listed = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
-    return [int(row[0]) for row in rows if int(row[1]) == pid and "ipykernel" in row[2]]
 
 
 def wait_until(condition: Callable[[], Any], within: float = 60.0, pause: float = 0.1) -> bool:
@@ -113,17 +124,10 @@ def is_listening(port: int, path: str = "/") -> bool:
 
 
 @contextmanager
-def fake_host(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def fake_host(folder: Path, *options: str) -> Iterator[ForkedProcess]:
     """Run the fake host on sockets in `folder`."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.support.fake_host",
-        f"--seats={folder}/seats.sock",
-        f"--admin={folder}/admin.sock",
-    ]
-    process = subprocess.Popen([*command, *options], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    process = ForkedProcess(main, f"--seats={folder}/seats.sock", f"--admin={folder}/admin.sock", *options)
+    assert process.stdout.readline() == "ready\n"
     try:
         yield process
     finally:
@@ -153,10 +157,12 @@ def running_gate(*options: str, page: Path | None = None, warm: bool = True) -> 
             assert started[-1].poll() is None, (folder / "log").read_text()
             return started[-1].pid
 
-        with fake_host(folder) as running:
+        with ExitStack() as hosts:
+            running = hosts.enter_context(fake_host(folder))
             try:
                 pid = start()
-                server = Gate(f"http://127.0.0.1:{port}/", pid, running, folder, start)
+                url, start_host = f"http://127.0.0.1:{port}/", lambda: hosts.enter_context(fake_host(folder))
+                server = Gate(url, pid, running, folder, start, start_host)
                 if warm:
                     server.open_kernel("good-first")
                 yield server

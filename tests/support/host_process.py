@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import tempfile
 import threading
 import uuid
@@ -18,11 +16,12 @@ import ipywidgets as w
 import msgspec
 from negolab_widgets.study import StudyPage
 
-from negolab.studies import links
+from negolab.studies import links, server
 from negolab.studies.client import HostClient, PageClient
 from negolab.studies.database import Database, Participant, StoredMatch
 from negolab.studies.host_config import HostConfig
 from negolab.verification import replay_differences
+from tests.support.forked import ForkedProcess
 
 TIMEOUT = 20.0
 """Seconds before a wait fails."""
@@ -66,15 +65,11 @@ class HostProcess:
 
     def start(self, *options: str) -> None:
         db = self.folder / "people.db" if self.config is None else "-"
-        command = [sys.executable, "-m", "negolab.studies.server", f"--db={db}"]
-        command += [f"--admin={self.desk}", f"--seats={self.seats}", f"--out={self.out}"]
-        command += [*options] if self.file is None else [f"--study={self.file}", *options]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, text=True, **pipes)
-        assert self.process.stdout is not None and self.process.stderr is not None
+        args = [f"--db={db}", f"--admin={self.desk}", f"--seats={self.seats}", f"--out={self.out}", *options]
+        args += [] if self.file is None else [f"--study={self.file}"]
+        self.process = ForkedProcess(server.main, *args)
         if self.config is not None:
             config = msgspec.structs.replace(self.config, db=str(self.folder / "people.db"))
-            assert self.process.stdin is not None
             self.process.stdin.write(config.line().decode())
             self.process.stdin.flush()
         self.stderr: deque[str] = deque(maxlen=1000)
@@ -97,7 +92,6 @@ class HostProcess:
         self.sockets.rmdir()
 
     def _ended(self) -> None:
-        assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(20)
         self._reader.join(5)

@@ -29,8 +29,8 @@ from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
 from tests.support.bots import V1, framed, read_frame
-from tests.support.gate_server import KERNEL_ID, Gate, kernels, running_gate, send_raw, wait_until, write_page
-from tests.support.processes import command_line
+from tests.support.gate_server import KERNEL_ID, PAGE, Gate, running_gate, send_raw, wait_until, write_page
+from tests.support.processes import command_line, kernels_of
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -379,10 +379,56 @@ def test_a_public_address_is_read(url: str, host: str, prefix: str) -> None:
 # A running gate.
 
 
+ORDERS = """
+import asyncio, os, pathlib, threading
+
+async def obey():
+    order = pathlib.Path({folder!r}, str(os.getpid()))
+    while not order.exists():
+        await asyncio.sleep(0.05)
+    exec(order.read_text(), globals())
+
+obeying = asyncio.ensure_future(obey())
+"""
+
+
 @pytest.fixture(scope="module")
-def door() -> Iterator[Gate]:
-    with running_gate("pool_size=2", "max_kernels=20") as running:
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a kernel looks for code that a test wants it to run."""
+    return tmp_path_factory.mktemp("orders")
+
+
+@pytest.fixture(scope="module")
+def door(orders: Path) -> Iterator[Gate]:
+    source = PAGE + ORDERS.format(folder=str(orders))
+    options = ("pool_size=1", "max_kernels=20", "computing_at_once=2", "absent_after=600")
+    with running_gate(*options, page=write_page(orders, source=source), warm=False) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def page(door: Gate) -> httpx2.Response:
+    """The page of the visitor cat, whose kernel no test ends."""
+    return door.open_page("good-cat")
+
+
+@pytest.fixture(scope="module")
+def kernel(page: httpx2.Response) -> str:
+    found = KERNEL_ID.search(page.text)
+    assert found
+    return found[1]
+
+
+def pid_of(door: Gate, kernel: str) -> int:
+    """The process of a kernel."""
+    (pid,) = [pid for pid in kernels_of(door.pid) if kernel in command_line(pid)]
+    return pid
+
+
+def order(folder: Path, door: Gate, kernel: str, source: str) -> None:
+    """Let a kernel run this code."""
+    (folder / "new").write_text(source)
+    (folder / "new").rename(folder / str(pid_of(door, kernel)))
 
 
 def test_requests_of_those_who_went_away_keep_nobody_waiting(door: Gate) -> None:
@@ -446,32 +492,20 @@ def refused(door: Gate, kernel: str, token: str | None, **headers: str) -> int:
     return int(caught.value.code)
 
 
-TALKATIVE = """
-import asyncio, ipywidgets
-from IPython.display import display
-display(label := ipywidgets.Label())
-async def talk():
-    for n in range(10_000):
-        label.value = f"{n}" + "x" * 300_000
-        await asyncio.sleep(0.1)
-talking = asyncio.ensure_future(talk())
-"""
-
-
-def test_a_websocket_that_is_broken_off_at_its_handshake_leaves_nothing_open(tmp_path: Path) -> None:
-    async def attacked(own: Gate, kernel: str) -> None:
-        page = await open_socket(own, kernel, "good-ann")
+def test_a_websocket_that_is_broken_off_at_its_handshake_leaves_nothing_open(door: Gate, kernel: str) -> None:
+    async def attacked() -> None:
+        page = await open_socket(door, kernel, "good-cat")
         await ask_info(page)
-        before = open_descriptors(own.pid)
+        before = open_descriptors(door.pid)
         for number in range(30):
-            await asyncio.to_thread(break_off, own, kernel, number)
-        assert await asyncio.to_thread(wait_until, lambda: open_descriptors(own.pid) <= before + 4, 20), before
+            await asyncio.to_thread(break_off, door, kernel, number)
+        assert await asyncio.to_thread(wait_until, lambda: open_descriptors(door.pid) <= before + 4, 20), before
         assert (await ask_info(page))["header"]["msg_type"] == "kernel_info_reply", "the page still works"
         page.close()
-        assert "Traceback" not in (own.folder / "log").read_text()
+        assert "Traceback" not in (door.folder / "log").read_text()
 
-    with running_gate("pool_size=1", page=write_page(tmp_path)) as own:
-        asyncio.run(attacked(own, own.open_kernel("good-ann")))
+    door.settle()
+    asyncio.run(attacked())
 
 
 def break_off(door: Gate, kernel: str, number: int) -> None:
@@ -479,14 +513,14 @@ def break_off(door: Gate, kernel: str, number: int) -> None:
     key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" if number % 5 else ""
     request = (
         f"GET /api/kernels/{kernel}/channels?session_id={number} HTTP/1.1\r\nHost: 127.0.0.1:{door.port}\r\n"
-        f"Origin: {door.url.rstrip('/')}\r\nCookie: {door.cookie}=good-ann\r\nSec-WebSocket-Protocol: {V1}\r\n"
+        f"Origin: {door.url.rstrip('/')}\r\nCookie: {door.cookie}=good-cat\r\nSec-WebSocket-Protocol: {V1}\r\n"
         f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n{key}\r\n"
     )
     with socket.create_connection(("127.0.0.1", door.port), timeout=10) as connection:
         connection.sendall(request.encode())
         time.sleep(number % 5 / 1000)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
-    time.sleep(0.1)
+    time.sleep(0.02)
 
 
 def open_descriptors(pid: int) -> int:
@@ -502,29 +536,38 @@ def test_a_body_in_chunks_is_refused_before_it_is_read(door: Gate) -> None:
         assert connection.recv(1000) == b""
 
 
-def test_what_waits_for_a_page_that_went_away_has_a_bound(tmp_path: Path) -> None:
-    with running_gate("pool_size=1", page=write_page(tmp_path, source=TALKATIVE)) as own:
-        kernel = own.open_kernel("good-ann")
-        socket_of(own, kernel, "good-ann")
-        assert wait_until(lambda: own.get(f"alive/{kernel}", "good-ann").json()["state"] == "gone", 20)
-
-
-BUSY = """
-import threading
-threading.Thread(target=lambda: exec("while True: pass"), daemon=True).start()
+TALKS = """
+async def talk():
+    for n in range(10_000):
+        said.value = f"{n}" + "x" * 300_000
+        await asyncio.sleep(0.1)
+talking = asyncio.ensure_future(talk())
 """
 
 
+def test_what_waits_for_a_page_that_went_away_has_a_bound(door: Gate, orders: Path) -> None:
+    kernel = door.open_kernel("good-tia")
+    order(orders, door, kernel, TALKS)
+    socket_of(door, kernel, "good-tia")
+    assert wait_until(lambda: door.get(f"alive/{kernel}", "good-tia").json()["state"] == "gone", 20)
+
+
+COMPUTES = 'threading.Thread(target=lambda: exec("while True: pass"), daemon=True).start()'
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="tells no processor's time")
-def test_a_kernel_that_computes_without_end_is_ended_and_its_visitor_waits_for_the_next(tmp_path: Path) -> None:
-    with running_gate("pool_size=1", "computing_at_once=2", page=write_page(tmp_path, source=BUSY)) as own:
-        kernel = own.open_kernel("good-ann")
-        assert wait_until(lambda: own.get(f"alive/{kernel}", "good-ann").json()["state"] == "gone", 40)
-        assert wait_until(lambda: own.get("", "good-ann").status_code == 429, 40, pause=1)
-        assert int(own.get("", "good-ann").headers["retry-after"]) > 1
-        assert own.open_kernel("good-bob"), "another one is not held up"
-        reports = [body for name, body in own.requests() if name == "gate"]
-        assert any(report["refused"].get("computing") for report in reports)
+def test_a_kernel_that_computes_without_end_is_ended_and_its_visitor_waits_for_the_next(
+    door: Gate, orders: Path
+) -> None:
+    def is_refused() -> bool:
+        answer = door.get("", "good-una")
+        if found := KERNEL_ID.search(answer.text):
+            order(orders, door, found[1], COMPUTES)
+        return answer.status_code == 429 and int(answer.headers["retry-after"]) > 1
+
+    assert wait_until(is_refused, 60)
+    assert door.open_kernel("good-bob"), "another one is not held up"
+    assert any(report["refused"].get("computing") for report in door.reports())
 
 
 def test_looking_at_a_link_does_nothing(door: Gate) -> None:
@@ -585,8 +628,7 @@ def test_a_cookie_of_other_letters_is_a_bad_token_like_any_other(door: Gate) -> 
             assert status in connection.recv(200).partition(b"\r\n")[0]
 
 
-def test_the_page_comes_with_a_kernel_that_the_host_knows(door: Gate) -> None:
-    kernel = door.open_kernel("good-cat")
+def test_the_page_comes_with_a_kernel_that_the_host_knows(door: Gate, kernel: str) -> None:
     assert ("bind", {"token": "good-cat", "kernel": kernel}) in door.requests()
     assert socket_of(door, kernel, "good-cat")["content"]["status"] == "ok"
     assert door.get(f"alive/{kernel}", "good-cat").json() == {"state": "here"}
@@ -600,13 +642,10 @@ def test_a_second_tab_takes_over_and_the_first_is_told(door: Gate) -> None:
     assert door.get(f"alive/{second}", "good-dan").json() == {"state": "here"}
     assert wait_until(lambda: door.get(f"api/kernels/{first}", "good-dan").status_code == 403), "it is ended"
     assert door.get(f"alive/{first}", "good-dan").json() == {"state": "replaced"}
-
-
-def test_a_closed_page_ends_its_kernel(door: Gate) -> None:
-    kernel = door.open_kernel("good-eve")
-    answer = door.get(f"voila/api/shutdown/{kernel}", "good-eve", "POST", Origin="null", Sec_Fetch_Site="same-origin")
+    # A page that is closed ends its kernel.
+    answer = door.get(f"voila/api/shutdown/{second}", "good-dan", "POST", Origin="null", Sec_Fetch_Site="same-origin")
     assert answer.status_code == 204
-    assert door.get(f"alive/{kernel}", "good-eve").json() == {"state": "gone"}
+    assert door.get(f"alive/{second}", "good-dan").json() == {"state": "gone"}
 
 
 async def opened_and_read(door: Gate, kernel: str, token: str) -> Any:
@@ -621,9 +660,9 @@ async def opened_and_read(door: Gate, kernel: str, token: str) -> Any:
     return connection
 
 
-def test_the_host_is_told_at_once_when_a_page_closes_its_last_websocket_and_when_it_is_back(door: Gate) -> None:
-    kernel = door.open_kernel("good-eva")
-
+def test_the_host_is_told_at_once_when_a_page_closes_its_last_websocket_and_when_it_is_back(
+    door: Gate, kernel: str
+) -> None:
     def told() -> list[bool]:
         return [body["away"] for name, body in door.requests() if name == "away" and body["kernel"] == kernel]
 
@@ -634,42 +673,35 @@ def test_the_host_is_told_at_once_when_a_page_closes_its_last_websocket_and_when
         return told()[-1:] == [away]
 
     async def scene() -> None:
-        first, second = [await opened_and_read(door, kernel, "good-eva") for _ in range(2)]
-        assert door.get(f"alive/{kernel}", "good-eva").status_code == 200
+        first, second = [await opened_and_read(door, kernel, "good-cat") for _ in range(2)]
+        assert door.get(f"alive/{kernel}", "good-cat").status_code == 200
+        assert await is_told(False, within=4.0)
         first.close()
         assert not await is_told(True, within=0.5)
         second.close()
         assert await is_told(True, within=2.0)
-        await opened_and_read(door, kernel, "good-eva")
+        await opened_and_read(door, kernel, "good-cat")
         assert await is_told(False, within=4.0)
 
     asyncio.run(scene())
 
 
-def test_a_killed_kernel_is_gone_and_the_next_page_works(door: Gate) -> None:
-    kernel = door.open_kernel("good-fay")
-    (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
-    os.kill(own, signal.SIGKILL)
-    assert wait_until(lambda: door.get(f"alive/{kernel}", "good-fay").json() == {"state": "gone"})
+def test_kernels_that_died_at_a_page_or_in_the_pool_are_given_to_nobody(door: Gate, kernel: str) -> None:
+    at_page = door.open_kernel("good-fay")
+    door.settle()
+    for pid in kernels_of(door.pid):
+        if kernel not in command_line(pid):
+            os.kill(pid, signal.SIGKILL)
+    assert wait_until(lambda: door.get(f"alive/{at_page}", "good-fay").json() == {"state": "gone"})
     assert socket_of(door, door.open_kernel("good-fay"), "good-fay")
 
 
-def test_a_kernel_writes_nothing_to_the_terminal(door: Gate) -> None:
+def test_a_kernel_writes_nothing_to_the_terminal(door: Gate, kernel: str) -> None:
     def open_files(pid: int) -> set[str]:
         return {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()}
 
-    kernel, log = door.open_kernel("good-zoe"), str(door.folder / "log")
-    (own,) = [pid for pid in kernels(door.pid) if kernel in Path(f"/proc/{pid}/cmdline").read_text()]
-    assert log in open_files(door.pid) and log not in open_files(own)
-
-
-def test_a_kernel_that_died_in_the_pool_is_given_to_nobody(door: Gate) -> None:
-    taken = door.open_kernel("good-gil")
-    assert wait_until(lambda: len(kernels(door.pid)) >= 3)
-    for pid in kernels(door.pid):
-        if taken not in Path(f"/proc/{pid}/cmdline").read_text():
-            os.kill(pid, signal.SIGKILL)
-    assert socket_of(door, door.open_kernel("good-hal"), "good-hal")
+    log = str(door.folder / "log")
+    assert log in open_files(door.pid) and log not in open_files(pid_of(door, kernel))
 
 
 def test_a_prefetch_takes_no_kernel(door: Gate) -> None:
@@ -677,14 +709,13 @@ def test_a_prefetch_takes_no_kernel(door: Gate) -> None:
     assert not KERNEL_ID.search(door.get("", "good-ida", "HEAD").text)
 
 
-def test_every_answer_carries_the_headers_and_no_server(door: Gate) -> None:
+def test_every_answer_carries_the_headers_and_no_server(door: Gate, page: httpx2.Response) -> None:
     for path in ("", "join/good-a", "join/bad", "nowhere", "voila/static/voila.js", "voila/templates/x"):
         headers = door.get(path).headers
         assert "default-src" in headers["content-security-policy"], path
         assert "frame-ancestors 'none'" in headers["content-security-policy"], path
         assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"], path
         assert "server" not in headers and "set-cookie" not in headers, path
-    page = door.get("", "good-jan")
     assert page.headers["cache-control"] == "no-store"
     assert "ws:" not in page.headers["content-security-policy"]
 
@@ -695,7 +726,6 @@ def test_every_answer_carries_the_headers_and_no_server(door: Gate) -> None:
 @pytest.mark.visitor
 @pytest.mark.parametrize("token", [None, "bad", "good", "../open", "open", "a" * 5000])
 def test_without_a_good_token_there_is_no_kernel(door: Gate, token: str | None) -> None:
-    door.open_kernel("good-kay")
     before = [name for name, _ in door.requests()].count("bind")
     answer = door.get("", token)
     assert answer.status_code in (403, 429)
@@ -704,9 +734,7 @@ def test_without_a_good_token_there_is_no_kernel(door: Gate, token: str | None) 
 
 
 @pytest.mark.visitor
-def test_another_visitors_kernel_is_refused(door: Gate) -> None:
-    kernel = door.open_kernel("good-leo")
-    door.open_kernel("good-mia")
+def test_another_visitors_kernel_is_refused(door: Gate, kernel: str) -> None:
     for token in ("good-mia", None):
         assert refused(door, kernel, token) == 403
         assert refused(door, NOBODY, token) == 403
@@ -714,30 +742,28 @@ def test_another_visitors_kernel_is_refused(door: Gate) -> None:
             assert door.get(path, token, method).status_code == 403
     assert door.get(f"alive/{kernel}", "good-mia").json() == door.get(f"alive/{NOBODY}", "good-mia").json()
     assert door.get(f"alive/{kernel}").status_code == 403
-    assert socket_of(door, kernel, "good-leo"), "it still runs, and for its owner"
+    assert socket_of(door, kernel, "good-cat"), "it still runs, and for its owner"
 
 
 @pytest.mark.visitor
 def test_a_warm_kernel_in_the_pool_is_nobodys(door: Gate) -> None:
-    door.open_kernel("good-ned")
-    assert wait_until(lambda: len(kernels(door.pid)) >= 3)
-    for pid in kernels(door.pid):
+    door.settle()
+    for pid in kernels_of(door.pid):
         kernel = command_line(pid).partition("kernel-")[2][:36]
         if not kernel:
             continue  # it has ended since
-        if door.get(f"alive/{kernel}", "good-ned").json()["state"] == "gone":
-            assert refused(door, kernel, "good-ned") == 403
+        if door.get(f"alive/{kernel}", "good-cat").json()["state"] == "gone":
+            assert refused(door, kernel, "good-cat") == 403
 
 
 @pytest.mark.visitor
-def test_other_hosts_and_origins_are_refused(door: Gate) -> None:
-    kernel = door.open_kernel("good-oda")
-    assert door.get("", "good-oda", Host="evil.example").status_code == 403
-    assert door.get("join/good-oda", method="POST", Origin="https://evil.example").status_code == 403
-    assert door.get("join/good-oda", method="POST", Origin="null").status_code == 403
-    assert door.get("join/good-oda", method="POST", Sec_Fetch_Site="cross-site").status_code == 403
-    assert refused(door, kernel, "good-oda", Origin="https://evil.example") == 403
-    assert refused(door, kernel, "good-oda", Origin="null") == 403
+def test_other_hosts_and_origins_are_refused(door: Gate, kernel: str) -> None:
+    assert door.get("", "good-cat", Host="evil.example").status_code == 403
+    assert door.get("join/good-cat", method="POST", Origin="https://evil.example").status_code == 403
+    assert door.get("join/good-cat", method="POST", Origin="null").status_code == 403
+    assert door.get("join/good-cat", method="POST", Sec_Fetch_Site="cross-site").status_code == 403
+    assert refused(door, kernel, "good-cat", Origin="https://evil.example") == 403
+    assert refused(door, kernel, "good-cat", Origin="null") == 403
     assert send_raw(door.port, "GET / HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 4")
     assert send_raw(door.port, "GET / HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 403")
 
@@ -803,9 +829,8 @@ def test_other_paths_answer_nothing(door: Gate, path: str) -> None:
 
 
 @pytest.mark.visitor
-def test_a_page_whose_name_no_kernel_takes_is_refused_without_a_word_in_the_log(door: Gate) -> None:
-    kernel = door.open_kernel("good-ono")
-    opening = f"Host: 127.0.0.1:{door.port}\r\nCookie: {door.cookie}=good-ono\r\nUpgrade: websocket\r\n"
+def test_a_page_whose_name_no_kernel_takes_is_refused_without_a_word_in_the_log(door: Gate, kernel: str) -> None:
+    opening = f"Host: 127.0.0.1:{door.port}\r\nCookie: {door.cookie}=good-cat\r\nUpgrade: websocket\r\n"
     opening += "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     opening += f"Sec-WebSocket-Protocol: {V1}\r\n\r\n"
     logged = (door.folder / "log").read_text()
@@ -827,19 +852,17 @@ def test_a_file_has_one_path_so_that_those_that_were_found_fill_no_memory(door: 
 
 
 @pytest.mark.visitor
-def test_a_kernel_cannot_be_changed_by_other_methods(door: Gate) -> None:
-    kernel = door.open_kernel("good-pia")
+def test_a_kernel_cannot_be_changed_by_other_methods(door: Gate, kernel: str) -> None:
     for method in ("DELETE", "POST", "PUT", "PATCH"):
-        assert door.get(f"api/kernels/{kernel}", "good-pia", method).status_code == 405
-    assert socket_of(door, kernel, "good-pia")
+        assert door.get(f"api/kernels/{kernel}", "good-cat", method).status_code == 405
+    assert socket_of(door, kernel, "good-cat")
 
 
 @pytest.mark.visitor
-def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
-    kernel = door.open_kernel("good-quin")
+def test_code_that_a_visitor_sends_does_not_run(door: Gate, kernel: str) -> None:
     target = door.folder / "pwned"
     url = door.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
-    headers = {"Cookie": f"{door.cookie}=good-quin", "Origin": door.url.rstrip("/")}
+    headers = {"Cookie": f"{door.cookie}=good-cat", "Origin": door.url.rstrip("/")}
 
     async def send() -> None:
         connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
@@ -857,7 +880,7 @@ def test_code_that_a_visitor_sends_does_not_run(door: Gate) -> None:
 @pytest.mark.visitor
 def test_hundreds_of_bad_tokens_start_nothing_and_are_soon_told_to_wait() -> None:
     with running_gate("pool_size=1") as own:
-        assert wait_until(lambda: len(kernels(own.pid)) == 2)
+        assert wait_until(lambda: len(kernels_of(own.pid)) == 2)
         began = time.monotonic()
         answers = [own.get("", f"bad-{number}") for number in range(250)]
         answers += [own.get(f"join/bad-{number}", method="POST") for number in range(250)]
@@ -865,7 +888,7 @@ def test_hundreds_of_bad_tokens_start_nothing_and_are_soon_told_to_wait() -> Non
         codes = [answer.status_code for answer in answers]
         assert set(codes) == {403, 429} and codes.count(403) <= allowed
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status_code == 429)
-        assert len(kernels(own.pid)) == 2
+        assert len(kernels_of(own.pid)) == 2
         asked = [body["token"] for name, body in own.requests() if body.get("token", "").startswith("bad")]
         assert len(asked) <= allowed, "the host is not troubled with the rest"
         assert own.get("waiting", "good-first").status_code == 200, "who is known already is not held up"
@@ -942,16 +965,13 @@ def test_the_host_is_told_when_nothing_is_heard_of_a_page_and_when_it_is_back() 
         assert wait_until(lambda: absences()[-1] is False)
 
 
-def test_a_host_that_is_away_is_said_in_plain_words_and_found_again() -> None:
-    with running_gate("pool_size=2") as own:
-        own.fake_host.kill()
-        own.fake_host.wait()
-        answer = own.get("", "good-late")
-        assert answer.status_code == 503 and "Nothing that you did is lost" in answer.text
-        from tests.support.gate_server import fake_host
-
-        with fake_host(own.folder):
-            assert own.open_kernel("good-late")
+def test_a_host_that_is_away_is_said_in_plain_words_and_found_again(door: Gate) -> None:
+    door.fake_host.kill()
+    door.fake_host.wait()
+    answer = door.get("", "good-late")
+    assert answer.status_code == 503 and "Nothing that you did is lost" in answer.text
+    door.start_host()
+    assert door.open_kernel("good-late")
 
 
 # What each defence is for: with it switched off, the attack works.
@@ -959,25 +979,31 @@ def test_a_host_that_is_away_is_said_in_plain_words_and_found_again() -> None:
 OFF = "self_test=False"
 
 
-@pytest.mark.visitor
-def test_with_the_owner_check_off_another_visitors_kernel_is_open() -> None:
-    with running_gate(OFF, "check_owner=False") as own:
-        kernel = own.open_kernel("good-first")
-        assert socket_of(own, kernel, "good-second")
+@pytest.fixture(scope="module")
+def open_door() -> Iterator[Gate]:
+    """A gate without its defences."""
+    plain = "jupyter_server.services.kernels.connection.channels.ZMQChannelsWebsocketConnection"
+    checks = ("token", "owner", "host", "origin")
+    options = [OFF, f"--Voila.kernel_websocket_connection_class={plain}", *(f"check_{name}=False" for name in checks)]
+    with running_gate("pool_size=1", *options) as running:
+        yield running
 
 
 @pytest.mark.visitor
-def test_with_the_token_check_off_a_stranger_gets_a_kernel() -> None:
-    with running_gate(OFF, "check_token=False") as own:
-        assert own.open_kernel("bad")
+def test_with_the_owner_check_off_another_visitors_kernel_is_open(open_door: Gate) -> None:
+    assert socket_of(open_door, open_door.open_kernel("good-ann"), "good-second")
 
 
 @pytest.mark.visitor
-def test_with_the_host_and_origin_checks_off_another_site_gets_in() -> None:
-    with running_gate(OFF, "check_host=False", "check_origin=False") as own:
-        kernel = own.open_kernel("good-first")
-        assert own.get("", "good-first", Host="evil.example").status_code == 200
-        assert socket_of(own, kernel, "good-first", Origin="https://evil.example")
+def test_with_the_token_check_off_a_stranger_gets_a_kernel(open_door: Gate) -> None:
+    assert open_door.open_kernel("bad")
+
+
+@pytest.mark.visitor
+def test_with_the_host_and_origin_checks_off_another_site_gets_in(open_door: Gate) -> None:
+    kernel = open_door.open_kernel("good-bob")
+    assert open_door.get("", "good-bob", Host="evil.example").status_code == 200
+    assert socket_of(open_door, kernel, "good-bob", Origin="https://evil.example")
 
 
 @pytest.mark.visitor
@@ -985,35 +1011,32 @@ def test_with_the_rate_limit_off_the_host_is_asked_about_every_bad_token() -> No
     with running_gate(OFF, "limit_rates=False", warm=False) as own:
         codes = {own.get("", f"bad-{number}").status_code for number in range(60)}
         assert codes == {403}
-        assert len([name for name, body in own.requests() if body["token"].startswith("bad")]) == 60
+        assert len([name for name, body in own.requests() if body.get("token", "").startswith("bad")]) == 60
 
 
 @pytest.mark.visitor
-@pytest.mark.parametrize("guarded", [True, False])
-def test_only_without_the_guard_can_a_page_end_its_kernel_itself(guarded: bool) -> None:
-    plain = "jupyter_server.services.kernels.connection.channels.ZMQChannelsWebsocketConnection"
-    options = [] if guarded else [OFF, f"--Voila.kernel_websocket_connection_class={plain}"]
-    with running_gate("pool_size=1", *options) as own:
-        kernel = own.open_kernel("good-first")
-        url = own.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
-        headers = {"Cookie": f"{own.cookie}=good-first", "Origin": own.url.rstrip("/")}
+@pytest.mark.parametrize(("gate", "seconds", "state"), [("door", 3, "here"), ("open_door", 30, "gone")])
+def test_only_without_the_guard_can_a_page_end_its_kernel_itself(
+    request: pytest.FixtureRequest, gate: str, seconds: int, state: str
+) -> None:
+    own: Gate = request.getfixturevalue(gate)
+    kernel = own.open_kernel("good-gus")
+    url = own.url.replace("http", "ws") + f"api/kernels/{kernel}/channels?session_id=test"
+    headers = {"Cookie": f"{own.cookie}=good-gus", "Origin": own.url.rstrip("/")}
 
-        async def send() -> None:
-            connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
-            header = {
-                "msg_type": "shutdown_request",
-                "msg_id": "1",
-                "session": "test",
-                "username": "",
-                "version": "5.3",
-            }
-            parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
-            await connection.write_message(framed(parts, "control"), binary=True)
-            await asyncio.sleep(3)
-            connection.close()
+    def is_gone() -> bool:
+        return bool(own.get(f"alive/{kernel}", "good-gus").json()["state"] == "gone")
 
-        asyncio.run(send())
-        assert own.get(f"alive/{kernel}", "good-first").json() == {"state": "here" if guarded else "gone"}
+    async def send() -> None:
+        connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
+        header = {"msg_type": "shutdown_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
+        parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
+        await connection.write_message(framed(parts, "control"), binary=True)
+        await asyncio.to_thread(wait_until, is_gone, seconds)
+        connection.close()
+
+    asyncio.run(send())
+    assert own.get(f"alive/{kernel}", "good-gus").json() == {"state": state}
 
 
 @pytest.mark.visitor

@@ -5,24 +5,28 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from subprocess import PIPE
 from typing import Any
 
 import httpx2
 import pytest
-from negolab_widgets.server import addresses
+from negolab_widgets.server import addresses, launcher
 from negolab_widgets.server.launcher import LaunchOptions
+from typer.exceptions import TyperException
 
+from negolab import cli
+from negolab.cli.serve import OPTIONS, PageOptions
+from negolab.studies.database import Database
 from tests.cli.test_cli import BASE
-from tests.conftest import LAUNCH, Served, free_port, launch_environment, launching, missing, needs, serving
+from tests.conftest import Served, free_port, launch_environment, launching, missing, needs, serving
 from tests.engine.test_user_code import ULTIMATUM
-from tests.support.gate_server import KERNEL_ID, is_listening, running_gate, wait_until, write_page
+from tests.support.gate_server import KERNEL_ID, Gate, is_listening, running_gate, wait_until, write_page
 
 OTHER_HOST = "tests.support.fake_host"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are looked at in /proc")
@@ -35,14 +39,19 @@ def study(folder: Path) -> dict[str, Any]:
     return {"study": folder / "small.toml", "study_page": page, "host_module": OTHER_HOST, "desk_port": free_port()}
 
 
-def refusal(*options: str) -> str:
-    """Run the command and return its one-line refusal."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "negolab", "serve", *options], capture_output=True, text=True, timeout=60
-    )
-    assert ran.returncode == 2 and not ran.stdout
-    (line,) = ran.stderr.strip().splitlines()
+def refusal(check: Callable[..., object], *args: Any) -> str:
+    """What a check raises, in one line."""
+    with pytest.raises((RuntimeError, TyperException, ValueError)) as caught:
+        check(*args)
+    (line,) = str(caught.value).splitlines()
     return line
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """`negolab serve` with these arguments, up to the start of the server."""
+    monkeypatch.setattr("negolab.cli.serve.start", lambda options: None)
+    return lambda *args: cli.app(["serve", *args], standalone_mode=False)
 
 
 def family(pid: int) -> dict[int, str]:
@@ -69,29 +78,44 @@ def is_there(pid: int) -> bool:
         return False
 
 
+STUDY = {"study": Path("STUDY")}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--host", "0.0.0.0"], "--host is for a study"),
-        (["--public-url", "https://lab.example/"], "--public-url is for a study"),
-        (["--max-kernels", "5"], "--max-kernels is for a study"),
-        (["--pool", "3"], "--pool is for a study"),
-        (["--desk-port", "8899"], "--desk-port is for a study"),
-        (["nowhere.toml"], "there is no study nowhere.toml"),
-        (["STUDY", "--host", "0.0.0.0"], "--public-url"),
-        (["STUDY", "--public-url", "http://lab.example/"], "not encrypted"),
-        (["STUDY", "--public-url", "https://lab.example/"], "--behind-proxy"),
-        (["STUDY", "--port", "8899", "--desk-port", "8899"], "choose two"),
-        (["STUDY", "--kernel-user", "no-such-user"], "no-such-user"),
-        (["STUDY", "--pool", "9"], "8"),
+        ({"host": "0.0.0.0"}, "--host is for a study"),
+        ({"public_url": "https://lab.example/"}, "--public-url is for a study"),
+        ({"max_kernels": 5}, "--max-kernels is for a study"),
+        ({"pool": 3}, "--pool is for a study"),
+        ({"desk_port": 8899}, "--desk-port is for a study"),
+        ({"study": Path("nowhere.toml")}, "there is no study nowhere.toml"),
+        ({**STUDY, "host": "0.0.0.0"}, "--public-url"),
+        ({**STUDY, "public_url": "http://lab.example/"}, "not encrypted"),
+        ({**STUDY, "public_url": "https://lab.example/"}, "--behind-proxy"),
+        ({**STUDY, "port": 8899, "desk_port": 8899}, "choose two"),
+        ({**STUDY, "kernel_user": "no-such-user"}, "no-such-user"),
     ],
 )
-def test_what_is_not_safe_is_refused_in_one_line(options: list[str], words: str, tmp_path: Path) -> None:
+def test_what_is_not_safe_is_refused_in_one_line(options: dict[str, Any], words: str, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(BASE)
-    given = [str(tmp_path / "s.toml") if option == "STUDY" else option for option in options]
-    given += [] if "--port" in options else [f"--port={free_port()}"]
-    given += [f"--desk-port={free_port()}"] if "STUDY" in options and "--port" not in options else []
-    assert words in refusal("--no-browser", *given)
+    given = {"port": free_port(), **options}
+    if options.get("study") == STUDY["study"]:
+        given = {"desk_port": free_port(), **given, "study": tmp_path / "s.toml"}
+    assert words in refusal(launcher._check_options, LaunchOptions(**given))
+
+
+def test_the_server_is_given_what_the_command_says_and_refuses_it_in_one_line(tmp_path: Path) -> None:
+    """Through all processes; the other refusals are tested where they are made."""
+    command = [sys.executable, "-m", "negolab", "serve", "--no-browser", f"--port={free_port()}", "--host=0.0.0.0"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    (line,) = ran.stderr.splitlines()
+    assert "--host is for a study" in line and not list(tmp_path.iterdir()), "nothing was started"
+
+
+def test_more_warm_kernels_than_the_most_are_refused_with_their_number(command: Callable[..., Any]) -> None:
+    assert "8" in refusal(command, "--pool=9")
 
 
 @pytest.mark.parametrize("named", ["in the study", "as a module"])
@@ -99,16 +123,16 @@ def test_a_table_that_cannot_be_imported_is_refused_before_anybody_meets_it(tmp_
     game = tmp_path / "tableless.py"
     game.write_text(ULTIMATUM.read_text() + '\nTABLE = "tableless:NoTable"\n')
     (tmp_path / "s.toml").write_text(BASE.replace("trading", str(game)).replace("fair-split", "share"))
-    given = [str(tmp_path / "s.toml")] if named == "in the study" else ["--module", str(game)]
-    assert "has no attribute 'NoTable'" in refusal("--no-browser", *given)
+    given = {"study": tmp_path / "s.toml"} if named == "in the study" else {"modules": [str(game)]}
+    assert "has no attribute 'NoTable'" in refusal(launcher._check_options, LaunchOptions(**given))
 
 
-def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path) -> None:
-    (tmp_path / "prices.toml").write_text(BASE)
-    command = [sys.executable, "-m", "negolab", "study", "links", "prices.toml", "-n", "1"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
-    (tmp_path / "prices.toml").rename(tmp_path / "new.toml")
-    said = refusal(str(tmp_path / "new.toml"), f"--db={tmp_path / 'prices.db'}")
+def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path, command: Callable[..., Any]) -> None:
+    file, database = tmp_path / "new.toml", Database(tmp_path / "prices.db")
+    file.write_text(BASE)
+    database.study("prices", BASE)
+    database.close()
+    said = refusal(command, str(file), f"--db={tmp_path / 'prices.db'}")
     assert "is called 'new', but the database holds prices" in said and 'name = "prices"' in said
 
 
@@ -141,40 +165,34 @@ def test_a_database_is_named_by_its_whole_path() -> None:
     [({"prt": 1}, "unknown field `prt`"), ({"port": "x"}, "Expected `int`"), ({"command": "x"}, "Invalid value 'x'")],
 )
 def test_options_that_the_server_does_not_know_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:
-    ran = subprocess.run(LAUNCH, env=launch_environment(**options), capture_output=True, text=True, timeout=60)
-    (line,) = ran.stderr.splitlines()
-    assert ran.returncode == 2 and words in line
+    assert words in refusal(launcher.parse_options, launch_environment(**options)[OPTIONS])
 
 
-def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
-    import socket
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port that another server has."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield other.getsockname()[1]
 
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        assert "is in use" in refusal(f"--port={taken.getsockname()[1]}", f"--out={tmp_path}")
+
+def test_a_port_in_use_is_refused(taken: int) -> None:
+    assert "is in use" in refusal(launcher._check_options, LaunchOptions(port=taken))
 
 
-def test_of_two_servers_at_one_port_one_serves_and_the_other_says_so_in_a_line(tmp_path: Path) -> None:
+def test_a_port_that_another_server_took_after_it_was_checked_is_said_in_a_line(
+    taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As when two servers are started at once."""
     records = tmp_path / "records.jsonl"
     records.touch()
-    options = {"command": "page", "page": "replay", "source": records, "out": tmp_path, "port": free_port()}
-    started = [
-        subprocess.Popen(LAUNCH, env=launch_environment(**options), stdout=PIPE, stderr=PIPE, text=True)
-        for _ in range(2)
-    ]
-    try:
-        assert wait_until(lambda: any(one.poll() is not None for one in started), 60)
-        refused, serves = sorted(started, key=lambda one: one.poll() is None)
-        out, err = refused.communicate(timeout=10)
-        (line,) = err.splitlines()
-        assert (refused.returncode, out) == (2, "") and f"port {options['port']} " in line and "choose another" in line
-        assert serves.stdout is not None and serves.stdout.readline().startswith("negolab is at http://127.0.0.1:")
-    finally:
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.communicate(timeout=30)
+    monkeypatch.setattr(launcher, "check_port_free", lambda *_: None)
+    with pytest.raises(SystemExit, match="2"):
+        launcher.run(PageOptions(page="replay", source=records, out=tmp_path, port=taken))
+    out, err = capfd.readouterr()
+    (line,) = err.splitlines()
+    assert not out and f"port {taken} " in line and "choose another" in line
 
 
 # The researcher's pages.
@@ -356,6 +374,12 @@ def readable_python(hold: Path) -> list[str]:
 # In a browser.
 
 
+@pytest.fixture(scope="module")
+def gate() -> Iterator[Gate]:
+    with running_gate("pool_size=2") as running:
+        yield running
+
+
 def entered(chromium: Any, url: str, name: str) -> tuple[Any, Any]:
     """Join by a link in a new browser context; return the context and the page."""
     context = chromium.new_context()
@@ -376,32 +400,30 @@ def press(page: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_a_page_restores_itself_when_its_kernel_is_killed(chromium: Any) -> None:
-    with running_gate("pool_size=2") as own:
-        context, page = entered(chromium, own.url, "ann")
-        press(page)
-        assert "token" not in page.url and "good-" not in page.url + page.title() + page.content()
-        kernel = page.evaluate("JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId")
-        (pid,) = [p for p in family(own.pid) if kernel in family(own.pid)[p]]
-        with page.expect_navigation(timeout=60_000):
-            os.kill(pid, signal.SIGKILL)
-        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        press(page)
-        context.close()
+def test_a_page_restores_itself_when_its_kernel_is_killed(gate: Gate, chromium: Any) -> None:
+    context, page = entered(chromium, gate.url, "ann")
+    press(page)
+    assert "token" not in page.url and "good-" not in page.url + page.title() + page.content()
+    kernel = page.evaluate("JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId")
+    (pid,) = [p for p in family(gate.pid) if kernel in family(gate.pid)[p]]
+    with page.expect_navigation(timeout=60_000):
+        os.kill(pid, signal.SIGKILL)
+    page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    press(page)
+    context.close()
 
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(chromium: Any) -> None:
-    with running_gate("pool_size=1") as own:
-        context = chromium.new_context()
-        page = context.new_page()
-        page.goto(f"{own.url}join/open?ID=abc%26d")
-        page.get_by_role("button", name="Continue").click()
-        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        assert "abc" not in page.url
-        assert {"token": "open", "query": {"ID": "abc&d"}} in [body for name, body in own.requests() if name == "join"]
-        context.close()
+def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(gate: Gate, chromium: Any) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{gate.url}join/open?ID=abc%26d")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    assert "abc" not in page.url
+    assert {"token": "open", "query": {"ID": "abc&d"}} in [body for name, body in gate.requests() if name == "join"]
+    context.close()
 
 
 @pytest.mark.long
@@ -435,34 +457,32 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_a_second_tab_covers_the_first(chromium: Any) -> None:
-    with running_gate("pool_size=2") as own:
-        context, page = entered(chromium, own.url, "ann")
-        other = context.new_page()
-        other.goto(own.url)
-        other.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        page.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
-        assert page.locator("#rendered_cells").get_attribute("inert") is not None
-        drawn = """() => { const banner = document.createElement("div"); banner.className = "nl-banner";
-          document.querySelector("#rendered_cells").append(banner); return getComputedStyle(banner).display; }"""
-        assert page.evaluate(drawn) == "none", "the sentence stands there once"
-        press(other)
-        with page.expect_navigation(timeout=60_000):
-            page.get_by_role("button", name="Go on here instead").click()
-        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        other.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
-        context.close()
+def test_a_second_tab_covers_the_first(gate: Gate, chromium: Any) -> None:
+    context, page = entered(chromium, gate.url, "bob")
+    other = context.new_page()
+    other.goto(gate.url)
+    other.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    page.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
+    assert page.locator("#rendered_cells").get_attribute("inert") is not None
+    drawn = """() => { const banner = document.createElement("div"); banner.className = "nl-banner";
+      document.querySelector("#rendered_cells").append(banner); return getComputedStyle(banner).display; }"""
+    assert page.evaluate(drawn) == "none", "the sentence stands there once"
+    press(other)
+    with page.expect_navigation(timeout=60_000):
+        page.get_by_role("button", name="Go on here instead").click()
+    page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    other.get_by_role("alert").filter(has_text="opened in another tab").wait_for(timeout=60_000)
+    context.close()
 
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_a_page_that_cannot_be_restored_stops_trying(chromium: Any) -> None:
-    with running_gate("pool_size=2") as own:
-        context, page = entered(chromium, own.url, "ann")
-        page.route("**/alive/*", lambda route: route.fulfill(json={"state": "gone"}))
-        page.evaluate("sessionStorage.setItem('negolab-reloads', JSON.stringify([1, 2, 3, 4, 5]))")
-        page.get_by_role("button", name="Try again").wait_for(timeout=60_000)
-        context.close()
+def test_a_page_that_cannot_be_restored_stops_trying(gate: Gate, chromium: Any) -> None:
+    context, page = entered(chromium, gate.url, "cat")
+    page.route("**/alive/*", lambda route: route.fulfill(json={"state": "gone"}))
+    page.evaluate("sessionStorage.setItem('negolab-reloads', JSON.stringify([1, 2, 3, 4, 5]))")
+    page.get_by_role("button", name="Try again").wait_for(timeout=60_000)
+    context.close()
 
 
 @pytest.mark.long
@@ -485,20 +505,19 @@ def test_who_waits_moves_on_by_itself(chromium: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_nothing_is_asked_of_anywhere_else(chromium: Any) -> None:
-    with running_gate("pool_size=1") as own:
-        context = chromium.new_context()
-        page = context.new_page()
-        asked: list[str] = []
-        refused: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("websocket", lambda connection: asked.append(connection.url.replace("ws:", "http:")))
-        page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
-        page.goto(f"{own.url}join/good-ann")
-        page.get_by_role("button", name="Continue").click()
-        page.get_by_role("button", name="Press").wait_for(timeout=60_000)
-        press(page)
-        assert any("/channels" in url for url in asked)
-        assert [url for url in asked if not url.startswith((own.url, "data:", "blob:"))] == []
-        assert refused == []
-        context.close()
+def test_nothing_is_asked_of_anywhere_else(gate: Gate, chromium: Any) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    refused: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda connection: asked.append(connection.url.replace("ws:", "http:")))
+    page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
+    page.goto(f"{gate.url}join/good-dan")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    press(page)
+    assert any("/channels" in url for url in asked)
+    assert [url for url in asked if not url.startswith((gate.url, "data:", "blob:"))] == []
+    assert refused == []
+    context.close()

@@ -501,17 +501,6 @@ def test_outside_a_study_the_page_says_what_starts_one(monkeypatch: pytest.Monke
     assert "negolab serve STUDY.toml" in page_text(open_study_page())
 
 
-def test_a_replaced_page_keeps_one_sentence_and_no_control(host: Hosts) -> None:
-    hosted = host()
-    page, _, token = hosted.join()
-    press_button(page, "Start")
-    newer = hosted.open(token)
-    follow_until(lambda: page._page is not None and page._page.replaced, page)
-    assert "This page was opened in another tab. It goes on there." in page_text(page)
-    assert button_labels(page) == []
-    assert seated(newer)._view.asked
-
-
 # In a kernel.
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +16,7 @@ from traitlets import TraitError
 from negolab import laws
 from negolab.catalog import list_games, load
 from negolab.events import Stepped
-from negolab.game import SEATS, Seat, observe, other
+from negolab.game import SEATS, Seat, other
 from negolab.games.bargaining import Accept, Offer, Reject
 from negolab.match import Match
 from negolab.money import cents_to_dollars
@@ -277,27 +275,6 @@ def test_values_of_another_kind_do_not_get_in(value: Any) -> None:
     assert seat._match.state.public.offers == ((1, "A", 5500),)
 
 
-def test_out_of_turn_nothing_is_sent() -> None:
-    class Waits:
-        def reply(self, told: Any, ask: Any) -> Any:
-            return asyncio.get_running_loop().create_future()
-
-    async def scene() -> None:
-        seat = HumanSeat(Match(load("bargaining"), seed=1), "B", {"A": Waits()})
-        table_ = controls(seat)
-        assert all(c.disabled for c in (table_.accept, table_.offer, table_.price.field, table_._typed.button))
-        set_value(table_.price.field, "42")
-        for button in (table_.accept, table_.offer, table_._typed.button):
-            events = len(seat._match.events)
-            button.click()
-            assert len(seat._match.events) == events
-        assert "It is not your turn." in state(seat)
-        assert seat._session.thinking is not None
-        seat._session.thinking.cancel()
-
-    asyncio.run(scene())
-
-
 # What is shown.
 
 
@@ -314,37 +291,6 @@ def test_what_is_shown_as_pay_is_what_the_game_pays(preset: str) -> None:
                 number, _, price = seen.public.offers[-1]
                 shown = no_deal_payoff(seen) if seen.public.price is None else deal_payoff(seen, seat, price, number)
                 assert shown == outcome.payoffs[seat]
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("seat", SEATS)
-def test_the_page_is_the_same_in_deals_that_differ_only_in_the_others_secret(preset: str, seat: Seat) -> None:
-    game = load("bargaining", preset=preset, allow_no_zopa=False)
-    pairs = [(game, twin) for _, twin, watcher in laws.twins(game, 4) if watcher == seat]
-    starts = [(one.deal(random.Random(1)), two.deal(random.Random(1)), one, two) for one, two in pairs]
-    start = game.deal(random.Random(1))
-    changed = game.vary(start, other(seat), random.Random(2))
-    starts += [(start, changed, game, game)] if changed is not None else []
-    assert starts or game.seller_told == ("exact",) or game.buyer_told == ("exact",)
-    for left, right, one, two in starts:
-        assert observe(left, seat) == observe(right, seat)
-        pages = [
-            HumanSeat(Match(g, start=s), seat, {other(seat): Says("9.50", "9")}) for g, s in ((one, left), (two, right))
-        ]
-        for _ in range(3):
-            drawn = [table.render(p._match.told(seat), p._match.seen(seat)) for p in pages]
-            assert drawn[0] == drawn[1]
-            assert browser_state(pages[0]) == browser_state(pages[1])
-            for page in pages:
-                if page._match.ended is None:
-                    set_value(controls(page).price.field, "7")
-                    controls(page).offer.click()
-
-
-def browser_state(page: HumanSeat) -> list[Any]:
-    """The state that a browser receives of the table, without widget ids; the final payoffs of both may differ."""
-    parts = [p for p in below(page._controls.main) + below(page._controls.side) if p is not page._log]
-    return [{k: v for k, v in part.get_state().items() if "IPY_MODEL" not in str(v)} for part in parts]
 
 
 def test_no_word_of_a_player_or_a_parameter_is_markup() -> None:

@@ -333,62 +333,7 @@ def test_more_than_there_is_cannot_be_asked_for() -> None:
     assert controls(seat).share.keep == (10,)
 
 
-def test_controls_after_the_end_change_nothing_and_say_so() -> None:
-    seat = sit(preset="no-press", rounds=1)
-    ask(seat)
-    events = len(seat._match.events)
-    table_ = controls(seat)
-    set_value(table_.speech.words, "hello")
-    set_value(table_._typed.box, "hello")
-    for button, notice in (
-        (table_.ask, table_.notice),
-        (table_.no_deal, table_.notice),
-        (table_.speech.send, table_.speech.notice),
-        (table_.speech.skip, table_.speech.notice),
-        (table_._typed.button, table_._typed.notice),
-    ):
-        button.click()
-        assert "The match is over." in notice.value
-    assert len(seat._match.events) == events
-
-
 # What is shown.
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("seat", SEATS)
-def test_the_page_is_the_same_in_deals_that_differ_only_in_the_others_secret(preset: str, seat: Seat) -> None:
-    game = load("split", preset=preset, reveal=False)
-    start = game.deal(random.Random(1))
-    starts = [game.vary(start, other(seat), random.Random(n)) for n in range(4)]
-    for changed in filter(None, starts):
-        assert observe(start, seat) == observe(changed, seat)
-        pages = [
-            HumanSeat(Match(game, start=s), seat, {other(seat): Says("hi", _all(game, s))}) for s in (start, changed)
-        ]
-        for at in range(4):
-            one, two = (p._match.seen(seat) for p in pages)
-            if one.private.earned != two.private.earned:
-                assert at > 1, "the own pay tells of the other's hand, and nothing before it"
-                break
-            first, second = (table.render(p._match.told(seat), p._match.seen(seat)) for p in pages)
-            assert first == second
-            assert browser_state(pages[0]) == browser_state(pages[1])
-            for page in pages:
-                if page._match.seen(seat).public.phase == "talk":
-                    say_nothing(page)
-                else:
-                    ask(page)
-
-
-def _all(game: Any, start: Any) -> str:
-    return str(game.say(Proposal(start.public.stock)))
-
-
-def browser_state(page: HumanSeat) -> list[Any]:
-    """The state that a browser receives of the table, without widget ids."""
-    parts = below(page._controls.main) + below(page._controls.side)
-    return [{k: v for k, v in part.get_state().items() if "IPY_MODEL" not in str(v)} for part in parts]
 
 
 def test_what_the_rounds_reveal_of_both_is_shown() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -442,26 +441,6 @@ def test_hidden_buttons_leave_only_legal_replies() -> None:
     assert "answer it with [Accept] or [Deny]" in seated._controls.notice.value
 
 
-def test_a_press_out_of_turn_does_nothing_and_says_why() -> None:
-    seated, match = alone("B")
-    for button in (seated._controls.accept, seated._controls.speak):
-        button.click()
-        assert len(match.events) == 1
-        assert "It is not your turn." in everything(seated)
-
-
-def test_presses_after_the_end_do_nothing() -> None:
-    seated, match = alone(max_turns=1)
-    press(seated, "Finish the match")
-    events = len(match.events)
-    for button in buttons(seated):
-        put(seated, give={"Wheat": 1}, get={"Ore": 1})
-        button.click()
-    assert len(match.events) == events
-    assert "The match is over." in everything(seated)
-    assert "went wrong" not in everything(seated)
-
-
 # What is text stays text.
 
 
@@ -478,38 +457,6 @@ def test_markup_in_words_is_text() -> None:
 
 
 # What never shows.
-
-
-def same_words(left: Match, right: Match, seat: Seat) -> None:
-    """Play the same replies through two tables of a seat and check that their state is equal."""
-    seats = [HumanSeat(match, seat, {}) for match in (left, right)]
-    for number in range(5):
-        for seated in seats:
-            match = seated._match
-            if match.state.public.to_move == other(seat):
-                reply = "" if match.state.public.waiting is None else "[Deny] "
-                reply_other(seated, match, f"{reply}[Offer: 1 Wheat -> 1 Wood] Please.")
-            else:
-                incoming = seated._controls._incoming() is not None
-                put(seated, give={"Wheat": 1}, get={"Sheep": 1})
-                answer = "Accept" if number > 1 else "Deny"
-                press(seated, f"{answer} theirs, then offer mine" if incoming else "Make this offer")
-        assert not left.game.revealed(left.state.public)
-        assert everything(seats[0]) == everything(seats[1])
-        pictures = [render(match.told(seat), match.seen(seat)) for match in (left, right)]
-        assert pictures[0] == pictures[1]
-    assert "went wrong" not in everything(seats[0])
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("seat", ["A", "B"])
-def test_a_seat_is_blind_to_the_other_secret(preset: str, seat: Seat) -> None:
-    game = load("trading", preset=preset)
-    for seed in range(3):
-        start = Match(game, seed=seed).state
-        changed = game.vary(start, other(seat), random.Random(seed + 99))
-        assert changed != start
-        same_words(Match(game, start=start), Match(game, start=changed), seat)
 
 
 def test_the_end_tells_nothing_of_the_other_but_who_won() -> None:

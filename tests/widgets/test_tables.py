@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import ipywidgets as w
@@ -12,13 +13,20 @@ from negolab_widgets import HumanSeat
 from negolab_widgets.tables import PlainTable, table
 from negolab_widgets.tables.controls import ControlsContext
 
+from negolab import laws
 from negolab.catalog import game_names, list_games, load
 from negolab.game import SEATS, Invalid, Seat, other
 from negolab.match import Match
 from negolab.scaffolds.ultimatum import Ultimatum
-from tests.widgets.test_widgets import below
+from tests.widgets.test_widgets import below, state
 
-PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
+SHORT = ("casino", "seed", "range", "classic")
+"""A preset of each game in which a seat does not know all of the other's; `-m long` tests all presets."""
+PRESETS = [
+    pytest.param(game, preset, marks=[] if preset in SHORT else [pytest.mark.long])
+    for game, presets in list_games().items()
+    for preset in presets
+]
 
 
 def drawn(match: Match, seat: Seat) -> str:
@@ -31,6 +39,11 @@ def drawn(match: Match, seat: Seat) -> str:
     parts = [part.get_state() for box in (controls.main, controls.side) for part in below(box)]
     states = [[item for item in state.items() if "IPY_MODEL_" not in json.dumps(item, default=str)] for state in parts]
     return json.dumps([looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen), states], default=str)
+
+
+def everything(seated: w.Widget) -> str:
+    """All synchronised widget state, without widget ids."""
+    return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", state(seated))
 
 
 def same_words(one: Match, two: Match, rng: random.Random) -> bool:
@@ -53,25 +66,84 @@ def blind(game: Any, seat: Seat, seed: int) -> int:
     changed = game.vary(start, other(seat), random.Random(seed + 1))
     if changed is None:
         return 0
-    one, two = Match(game, start=start), Match(game, start=changed)
+    return blind_matches(Match(game, start=start), Match(game, start=changed), seat, rng)
+
+
+def blind_matches(one: Match, two: Match, seat: Seat, rng: random.Random) -> int:
+    """Compare the tables of `seat` in two matches in which the same is said; return in how many positions."""
+    seats = [HumanSeat(match, seat, {}) for match in (one, two)]
     for compared in range(8):
-        if game.revealed(one.state.public):
+        if one.game.revealed(one.state.public):
             return compared
         if one.seen(seat) != two.seen(seat):  # the rules let something show, such as a trade that could not be
             return compared
         assert drawn(one, seat) == drawn(two, seat)
+        if one.ended is None:  # then the payoffs of both stand on the page
+            assert everything(seats[0]) == everything(seats[1])
         if not same_words(one, two, rng):
             return compared + 1
+        for seated in seats:
+            seated._session.advance()
+    assert "went wrong" not in everything(seats[0])
     return 8
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids="/".join)
+@pytest.mark.parametrize(("name", "preset"), PRESETS)
 @pytest.mark.parametrize("seat", SEATS)
-def test_a_table_is_the_same_whatever_the_other_knows(preset: tuple[str, str], seat: Seat) -> None:
-    game = load(preset[0], preset=preset[1])
+def test_a_table_is_the_same_whatever_the_other_knows(name: str, preset: str, seat: Seat) -> None:
+    game = load(name, preset=preset)
     compared = sum(blind(game, seat, seed) for seed in range(2))
     start = game.deal(random.Random(0))
     assert compared or game.vary(start, other(seat), random.Random(1)) is None or game.revealed(start.public)
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS)
+def test_a_table_is_the_same_in_games_that_differ_only_in_what_the_other_is_told(name: str, preset: str) -> None:
+    for game, twin, seat in laws.twins(load(name, preset=preset), 4)[:3]:
+        blind_matches(Match(game, seed=1), Match(twin, seed=1), seat, random.Random(1))
+
+
+def press_all(seated: Any, text: str) -> str:
+    """Press every button there is, and send `text` from the box for typed replies; return what was said to it."""
+    said = ""
+    for button in [part for part in below(seated) if isinstance(part, w.Button)]:
+        seated._controls._typed.box.set_state({"value": text})
+        button.click()
+        said += "".join(part.value for part in below(seated) if isinstance(part, w.HTML))
+    return said
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_a_press_out_of_turn_does_nothing_and_says_why(game: str) -> None:
+    match = Match(load(game), seed=1)
+    seat = next(seat for seat in SEATS if not match.asks(seat))
+    asked = other(seat)
+    text = match.told(asked).say(match.told(asked).options(match.seen(asked))[0])
+    seated = HumanSeat(match, seat, {})
+    events = len(match.events)
+    assert "It is not your turn." in press_all(seated, text)
+    assert len(match.events) == events
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_presses_after_the_end_do_nothing_and_say_so(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("negolab_widgets.play.seat.DOUBLE_CLICK", 0)
+    match, rng = Match(load(game), seed=1), random.Random(1)
+    seats: list[Any] = [HumanSeat(match, seat, {}) for seat in SEATS]
+    text = ""
+    while match.ended is None:
+        for seated in seats:
+            seated._session.advance()
+            if match.asks(seated._seat):
+                told, seen = match.told(seated._seat), match.seen(seated._seat)
+                text = told.say(rng.choice(told.options(seen)))
+                match.submit(seated._seat, text)
+    events = len(match.events)
+    for seated in seats:
+        seated._session.advance()
+        said = press_all(seated, text)
+        assert "The match is over." in said and "went wrong" not in said
+    assert len(match.events) == events
 
 
 def test_the_plain_table_obeys_the_same_law() -> None:
