@@ -77,11 +77,9 @@ def find(path: str | Path, id: str) -> Record:
     """
     word = id.encode()
     for file in record_files(Path(path)):
-        _import_games(file.parent)
-        with file.open("rb") as lines:
-            for line in lines:
-                if word in line and (record := parse_record(line)).id == id:
-                    return record
+        for _, line in iter_lines(file, bytes):
+            if word in line and (record := parse_record(line)).id == id:
+                return record
     raise ValueError(f"there is no record {id} in {path}")
 
 

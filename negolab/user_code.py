@@ -31,7 +31,7 @@ import msgspec
 import platformdirs
 from typing_extensions import override
 
-from negolab._internal.files import atomic_write
+from negolab._internal.files import atomic_write, read_bytes
 from negolab._internal.manifest import changed_files
 
 log = logging.getLogger("negolab.user_code")
@@ -344,11 +344,9 @@ def _read_module(home: Path, top: str) -> dict[str, bytes]:
 
 def read_file(file: Path) -> bytes:
     """Read a file of code; ValueError for a pipe, a device, or more than a hash covers."""
-    if file.is_file():
-        with file.open("rb") as opened:
-            if len(data := opened.read(MAX_BYTES + 1)) <= MAX_BYTES:
-                return data
-    raise ValueError(f"{file} is no code: that is a regular file of at most {MAX_BYTES >> 20} MiB")
+    if not file.is_file() or len(data := read_bytes(file)) > MAX_BYTES:
+        raise ValueError(f"{file} is no code: that is a regular file of at most {MAX_BYTES >> 20} MiB")
+    return data
 
 
 def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
@@ -417,7 +415,7 @@ def read(folder: Path) -> dict[str, CodeSource]:
         return {}
     try:
         sources = msgspec.json.decode(read_file(file), type=dict[str, CodeSource])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{file} does not say where games came from: {error}") from None
     if not all(text.isprintable() for each in sources.values() for text in (each.reference, *each.files)):
         raise ValueError(f"{file} does not say where games came from: a name in it holds a control character")

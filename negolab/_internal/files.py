@@ -8,6 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+MAX_BYTES = 64 << 20
+"""Bytes of a file that is read as a whole, at most."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file that may be anybody's; `ValueError` for one that is longer than `MAX_BYTES`, as a device is.
+
+    Nobody waits for the other end of a pipe: it is empty.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as opened:
+        if len(data := opened.read(MAX_BYTES + 1)) > MAX_BYTES:
+            raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB: no such file is")
+        return data
+
 
 def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
     """Atomically replace `path` with `data`; fsync file and folder. An error leaves nothing half-written.
@@ -39,6 +53,17 @@ def replacing(path: Path) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None  # that of a full disk has no name
     finally:
         draft.unlink(missing_ok=True)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Append to a file in one write, so that lines of several processes do not mix; an error names the file."""
+    out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(out, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        os.close(out)
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from negolab._internal.files import atomic_write
+from negolab._internal.files import atomic_write, read_bytes
 
 FILE = "manifest.json"
 _MAX_SHOWN = 60
@@ -20,7 +20,7 @@ def read(folder: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        manifest = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no manifest of a run ({error}): choose another folder") from None
     if not all(isinstance(manifest.get(part), dict) for part in ("plan", "players")):

@@ -6,6 +6,7 @@ All of them are made from msgspec's validation errors and the type that was expe
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import re
 import reprlib
@@ -18,6 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect as types
+
+from negolab._internal.files import read_bytes
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -223,7 +226,7 @@ class LimitsTable(TomlTable, frozen=True):
 def read_text(path: Path) -> str:
     """Read a file that people write; `ValueError` if it cannot be read."""
     try:
-        return path.read_text("utf-8-sig")
+        return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
     except UnicodeDecodeError as error:
         line = 1 + error.object.count(b"\n", 0, error.start)
         raise ValueError(f"{path}: line {line}: is no text in UTF-8: save the file in this encoding") from None

@@ -82,9 +82,12 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def _made_from(folder: Path) -> bytes:
-    """Describe all that the table of a folder depends on."""
+    """Describe all that the table of a folder depends on, and where it was made: nobody can set a file's `st_ctime`, so
+    that a table in a folder from elsewhere is never believed, nor unpacked."""
     files = [(file, file.stat()) for file in store.record_files(folder)]
-    records = [(str(file.relative_to(folder)), stat.st_size, stat.st_mtime_ns) for file, stat in files]
+    records = [
+        (str(file.relative_to(folder)), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in files
+    ]
     sources = {
         game: now and now.sha256
         for place in sorted({file.parent for file, _ in files})
@@ -95,11 +98,13 @@ def _made_from(folder: Path) -> bytes:
 
 
 def _read_kept(file: Path, made_from: bytes) -> pa.Table | None:
+    if not file.is_file():
+        return None
     try:
         kept = pq.ParquetFile(file)
         is_current = (kept.schema_arrow.metadata or {}).get(_MADE_FROM) == made_from
         return kept.read() if is_current else None
-    except (OSError, pa.ArrowException):  # there is none, or it was cut short
+    except (OSError, pa.ArrowException):  # it was cut short
         return None
 
 

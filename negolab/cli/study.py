@@ -247,6 +247,7 @@ def status(
     study = read_study(file)
     with open_known_database(file, db, study) as database:
         print_status(database, study)
+        database.check_writable()  # while it takes no writes, as on a full disk, the study waits
         while watch:
             time.sleep(_EVERY)
             try:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from negolab._internal.files import read_bytes
 from negolab.catalog import AnyGame, load
 from negolab.events import Rejected
 from negolab.game import SEATS, Reply, Seat
@@ -54,7 +55,7 @@ def read_file(path: Path) -> list[Dialogue]:
         what = f"is a folder: name the files in it, such as {example}" if path.is_dir() else "is no file"
         raise ValueError(f"{path} {what}")
     try:
-        dialogues = json.loads(path.read_text("utf-8"))
+        dialogues = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON: {error}") from None
     needed = {"dialogue_id", "chat_logs", "participant_info"}

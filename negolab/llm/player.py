@@ -6,6 +6,7 @@ import time
 from functools import cache, cached_property
 from typing import Any
 
+from negolab._internal import clock
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
@@ -107,7 +108,7 @@ class LLM:
         """
         if len(ask.rejected) >= MAX_REJECTIONS:
             raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were no move of the game: {ask.rejected[-1].reason}")
-        asked_at = time.time()
+        asked_at = clock.time()
         answer = await self.endpoint.answer(self._call(told, ask))
         reply = self._reply(told, ask, answer, asked_at)
         self._chat.record_answer(self._mode.model_text(reply.reply if isinstance(reply, Malformed) else reply))
@@ -134,7 +135,7 @@ class LLM:
             text,
             via="model",
             asked_at=asked_at,
-            answered_at=time.time(),
+            answered_at=clock.time(),
             model=answer.model,
             reasoning=join_reasoning(reasoning, extracted.reasoning),
             usage=_usage_record(answer),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from negolab._internal.files import read_bytes
 from negolab._internal.validation import explain_validation_error, parse_value, suggest
 from negolab.llm.endpoint.compatibility import RESERVED
 from negolab.llm.endpoint.keys import base_url
@@ -138,8 +139,7 @@ def read_persona(path: str) -> Persona:
     """Read a system message from a file; ValueError if it is missing, empty, too long or no UTF-8."""
     file = Path(path).expanduser()
     try:
-        with file.open("rb") as opened:
-            content = opened.read(MAX_PERSONA + 1)
+        content = read_bytes(file)
         text = content.decode("utf-8-sig").strip()
     except OSError as error:
         raise ValueError(f"persona {path}: {(error.strerror or str(error)).lower()}") from None

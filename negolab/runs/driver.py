@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from negolab._internal import clock
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
@@ -103,14 +104,14 @@ async def aplay(
 
 async def ask_player(player: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
     """Return a player's reply with its times, or an `Invalid` of kind "time" if it came too late."""
-    asked_at, began = time.time(), time.monotonic()
+    asked_at, began = clock.time(), time.monotonic()
     reply = _call_player(player, told, ask, time_limit)
     if inspect.isawaitable(reply):
         reply = await _await_reply(reply, time_limit)
         if isinstance(reply, str):
             reply = Reply(reply)
         if isinstance(reply, Reply) and reply.asked_at is None:
-            reply = msgspec.structs.replace(reply, asked_at=asked_at, answered_at=time.time())
+            reply = msgspec.structs.replace(reply, asked_at=asked_at, answered_at=clock.time())
     return _late_reply(time_limit) if _is_late(began, time_limit) else reply
 
 

@@ -34,7 +34,7 @@ from negolab.runs.progress import MatchCounter, Phase, Progress, is_waited_for, 
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
 from negolab.runs.timer import MatchTimers
 from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
-from negolab.store import REDRAW, STOPPED, Store, iter_records
+from negolab.store import MAX_LINE, REDRAW, STOPPED, Store, iter_records
 
 GC_THRESHOLD = 20_000
 """Generation-0 threshold of the garbage collector while a run is active."""
@@ -393,6 +393,9 @@ class Run:
             fail_match(self.folder, match, error)
         finally:
             self._count.playing -= 1
+        if len(match.record().to_line()) >= MAX_LINE:  # which could not be read again, nor the rest of the file
+            match = self._deal(pairing)
+            stop_match(match, "failed", f"its record would be longer than {MAX_LINE >> 20} MiB")
         self._finish_match(match)
 
     def _check_answer(self, match: Match, events: list[Event]) -> None:

@@ -1,10 +1,12 @@
-"""The time by which the host of a study goes: this machine's, unless a trial sets it."""
+"""The time by which the host of a study goes: this machine's (see `_internal.clock`), unless a trial sets it."""
 
 from __future__ import annotations
 
 import time as machine
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from negolab._internal import clock
 
 FIRST = 1000.0
 """First reading of a manual clock: long after 0, which stands for never."""
@@ -14,7 +16,7 @@ class ManualClock:
     """A clock that stands still until it is advanced."""
 
     def __init__(self) -> None:
-        self.began = machine.time()
+        self.began = clock.time()
         self.passed = 0.0
         """Seconds since it was made."""
 
@@ -28,7 +30,7 @@ _manual: ManualClock | None = None
 
 def time() -> float:
     """Return the time in seconds since 1970."""
-    return machine.time() if _manual is None else _manual.began + _manual.passed
+    return clock.time() if _manual is None else _manual.began + _manual.passed
 
 
 def monotonic() -> float:

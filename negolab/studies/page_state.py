@@ -295,6 +295,8 @@ class PagePresence:
 
     async def newer(self, than: int, seconds: float) -> None:
         """Wait until the version differs from `than`, for at most `seconds`."""
+        # A later version is of a host before this one, by a clock that was set back.
+        self.version = max(self.version, than + (than > self.version))
         self._polls += 1
         try:
             async with asyncio.timeout(seconds):

@@ -22,6 +22,7 @@ import tornado.httpserver
 from tornado.netutil import bind_unix_socket
 
 from negolab import catalog
+from negolab._internal import clock
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.budget import Budget
@@ -35,7 +36,7 @@ from negolab.store import Store
 from negolab.studies.admin import AdminService
 from negolab.studies.database import Database
 from negolab.studies.database.base import DatabaseInUse
-from negolab.studies.database.connection import DatabaseOutage, describe_error
+from negolab.studies.database.connection import DatabaseOutage, database_name, database_url, describe_error
 from negolab.studies.host_config import HostConfig, KnownEndpoints, read_host_config
 from negolab.studies.routes import Switch, admin_app, away_app, seats_app
 from negolab.studies.service import StudyService
@@ -54,7 +55,8 @@ HOLD_EVERY = 2.0
 FIRST_PAUSE, MAX_PAUSE = 0.5, 10.0
 """Seconds between two attempts to open the database after an outage; doubled after each that fails."""
 FROZEN = 15.0
-"""Seconds without a tick after which it counts as an outage that a database was waited for, or this machine slept."""
+"""Seconds without a tick after which it counts as an outage that a database was waited for, this machine slept, or its
+clock was set forward."""
 LAST_ANSWERS = 0.2
 """Seconds at the end for the refusals of requests that are under way."""
 STEADY = 15.0
@@ -111,7 +113,7 @@ class Host:
     """
 
     def __init__(self, url: str, build: Callable[[Database], Services]) -> None:
-        self.outage = DatabaseOutage(log, self._lose)
+        self.outage = DatabaseOutage(log, database_name(database_url(url)), self._lose)
         self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
         self._url, self._build = url, build
         self._services: Services | None = None
@@ -128,18 +130,24 @@ class Host:
         Raises:
             DatabaseInUse: Another host has claimed it.
             OSError: A file cannot be used.
-            ValueError: The study or a model's endpoint is invalid, or code of the researcher's own has changed.
+            ValueError: The study or a model's endpoint is invalid, code of the researcher's own has changed, or the
+                database's disk is full.
             sqlalchemy.exc.DBAPIError: The database takes no writes.
         """
         try:
             database.claim()
             database.check_writable()
+            if (behind := (latest := database.latest()) - time.time()) > 1:
+                log.warning(
+                    "this machine's clock is %.0f s behind the end of %s: time goes on from there", behind, database
+                )
+            clock.not_before(latest)
             services = self._build(database)
         except BaseException:
             database.close()
             raise
         self._services, self._id = services, database.id
-        self._opened = self._ticked = time.monotonic()
+        self._opened, self._ticked = time.monotonic(), clock.time()
         self.admin.app = admin_app(services.admin)
         if services.study is not None:
             self.seats.app = seats_app(services.study)
@@ -162,9 +170,9 @@ class Host:
 
     def tick(self) -> None:
         """Do the periodic work once; an error is logged and stops no other task, unless the database is away."""
-        ticked, self._ticked = self._ticked, time.monotonic()
+        ticked, self._ticked = self._ticked, clock.time()
         if self._ticked - ticked > FROZEN:  # nobody could answer meanwhile: no time limit may run out
-            self.outage.begin(f"nothing answered for {self._ticked - ticked:.0f} s")
+            self.outage.begin(f"nothing answered for {self._ticked - ticked:.0f} s, or the clock was set")
             return
         for task in self._tasks():
             try:

@@ -13,7 +13,6 @@ import re
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from negolab import store, user_code
+from negolab._internal import clock
 from negolab._internal.files import check_in_place
 from negolab._internal.validation import suggest
 from negolab.analysis.summary import tally_records
@@ -69,7 +69,7 @@ def run_cell(job: CellJob, cell: Cell) -> CellStatus:
     if (finished := status.read_status(folder.cell(cell.id))) is not None:
         return finished
     attempt, number = folder.new_attempt(cell.id)
-    opened, began, worker = attempt.stat(), time.time(), f"{socket.gethostname()}:{os.getpid()}"
+    opened, began, worker = attempt.stat(), clock.time(), f"{socket.gethostname()}:{os.getpid()}"
     folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
     try:
         state, error = _execute_cell(job, cell, attempt)
@@ -78,13 +78,19 @@ def run_cell(job: CellJob, cell: Cell) -> CellStatus:
         state, error = "failed", CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
     folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
     usd = _model_cost(attempt) if job.models else None
-    cell_status = cell.status(state, number, began, time.time(), worker=worker, error=error, usd=usd)
+    records = record_sizes(attempt) if state == "done" else {}
+    cell_status = cell.status(state, number, began, clock.time(), worker=worker, error=error, usd=usd, records=records)
     status.write_status(attempt, cell_status)
     if state == "done":
         _keep_matches(attempt)
     if state == "done" and not folder.publish(attempt, cell.id):
         return status.read_status(folder.cell(cell.id)) or cell_status
     return cell_status
+
+
+def record_sizes(attempt: Path) -> dict[str, int]:
+    """Return the bytes of each file of records in an attempt's folder, by its path there."""
+    return {file.relative_to(attempt).as_posix(): file.stat().st_size for file in store.record_files(attempt)}
 
 
 def _execute_cell(job: CellJob, cell: Cell, attempt: Path) -> tuple[State, CellError | None]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import glob
-import os
 import shutil
-import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,8 +18,8 @@ import filelock
 import msgspec
 
 from negolab import user_code
-from negolab._internal import manifest
-from negolab._internal.files import fsync_folder
+from negolab._internal import clock, manifest
+from negolab._internal.files import append, fsync_folder
 from negolab._internal.version import __version__
 from negolab.sweeps import status
 from negolab.sweeps.plan import Cell, SweepPlan
@@ -83,12 +81,8 @@ class SweepFolder:
                 return path, number
 
     def log(self, **line: object) -> None:
-        """Append a line to the log of attempts in one write, so that lines of several workers do not mix."""
-        out = os.open(self.path / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(out, msgspec.json.encode({"at": time.time(), **line}) + b"\n")
-        finally:
-            os.close(out)
+        """Append a line to the log of attempts."""
+        append(self.path / LOG, msgspec.json.encode({"at": clock.time(), **line}) + b"\n")
 
     def publish(self, attempt: Path, id: str) -> bool:
         """Rename an attempt to the finished cell; if another attempt was first, delete this one and return False."""

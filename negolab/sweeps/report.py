@@ -13,7 +13,7 @@ from negolab._internal import environment
 from negolab._internal.files import atomic_write
 from negolab.sweeps import cells, kernels
 from negolab.sweeps.cells import execute_notebook
-from negolab.sweeps.folder import REPORT, read_folder_plan
+from negolab.sweeps.folder import REPORT, SweepFolder, read_folder_plan
 from negolab.sweeps.plan import notebook_path, plan_name, read_plan
 from negolab.sweeps.report_page import report_page
 from negolab.sweeps.run import Sweep
@@ -52,6 +52,7 @@ def write_report(
     Raises:
         ValueError: The folder holds no sweep, the notebook fails, or it shows content of another server.
     """
+    SweepFolder(run).done()  # names a finished cell that is damaged
     named = read_folder_plan(run).report is not None and (run / REPORT).is_file()
     with tempfile.TemporaryDirectory(prefix="negolab-") as copy:
         source = source or (_copy_report(run, Path(copy), check) if named else DEFAULT_REPORT)

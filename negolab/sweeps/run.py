@@ -15,7 +15,7 @@ from uuid import uuid4
 import msgspec
 
 from negolab import user_code
-from negolab._internal import environment
+from negolab._internal import clock, environment
 from negolab._internal.files import atomic_write, check_in_place
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
@@ -174,7 +174,7 @@ class Sweep:
 
     def _write_status(self, cell: Cell, state: State, worker: str, error: CellError) -> CellStatus:
         """Write a status that no worker wrote; where that is not possible, it holds for this run only."""
-        now = time.time()
+        now = clock.time()
         try:
             attempt, number = self.folder.new_attempt(cell.id)
             cell_status = cell.status(state, number, now, now, worker=worker, error=error)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 from typing_extensions import override
 
-from negolab._internal.files import atomic_write
+from negolab._internal.files import atomic_write, read_bytes
 
 FILE = "cell.json"
 State = Literal["done", "failed", "timeout", "died", "refused"]
@@ -34,7 +34,8 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a cell; attempts are numbered from 1.
 
     `began` and `ended` are Unix times; `usd` is the cost of its models at list prices, cached answers included (None:
-    unknown, or no models).
+    unknown, or no models); `records` has the bytes of each file of records of a cell that is done, by its path in the
+    cell's folder.
     """
 
     id: str
@@ -49,6 +50,7 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     worker: str
     error: CellError | None = None
     usd: float | None = None
+    records: dict[str, int] = {}
 
 
 def is_sweep(path: Path) -> bool:
@@ -62,12 +64,20 @@ def write_status(folder: Path, status: CellStatus) -> None:
 
 
 def read_status(folder: Path) -> CellStatus | None:
-    """Read the status in a cell's folder; None where there is none, ValueError where it cannot be read."""
+    """Read the status in a cell's folder; None where there is none, ValueError where it cannot be read, or records that
+    it names are gone."""
     file = folder / FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=CellStatus)
+        cell_status = msgspec.json.decode(read_bytes(file), type=CellStatus)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(f"{file} is no status of a cell ({why}): remove {folder} to have the cell run again") from None
+    for name, size in cell_status.records.items():
+        if not (kept := folder / name).is_file() or kept.stat().st_size < size:
+            raise ValueError(
+                f"{kept} was removed or cut after its cell was done: put it back, or remove {folder} to have the cell "
+                "run again"
+            )
+    return cell_status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -52,6 +53,21 @@ def test_what_was_made_from_something_else_is_made_anew(
         unmeasurable(patch)
         read_matches(folder)
     assert len(read_matches(folder)) == (6 if change == "records" else len(before))
+
+
+def test_a_table_that_came_with_a_folder_from_elsewhere_is_not_believed(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, kept = read_matches(folder), pq.read_table(folder / FILE)
+    forged = kept.set_column(kept.schema.get_field_index("agreed"), "agreed", pa.array([None] * len(kept), pa.bool_()))
+    pq.write_table(forged, folder / FILE)
+    assert read_matches(folder)["agreed"].null_count == len(kept), "here the table is ours"
+    received = tmp_path_factory.mktemp("received") / "run"
+    shutil.copytree(folder, received)  # with the times of the files
+    assert read_matches(received).equals(true)
+    renamed = received.rename(received.with_name("renamed"))  # as a cell is published
+    unmeasurable(monkeypatch)
+    assert read_matches(renamed).equals(true)
 
 
 def test_a_folder_that_cannot_be_written_is_measured_each_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

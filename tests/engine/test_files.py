@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from negolab._internal import manifest
 from negolab._internal.files import atomic_write
+from negolab._internal.validation import read_text
+from negolab.formats import casino
+from negolab.formats.clembench.episodes import read_json
 from negolab.llm.endpoint.budget import BudgetFile, BudgetState
 from negolab.runs.batch import batch
-from negolab.store import Store, read
+from negolab.store import Store, find, read
+from negolab.sweeps import status
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")
 
@@ -87,3 +94,40 @@ def test_games_that_were_set_aside_stay_so_after_a_power_failure(tmp_path: Path,
         assert store.set_aside(["failed"]) == 1
     assert forced == [{"records.jsonl", "retried.ndjson"}]
     assert read(tmp_path) == []
+
+
+# Files of others.
+
+READERS: list[tuple[str, Callable[[Path], object]]] = [
+    ("manifest.json", manifest.read),
+    ("cell.json", status.read_status),
+    ("plan.toml", lambda folder: read_text(folder / "plan.toml")),
+    ("casino.json", lambda folder: casino.read_file(folder / "casino.json")),
+    ("instance.json", lambda folder: read_json(folder / "instance.json")),
+    ("records.jsonl", lambda folder: find(folder, "x")),
+]
+
+
+@pytest.mark.parametrize(("name", "reads"), READERS)
+def test_a_file_that_is_huge_is_named_and_not_read_into_memory(
+    name: str, reads: Callable[[Path], object], tmp_path: Path
+) -> None:
+    with (tmp_path / name).open("wb") as out:
+        out.truncate(1 << 42)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=rf"^[^\n]*{name}[^\n]* is longer than 64 MiB: no [a-z ]+ is\)?$"):
+            reads(tmp_path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 300 << 20
+
+
+@pytest.mark.parametrize(("name", "reads"), READERS[:3])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(
+    name: str, reads: Callable[[Path], object], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / name)
+    with suppress(ValueError):
+        assert reads(tmp_path) == ""

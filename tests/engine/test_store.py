@@ -68,6 +68,13 @@ def test_a_line_longer_than_any_record_is_named_and_not_read_into_memory(
         read(file)
 
 
+def test_brackets_nested_without_end_in_a_folders_sources_are_refused_with_the_file(tmp_path: Path) -> None:
+    (tmp_path / "records.jsonl").write_bytes(LINES[0])
+    (tmp_path / "sources.json").write_text('{"a":' * 100_000)
+    with pytest.raises(ValueError, match=r"sources\.json does not say where games came from"):
+        read(tmp_path)
+
+
 def test_a_record_of_a_newer_schema_says_so() -> None:
     newer = LINES[0].replace(b'{"header":{', b'{"header":{"schema":%d,' % (SCHEMA + 1))
     with pytest.raises(ValueError, match=f"has schema {SCHEMA + 1}"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from typing_extensions import override
 
 import negolab as nl
 from negolab._internal import manifest
@@ -148,6 +149,24 @@ def test_a_run_keeps_no_game_in_memory(tmp_path: Path) -> None:
 
 
 # What goes wrong with a game.
+
+
+def test_a_game_whose_answers_are_longer_than_any_record_fails_and_the_others_stay_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless(Fake):
+        @override
+        async def answer(self, call: Call) -> Answer:
+            answer = await super().answer(call)
+            return msgspec.structs.replace(answer, reasoning="x" * 100_000) if game_of(call) == 1 else answer
+
+    for module in ("negolab.store", "negolab.runs.run"):
+        monkeypatch.setattr(f"{module}.MAX_LINE", 1 << 16, raising=False)
+    records = played(tmp_path, Endless(), n=3)
+    stopped = {record.header.notes.get("stopped") for record in records if record.end == "ABORTED"}
+    assert len(records) == 3 and stopped == {"failed"}
+    (failed,) = [record for record in records if record.end == "ABORTED"]
+    assert "its record would be longer than 0 MiB" in str(failed.events[-1])
 
 
 @pytest.mark.parametrize(

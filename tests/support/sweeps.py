@@ -13,7 +13,7 @@ import nbformat
 
 import negolab as nl
 from negolab.sweeps import status
-from negolab.sweeps.cells import notebook_hash
+from negolab.sweeps.cells import notebook_hash, record_sizes
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
 from negolab.sweeps.plan import Cell, notebook_path, read_plan
 
@@ -93,5 +93,6 @@ def finish_cells(out: SweepFolder, cells: Iterable[Cell], games: int = 3, **opti
             thread.submit(play, **options).result()
         executed = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", id="a")])
         nbformat.write(executed, attempt / NOTEBOOK)
-        status.write_status(attempt, cell.status("done", number, 10.0, 12.5, worker="here"))
+        records = record_sizes(attempt)
+        status.write_status(attempt, cell.status("done", number, 10.0, 12.5, worker="here", records=records))
         assert out.publish(attempt, cell.id)

@@ -288,6 +288,26 @@ def test_a_sweep_whose_cells_are_lost_ends_with_an_error(lose: Callable[[Path], 
     assert out.exists() == (lose is _lose_a_cell)
 
 
+@pytest.mark.parametrize("keep", [None, 100])
+def test_a_finished_cell_whose_records_are_gone_is_not_finished_and_every_command_names_the_file(
+    keep: int | None, tmp_path: Path
+) -> None:
+    out = finished_sweep(tmp_path, "repeats = 2\n").path
+    lost = next((out / "cells").iterdir()) / "records.jsonl"
+    if keep is None:
+        lost.unlink()
+    else:
+        os.truncate(lost, keep)
+    plan = str(tmp_path / "plan.toml")
+    for command in (["check", plan, f"--out={out}"], ["run", plan, f"--out={out}"], ["report", str(out)]):
+        ran = negolab(*command)
+        assert ran.returncode == 2 and ran.stdout == ""
+        assert ran.stderr == (
+            f"negolab: {lost} was removed or cut after its cell was done: put it back, or remove {lost.parent} to have "
+            "the cell run again\n"
+        )
+
+
 # Elsewhere.
 
 

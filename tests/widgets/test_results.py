@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+import msgspec
 import pandas as pd
 import pytest
 from negolab_widgets import Replay, SweepResults, charts
@@ -430,8 +431,11 @@ def test_a_cell_is_read_once_and_new_ones_as_they_come(tmp_path: Path) -> None:
 def test_cells_that_cannot_be_read_are_named_and_those_without_records_counted(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, count=3)
     bad, blank, good = sorted((run.path / "cells").iterdir())
-    (bad / "records.jsonl").write_text("{}\n" * 2, "utf-8")
+    (bad / "records.jsonl").write_text("{}\n" * 10_000, "utf-8")
     (blank / "records.jsonl").unlink()
+    made = status.read_status(good)
+    assert made is not None
+    status.write_status(blank, msgspec.structs.replace(made, id=blank.name, records={}))
     found = read(run)
     assert list(found.faults) == [bad.name] and "line 1" in found.faults[bad.name]
     assert (found.cells_read, found.empty_cells, found.matches) == (2, 1, 3) and found.unread_cells() == []

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from negolab._internal.files import read_bytes
 from negolab.catalog import load
 from negolab.formats.clembench.scores import NOTE, compare_scores, describe_pair, score_pairs, stored_scores
 from negolab.formats.transcript.rows import Row, Seen
@@ -245,7 +246,7 @@ def read_json(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise ValueError(f"{file.parent}: no {file.name}")
     try:
-        plain = json.loads(file.read_text("utf-8"))
+        plain = json.loads(read_bytes(file))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: not JSON ({error})") from None
     if not isinstance(plain, dict):

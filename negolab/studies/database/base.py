@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,15 @@ from typing_extensions import override
 
 from negolab._internal.files import is_in_place
 from negolab.match import replace_surrogates
-from negolab.studies.database.connection import DatabaseClosed, connect, database_url, describe_error, forget
+from negolab.studies.clock import time
+from negolab.studies.database.connection import (
+    DatabaseClosed,
+    connect,
+    database_name,
+    database_url,
+    describe_error,
+    forget,
+)
 from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
 
 log = logging.getLogger("negolab.studies")
@@ -67,7 +75,7 @@ class BaseDatabase:
             version.
     """
 
-    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time.time, known: str | None = None) -> None:
+    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time, known: str | None = None) -> None:
         self.url = database_url(url)
         self.clock = clock
         self._engine = connect(self.url, create=known is None)
@@ -87,13 +95,14 @@ class BaseDatabase:
             self.close()
             if isinstance(error, ValueError):
                 raise
-            raise ValueError(f"{self}: cannot be used: {describe_error(error)}; choose another with --db") from None
+            raise ValueError(
+                f"{self}: cannot be used: {describe_error(error)}; make room if its disk is full, or take another with "
+                "--db"
+            ) from None
 
     @override
     def __str__(self) -> str:
-        if self._engine.dialect.name == "sqlite":
-            return str(self.url.database)
-        return self.url.render_as_string(hide_password=True)
+        return database_name(self.url)
 
     def _made(self, c: Connection, known: str | None) -> str:
         """Make the tables of a new database, and return its id.
@@ -174,7 +183,13 @@ class BaseDatabase:
         return self._opened is not None and not is_in_place(*self._opened)
 
     def check_writable(self) -> None:
-        """Commit a write that changes nothing; an error of the database says why it takes none."""
+        """Commit a write that changes nothing; an error of the database says why it takes none.
+
+        Raises:
+            ValueError: SQLite's file has so little room that it may not take the next one.
+        """
+        if self._opened is not None and shutil.disk_usage(self._opened[0].parent).free < 1 << 20:
+            raise ValueError(f"{self}: its disk is full: make a megabyte of room there")
         with self._write() as c:
             c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from typing_extensions import override
 
-from negolab._internal import sqlite
+from negolab._internal import clock, sqlite
 from negolab.catalog import locate_fault
 
 PATIENCE = 5
@@ -40,6 +40,11 @@ def database_url(url: str | Path) -> sa.URL:
     if parsed.get_backend_name() == "sqlite" and not parsed.database:
         raise ValueError("--db: SQLite needs a file, such as sqlite:///people.db")
     return parsed
+
+
+def database_name(url: sa.URL) -> str:
+    """Return the file or the address of a database, without a password."""
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
 def connect(url: sa.URL, create: bool = True) -> sa.Engine:
@@ -158,21 +163,22 @@ class DatabaseOutage(logging.Filter):
 
     Args:
         log: The logger.
+        name: File or address of the database.
         began: Called when an outage begins.
     """
 
-    def __init__(self, log: logging.Logger, began: Callable[[], None]) -> None:
+    def __init__(self, log: logging.Logger, name: str, began: Callable[[], None]) -> None:
         super().__init__()
         self.since: float | None = None
         """Start of the outage in seconds since 1970; None: there is none."""
         self._why, self._said_at = "", 0.0
-        self._log, self._began = log, began
+        self._log, self._name, self._began = log, name, began
         log.addFilter(self)
 
     @override
     def __str__(self) -> str:
         at = time.strftime("%H:%M:%S", time.localtime(self.since))
-        return f"waiting for the database since {at} ({self._why})"
+        return f"waiting for the database since {at} ({self._name}: {self._why.removeprefix(f'{self._name}: ')})"
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
@@ -188,7 +194,7 @@ class DatabaseOutage(logging.Filter):
         is_first, is_news = self.since is None, why != self._why
         self._why = why
         if is_first:
-            self.since = time.time()
+            self.since = clock.time()
             self._began()
         if is_first or (is_news and time.monotonic() - self._said_at > _BETWEEN_NOTICES):
             self._said_at = time.monotonic()
@@ -197,7 +203,7 @@ class DatabaseOutage(logging.Filter):
     def back(self) -> None:
         """Record the end of the outage, if there was one."""
         if self.since is not None:
-            self._log.warning("the database is back: this host waited for %.0f s", time.time() - self.since)
+            self._log.warning("the database is back: this host waited for %.0f s", clock.time() - self.since)
             self.since = None
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from negolab.events import Ended, Event, Replied
 from negolab.game import Seat
 from negolab.record import Header, Record
 from negolab.studies.database.base import BaseDatabase, of_study
-from negolab.studies.database.schema import events, matches, participants, seats
+from negolab.studies.database.schema import events, matches, participants, progress, seats
 from negolab.studies.model_seats import FALLBACK, Fallback
 
 
@@ -165,6 +165,11 @@ class Matches(BaseDatabase):
         with self._read() as c:
             found = [decode(body) for body in c.scalars(chosen)]
         return [event for event in found if isinstance(event, Replied) and event.reply.model is not None]
+
+    def latest(self) -> float:
+        """Return the time of the last event or page of all studies, in seconds since 1970; 0: there is none."""
+        with self._read() as c:
+            return max(c.scalar(sa.select(sa.func.max(table.c.at))) or 0.0 for table in (events, progress))
 
     def first(self, study: str) -> Header | None:
         """Return the header of a study's first match; None if there is none yet."""

@@ -112,7 +112,7 @@ def trial(
         study, replaced = without_models(study)
     study = msgspec.structs.replace(study, name=f"{study.name}-trial")  # an export never passes for the study's own
     with _folder() as folder, clock.manual_clock() as manual:
-        database = Database(Path(folder) / "trial.db", clock=clock.time)
+        database = Database(Path(folder) / "trial.db")
         try:
             loop = TrialLoop(manual)
             with asyncio.Runner(loop_factory=lambda: loop) as runner:

@@ -1,0 +1,123 @@
+"""A disk that becomes full under a study or a command: nothing acknowledged is lost, nothing is half written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from negolab.store import read
+from negolab.studies.client import HostClient, PageClient
+from negolab.studies.database import Database
+from negolab.studies.page_state import Closed, NotDelivered, Playing
+from negolab.studies.study_file import read_study
+from negolab.sweeps.cluster import check_shared_folder
+from negolab.sweeps.folder import SweepFolder
+from tests.studies.test_bonus_at_once import Round
+from tests.studies.test_clock import reply, wait_for
+from tests.studies.test_export import STUDIES, play_study
+from tests.support.host_process import running_host, solo_treatment, study_toml
+from tests.support.small_disk import SmallDisk, small_disk
+
+__all__ = ["small_disk"]
+
+FULL = "no space left on device"
+
+
+def negolab(*words: str | Path) -> tuple[int, str, str]:
+    ran = subprocess.run([sys.executable, "-m", "negolab", *map(str, words)], capture_output=True, text=True)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("left", [4 << 10, 16 << 10])
+def test_what_a_study_acknowledges_as_its_disk_becomes_full_is_there_when_it_has_room_again(
+    left: int, small_disk: SmallDisk
+) -> None:
+    database, said = small_disk.path / "people.db", list[str]()
+    with running_host(small_disk.path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
+        who, token = hosted.invite()
+        page = hosted.page(token)
+        page.act("start")
+        said.append(reply(page))
+        small_disk.fill(left)
+        with pytest.raises(NotDelivered):
+            _play(page, said)
+        assert not isinstance(page.state, Closed)
+        with pytest.raises(NotDelivered, match=rf"waiting for the database since .*{database}: .*full"):
+            HostClient(hosted.desk).ask("/monitor")
+        code, _, err = negolab("study", "status", str(hosted.file), "--db", database)
+        assert code == 2 and err == f"negolab: {database}: its disk is full: make a megabyte of room there\n"
+        small_disk.clear()
+        wait_for(lambda: any("is back" in line for line in hosted.stderr))
+        assert f"({database}: OperationalError: database or disk is full)" in hosted.stderr[0]
+        (match,) = hosted.matches()
+        assert hosted.replies(match.id, "A")[: len(said)] == said
+        page = hosted.page(token)
+        _play(page, said)
+        assert isinstance(page.state, Closed) and page.state.code == "DONE4242"
+        assert hosted.participant(who).status == "complete"
+
+
+def _play(page: PageClient, said: list[str]) -> None:
+    """Play to the last page, and note what was acknowledged."""
+    while isinstance(page.state, Playing):
+        if page.state.can_continue:
+            page.act("next")
+        else:
+            said.append(reply(page))
+
+
+@pytest.mark.parametrize("left", [0, 64 << 10])
+def test_an_export_on_a_full_disk_is_refused_with_the_file_and_leaves_nothing(left: int, small_disk: SmallDisk) -> None:
+    file, database = small_disk.path / "split.toml", Database(small_disk.path / "split.db")
+    file.write_text((STUDIES / "split.toml").read_text())
+    play_study(database, read_study(file))
+    database.close()
+    small_disk.fill(left)
+    code, said, err = negolab("study", "export", file)
+    assert (code, said) == (2, "") and err.startswith(f"negolab: {small_disk.path}/split") and err.count("\n") == 1
+    assert {name.partition("-")[0] for name in small_disk.files()} == {"split.toml", "split.db"}
+
+
+def test_bonuses_on_a_full_disk_are_refused_with_the_file_and_paid_once_when_there_is_room(
+    small_disk: SmallDisk, tmp_path: Path
+) -> None:
+    database = Database(tmp_path / "people.db")
+    one = Round(small_disk.path / "r", database)
+    small_disk.fill()
+    command = ("study", "bonus", one.file, "--panel", one.panel, "--db", tmp_path / "people.db")
+    path = one.file.with_name("round1-bonus-1.csv")
+    why = f"negolab: {path}: cannot be written: No space left on device; run it again once it can\n"
+    assert negolab(*command) == (2, "", why) and not path.exists()
+    small_disk.clear()
+    assert negolab(*command)[0] == 0
+    one.check(database)
+    database.close()
+
+
+@pytest.mark.parametrize("left", [0, 4 << 10, 64 << 10])
+def test_a_batch_on_a_full_disk_ends_with_the_file_and_goes_on_when_there_is_room(
+    left: int, small_disk: SmallDisk
+) -> None:
+    run = small_disk.path / "run"
+    run.mkdir()
+    small_disk.fill(left)
+    batch = ("batch", "trading", "--a=greedy-honest", "--b=greedy-honest", f"--out={run}", "--workers=1", "--n=200")
+    code, said, err = negolab(*batch)
+    assert (code, said) == (2, "") and re.fullmatch(rf"negolab: {run}/\w+\.jsonl?: {FULL}\n", err)
+    small_disk.clear()
+    assert negolab(*batch)[0] == 0 and len(read(run)) == 200
+
+
+def test_what_a_sweep_writes_on_a_full_disk_is_refused_with_the_file(small_disk: SmallDisk) -> None:
+    small_disk.fill()
+    for name, write in (
+        (".shared", lambda: check_shared_folder(None, small_disk.path)),  # type: ignore[arg-type]
+        ("attempts.ndjson", lambda: SweepFolder(small_disk.path).log(cell="one")),
+    ):
+        with pytest.raises(OSError, match=rf"No space left on device: '{small_disk.path}/{name}'"):
+            write()
+    assert small_disk.files() == ["attempts.ndjson"]
