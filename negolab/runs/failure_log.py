@@ -7,6 +7,7 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
+from negolab._internal.files import open_for_append
 from negolab.match import Match
 
 FILE = "errors.log"
@@ -22,7 +23,7 @@ def log_failure(folder: Path, match: Match, error: BaseException) -> None:
     players = ", ".join(f"{seat} = {name}" for seat, name in match.players.items())
     head = f"{now} game {match.id} (seed {match.seed}), {players}; asked: {asked}\n"
     text = head + "".join(traceback.format_exception(error)) + "\n"
-    out = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    out = open_for_append(folder / FILE)
     try:
         os.write(out, text.encode("utf-8", "replace"))
     finally:

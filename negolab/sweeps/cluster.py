@@ -14,6 +14,8 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 from uuid import uuid4
 
+from negolab._internal.files import atomic_write
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -104,7 +106,7 @@ def check_shared_folder(client: Client, folder: Path) -> None:
     """Raise ValueError for a worker that does not see the sweep's folder."""
     token = uuid4().hex
     mark = folder / ".shared"
-    mark.write_text(token, "ascii")
+    atomic_write(mark, token.encode())
     try:
         tokens = client.run(_read_mark, str(mark))
     finally:

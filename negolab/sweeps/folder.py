@@ -21,7 +21,7 @@ import msgspec
 
 from negolab import user_code
 from negolab._internal import manifest
-from negolab._internal.files import fsync_folder
+from negolab._internal.files import fsync_folder, open_for_append
 from negolab._internal.version import __version__
 from negolab.sweeps import status
 from negolab.sweeps.plan import Cell, SweepPlan
@@ -84,7 +84,7 @@ class SweepFolder:
 
     def log(self, **line: object) -> None:
         """Append a line to the log of attempts in one write, so that lines of several workers do not mix."""
-        out = os.open(self.path / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        out = open_for_append(self.path / LOG)
         try:
             os.write(out, msgspec.json.encode({"at": time.time(), **line}) + b"\n")
         finally:
@@ -201,7 +201,7 @@ def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: 
 def _remove_interrupted(folder: SweepFolder) -> None:
     """Delete attempts that a crash left without a status; only the driver starts any, so none is running."""
     for attempt in _folders(folder.path / ATTEMPTS):
-        if status.read_status(attempt) is None:
+        if status.read_status(attempt) is None and not attempt.parent.is_symlink():  # it may be anybody's folder
             shutil.rmtree(attempt, ignore_errors=True)
 
 

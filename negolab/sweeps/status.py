@@ -65,7 +65,7 @@ def read_status(folder: Path) -> CellStatus | None:
     """Read the status in a cell's folder; None where there is none, ValueError where it cannot be read."""
     file = folder / FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=CellStatus)
+        return msgspec.json.decode(b"" if file.is_fifo() else file.read_bytes(), type=CellStatus)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, RecursionError) as error:

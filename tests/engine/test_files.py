@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from negolab._internal import manifest
 from negolab._internal.files import atomic_write
+from negolab.catalog import load
 from negolab.llm.endpoint.budget import BudgetFile, BudgetState
+from negolab.match import Match
 from negolab.runs.batch import batch
+from negolab.runs.failure_log import log_failure
 from negolab.store import Store, read
+from negolab.sweeps.cells import notebook_hash
+from negolab.sweeps.folder import claim_folder
+from negolab.sweeps.plan import read_plan
+from tests.support.sweeps import finished_sweep
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")
 
@@ -87,3 +95,28 @@ def test_games_that_were_set_aside_stay_so_after_a_power_failure(tmp_path: Path,
         assert store.set_aside(["failed"]) == 1
     assert forced == [{"records.jsonl", "retried.ndjson"}]
     assert read(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "retried.ndjson", "errors.log", "records.jsonl.tmp"])
+def test_a_link_in_somebody_elses_folder_leads_no_record_elsewhere(tmp_path: Path, name: str) -> None:
+    (record,) = batch("trading", "chat", "chat", n=1, seed=1)
+    record.header.notes["stopped"] = "failed"
+    mine, run = tmp_path / "mine", tmp_path / "run"
+    run.mkdir()
+    mine.write_text("")
+    (run / name).symlink_to(mine)
+    is_draft = name.endswith("tmp")  # a new one takes its place
+    with nullcontext() if is_draft else pytest.raises(OSError, match=name), Store(run) as store:
+        store.append(record)
+        log_failure(run, Match(load("trading")), ValueError())
+        store.set_aside(["failed"])
+    assert mine.read_text() == ""
+
+
+def test_folders_elsewhere_are_no_attempts_of_a_sweep(tmp_path: Path) -> None:
+    out = finished_sweep(tmp_path, "[grid]\nbeta = [0.2]\n", count=0)
+    (tmp_path / "mine" / "letters").mkdir(parents=True)
+    (out.path / "attempts").symlink_to(tmp_path / "mine")
+    plan = read_plan(tmp_path / "plan.toml")
+    with claim_folder(out, plan, notebook_hash(tmp_path / "game.ipynb")):
+        assert (tmp_path / "mine" / "letters").is_dir()
