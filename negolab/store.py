@@ -65,7 +65,15 @@ def record_files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise FileNotFoundError(f"no records at {path}: neither a file nor a folder")
-    return sorted(file for file in path.rglob("*.jsonl") if file.is_file())
+    return sorted(file for file in path.rglob("*.jsonl") if file.is_file() and not _leads_out(file, path))
+
+
+def _leads_out(file: Path, folder: Path) -> bool:
+    """Return True for a link to a file outside, which whoever made the folder may want to see in an export."""
+    leads_out = file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
+    if leads_out:
+        warnings.warn(f"{file} leads out of {folder} and was left out: name it to read it", stacklevel=3)
+    return leads_out
 
 
 def find(path: str | Path, id: str) -> Record:

@@ -122,6 +122,10 @@ def hostile_sweep(folder: Path) -> Path:
         kept = match_frames.read_matches(file.parent)  # with what it was made from, so that it is taken as it is
         measured = kept.append_column(NAMES[1], kept.column("payoff_a"))
         pq.write_table(measured, file.with_name(match_frames.FILE))
+    broken = sweep / "cells" / NAMES[1]
+    broken.mkdir()
+    (broken / "cell.json").write_bytes(next(sweep.glob("cells/beta*/cell.json")).read_bytes())
+    (broken / "records.jsonl").write_text("garbage\nmore")
     return sweep
 
 

@@ -113,6 +113,18 @@ def test_a_link_in_somebody_elses_folder_leads_no_record_elsewhere(tmp_path: Pat
     assert mine.read_text() == ""
 
 
+def test_a_link_in_somebody_elses_folder_brings_no_record_of_another_into_an_export(tmp_path: Path) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for folder, players in ((mine, "fair-split"), (theirs, "chat")):
+        with Store(folder) as store:
+            store.append(batch("trading", players, players, n=1, seed=1)[0])
+    (theirs / "link.jsonl").symlink_to(mine / "records.jsonl")
+    (theirs / "inside.jsonl").symlink_to(theirs / "records.jsonl")
+    with pytest.warns(UserWarning, match="link.jsonl leads out of .*theirs and was left out: name it to read it"):
+        assert [record.header.players["A"] for record in read(theirs)] == ["chat", "chat"]
+    assert [record.header.players["A"] for record in read(theirs / "link.jsonl")] == ["fair-split"]
+
+
 def test_folders_elsewhere_are_no_attempts_of_a_sweep(tmp_path: Path) -> None:
     out = finished_sweep(tmp_path, "[grid]\nbeta = [0.2]\n", count=0)
     (tmp_path / "mine" / "letters").mkdir(parents=True)
