@@ -104,6 +104,9 @@ def format_interval(low: float, high: float, digits: int = 5) -> str:
     return f", 95 % interval {format_significant(low, digits)} to {format_significant(high, digits)}" if known else ""
 
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""Characters that begin a formula in some spreadsheet programs."""
+
 LONGEST_QUOTE = 80
 """Characters of what somebody said in a line of a list."""
 

@@ -18,7 +18,7 @@ import msgspec
 
 from negolab import catalog, user_code
 from negolab._internal import manifest
-from negolab._internal.files import check_in_place, fsync_folder
+from negolab._internal.files import check_in_place, fsync_folder, open_for_append, replacing
 from negolab.catalog import AnyGame
 from negolab.record import Record, parse_record
 
@@ -65,7 +65,15 @@ def record_files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise FileNotFoundError(f"no records at {path}: neither a file nor a folder")
-    return sorted(file for file in path.rglob("*.jsonl") if file.is_file())
+    return sorted(file for file in path.rglob("*.jsonl") if file.is_file() and not _leads_out(file, path))
+
+
+def _leads_out(file: Path, folder: Path) -> bool:
+    """Return True for a link to a file outside, which whoever made the folder may want to see in an export."""
+    leads_out = file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
+    if leads_out:
+        warnings.warn(f"{file} leads out of {folder} and was left out: name it to read it", stacklevel=3)
+    return leads_out
 
 
 def find(path: str | Path, id: str) -> Record:
@@ -153,10 +161,10 @@ class Store:
             raise ValueError(f"{self.folder} is in use: another process writes to it") from None
         try:
             repair_last_line(self.file)
+            self._out = open_for_append(self.file)
         except BaseException:
             self._lock.release()
             raise
-        self._out = _open_for_append(self.file)
         self._run: str | None = None
         self._games: set[str] = set()
         self._synced = time.monotonic()
@@ -207,8 +215,12 @@ class Store:
         Returns:
             How many were moved. If the process is killed meanwhile, all of them stay.
         """
-        rest, gone = self.file.with_suffix(".tmp"), 0
-        with rest.open("wb") as kept, (self.folder / RETRIED).open("ab") as aside:
+        gone = 0
+        with (
+            open(open_for_append(self.folder / RETRIED), "ab") as aside,  # noqa: PTH123
+            replacing(self.file) as rest,
+            rest.open("wb") as kept,
+        ):
             for line, head in self._heads():
                 again = head.notes.stopped is not None and head.notes.stopped in why
                 (aside if again else kept).write(line)
@@ -217,9 +229,8 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
         os.close(self._out)
-        rest.replace(self.file)
         fsync_folder(self.folder)
-        self._out = _open_for_append(self.file)
+        self._out = open_for_append(self.file)
         return gone
 
     def redraw_counts(self) -> Counter[str]:
@@ -317,10 +328,6 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
-
-
-def _open_for_append(file: Path) -> int:
-    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
 class _Notes(msgspec.Struct, frozen=True):

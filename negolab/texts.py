@@ -185,4 +185,6 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    # Of a file of somebody else's; a space that does not break is no control character either.
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() or c == "\xa0" else f"\\U{ord(c):08x}" for c in quoted)

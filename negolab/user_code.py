@@ -159,7 +159,8 @@ def _importer() -> str:
 
 def describe_failure(error: BaseException) -> str:
     """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
-    text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    said = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(str(error).split()))
+    text = f"{type(error).__name__}: {said}".rstrip(": ")
     frame = own_frame(traceback.extract_tb(error.__traceback__))
     return text if frame is None else f"{text} ({Path(frame.filename).name}, line {frame.lineno})"
 

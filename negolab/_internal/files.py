@@ -47,6 +47,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a draft that replaces `path` when it is written; after an error, which names `path`, no draft stays."""
     draft = path.with_name(f"{path.name}.tmp")
     try:
+        draft.unlink(missing_ok=True)  # in a folder of somebody else's, it may be a link to a file of the user's
         yield draft
         draft.replace(path)
     except OSError as error:
@@ -55,9 +56,14 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+def open_for_append(file: Path) -> int:
+    """Open a file, which may be new, to append to it; `OSError` for a link, which may lead to a file elsewhere."""
+    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+
+
 def append(path: Path, data: bytes) -> None:
     """Append to a file in one write, so that lines of several processes do not mix; an error names the file."""
-    out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    out = open_for_append(path)
     try:
         os.write(out, data)
     except OSError as error:

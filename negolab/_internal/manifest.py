@@ -17,7 +17,7 @@ _MAX_SHOWN = 60
 def read(folder: Path) -> dict[str, Any]:
     """Read a folder's manifest, `{}` if there is none; `ValueError` for a file that is no manifest."""
     path = folder / FILE
-    if not path.exists():
+    if not path.is_file():
         return {}
     try:
         manifest = msgspec.json.decode(read_bytes(path), type=dict[str, Any])

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from negolab._internal.files import replacing
+from negolab.formatting import FORMULA_STARTS
 
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
@@ -163,10 +164,6 @@ def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
             writer.write_table(table.replace_schema_metadata(schema.metadata))
 
 
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that begin a formula in some spreadsheet programs."""
-
-
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a frame as Parquet if `path` ends in `.parquet`, else as CSV by `write_csv`."""
     if path.suffix == ".parquet":
@@ -178,19 +175,20 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 def write_csv(frames: Iterable[pd.DataFrame], path: Path) -> None:
     """Write frames with the same columns to one CSV file.
 
-    A leading apostrophe keeps text that begins like a formula from being evaluated; numbers are unchanged.
+    A leading apostrophe keeps text that begins like a formula from being evaluated, also in the names of columns;
+    numbers are unchanged.
     """
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         for at, frame in enumerate(frames):
-            safe = frame.copy()
-            for name in safe.select_dtypes(["string", "object"]):
+            safe = frame.rename(columns=_escape_formulas)
+            for name in safe.select_dtypes(["string", "object", "category"]):
                 safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
             # RFC 4180 line ends: with these, pandas also quotes a lone carriage return, which would end the row.
             safe.to_csv(file, index=False, header=at == 0, lineterminator="\r\n")
 
 
 def _escape_formulas(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTIVE) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 def dictionary(tables: Mapping[str, Columns]) -> pd.DataFrame:

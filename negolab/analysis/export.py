@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from negolab._internal.files import check_in_place, replacing
+from negolab._internal.files import atomic_write, check_in_place, replacing
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
     Column,
@@ -134,7 +134,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         log.warning("left empty for %s %s: %s", f"{count:,}", "match" if count == 1 else "matches", what)
     write_table(dictionary(listed), folder / DICTIONARY)
     key = [column.name for column in (*source.join, MATCH)]
-    (folder / README).write_text(readme(list(counts), key, endings[0]), "utf-8")
+    atomic_write(folder / README, readme(list(counts), key, endings[0]).encode())
     check_in_place(folder, opened)
     return counts
 

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from negolab import store
+from negolab._internal.files import replacing
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
 from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
@@ -165,17 +166,11 @@ def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
         ValueError: There is no such table, or a line is not a record.
     """
     rows, columns = _table(source, table)
-    schema, out = file_schema(columns), Path(out)
-    draft = out.with_name(f"{out.name}.tmp")
-    count = 0
-    try:
-        with pq.ParquetWriter(draft, schema) as writer:
-            for chunk in chunked(rows, columns):
-                writer.write_table(chunk.cast(schema))
-                count += len(chunk)
-        draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
+    schema, count = file_schema(columns), 0
+    with replacing(Path(out)) as draft, pq.ParquetWriter(draft, schema) as writer:
+        for chunk in chunked(rows, columns):
+            writer.write_table(chunk.cast(schema))
+            count += len(chunk)
     return count
 
 

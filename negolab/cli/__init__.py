@@ -39,7 +39,7 @@ def main() -> None:
 
     With NEGOLAB_DEBUG set, unexpected errors are raised with their traceback.
     """
-    warnings.showwarning = lambda message, *_, **__: print(f"negolab: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: print(play.escape_line(f"negolab: {message}"), file=sys.stderr)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from negolab.analysis import summary
 from negolab.cli.options import PRICE_HELP, GameName, Preset, Set, load_game
+from negolab.cli.play import escape_control, escape_line
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
@@ -110,7 +111,7 @@ def _progress_bar(run: Run) -> Iterator[None]:
 
 def print_above_bar(line: str) -> None:
     """Print a message above the progress bar, or on its own where there is none."""
-    tqdm.write(f"negolab: {line}", file=sys.stderr)
+    tqdm.write(escape_line(f"negolab: {line}"), file=sys.stderr)
 
 
 def postfix(now: Progress) -> str:
@@ -293,7 +294,7 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
         typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
     """
     now, file = run.progress, run.file
-    print("\n".join(summary.tally_lines(tally, unit)))
+    print(escape_control("\n".join(summary.tally_lines(tally, unit))))
     if failure is not None and isinstance(run.models, Models) and (taken := run.models.usage).calls:
         # Games that were dropped have no record, but their answers are paid.
         cost = f"${taken.cost:.4f}" if not taken.unpriced else "unknown"

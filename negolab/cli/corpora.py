@@ -97,7 +97,7 @@ def _print_file(file: CorpusFile, all_: bool) -> None:
     if file.scenarios:
         print(f"  contexts without a dialogue, left out: {file.scenarios:,}")
     for error in file.errors[:MAX_NAMED]:
-        print(f"  no dialogue in {error}")
+        print(escape_line(f"  no dialogue in {error}"))
     if len(file.errors) > MAX_NAMED:
         print(f"  no dialogue in {len(file.errors) - MAX_NAMED:,} more lines")
 
@@ -223,11 +223,11 @@ def clembench(
     written = _write_episodes(imported, out)
     print(f"{out}: {_count(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))
     for players, count in Counter(" / ".join(one.header.players.values()) for one in imported.values()).items():
-        print(f"  {players}: {_count(count, 'episode')}")
+        print(escape_line(f"  {players}: {_count(count, 'episode')}"))
     if repeated:
         print(f"{_count(repeated, 'episode')} found again, written once")
     for sentence in told:
-        print(sentence)
+        print(escape_line(sentence))
     _print_scores(imported.values(), scores)
 
 
@@ -256,10 +256,9 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
     for record in imported:
         tally.add(record)
     if differ := [record.id for record in imported if record.header.notes.get(DIFFERENCES)]:
-        print(f"the files say something else than the rules in {list_some(differ)}")
-    for line in tally.lines() if by_name else ():
-        print(line)
-    print(tally.line())
+        print(escape_line(f"the files say something else than the rules in {list_some(differ)}"))
+    for line in (*(tally.lines() if by_name else ()), tally.line()):
+        print(escape_line(line))
 
 
 def _write_episodes(imported: dict[str, Record], out: Path) -> int:

@@ -178,7 +178,7 @@ def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None, pr
         if overview is None:
             _describe(loaded)
         else:
-            print(overview(loaded))
+            print(escape_control(overview(loaded)))
         return
     for name, presets in catalog.list_games().items():
         print(f"{name:12} {_first_line(catalog.game_module(name).__doc__)}")

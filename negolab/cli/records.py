@@ -57,7 +57,7 @@ def open_records(path: Path) -> RecordSource:
 def print_left_out(source: RecordSource) -> None:
     """Print to stderr what a source holds beside the records that were read from it."""
     for sentence in source.left_out:
-        print(f"negolab: {sentence}", file=sys.stderr)
+        print(play.escape_line(f"negolab: {sentence}"), file=sys.stderr)
 
 
 def replay(
@@ -148,7 +148,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
-    print(f"{_count(n)}, {replay_to} stored events and outcome" if n else source.why_empty)
+    print(play.escape_line(f"{_count(n)}, {replay_to} stored events and outcome" if n else source.why_empty))
 
 
 def _count(records: int) -> str:
@@ -215,7 +215,7 @@ def export(
         print_left_out(opened)
         paths = _transcripts(records, to, folder, view)
     for path in paths[:10]:
-        print(path)
+        print(play.escape_line(str(path)))
     if len(paths) > 10:
         print(f"... and {len(paths) - 10} more")
 
@@ -223,6 +223,8 @@ def export(
 _STYLES = {"md": "markdown", "html": "html", "tex": "latex"}
 """File ending of a transcript -> its style."""
 _TABLES = ("csv", "parquet")
+_SAME = 300
+"""Characters with which all transcripts of a kind begin; of Markdown those of its title."""
 
 
 def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
@@ -238,11 +240,15 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     if "matches" not in rows:
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
     print(export.describe_rows(rows))
-    print(folder)
+    print(play.escape_line(str(folder)))
 
 
 def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None) -> list[Path]:
-    """Write one transcript per record; records of equal file names get a number."""
+    """Write one transcript per record; records of equal file names get a number.
+
+    Raises:
+        ValueError: A file of that name is no transcript, such as the user's own, if somebody else named the record.
+    """
     from negolab.formats import transcript
 
     paths = []
@@ -253,9 +259,12 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
             number += 1
             name = f"{stem}-{number}"
         paths.append(folder / f"{name}.{to}")
-        source = record.seen_by(seat) if seat else record
+        text = transcript.export(record.seen_by(seat) if seat else record, _STYLES[to])
+        begin = text.partition("\n- ")[0][:_SAME]
+        if paths[-1].is_file() and not paths[-1].read_text("utf-8", "replace").startswith(begin):
+            raise ValueError(f"{paths[-1]}: is there already and is no transcript: choose another folder with --out")
         with replacing(paths[-1]) as draft:
-            draft.write_text(transcript.export(source, _STYLES[to]), "utf-8")
+            draft.write_text(text, "utf-8")
     return paths
 
 

@@ -132,7 +132,7 @@ def texts(file: StudyFile) -> None:
     study, unknown = read_texts(file)
     print(format_texts(needed_texts(study), study.texts))
     for fault in unknown:
-        print(f"negolab: {file}: texts: {fault}", file=sys.stderr)
+        print(printable(f"negolab: {file}: texts: {fault}"), file=sys.stderr)
     if unknown:
         raise typer.Exit(1)
 
@@ -300,7 +300,7 @@ def export(
     with open_known_database(file, db, study) as database:
         rows = write(database, study, folder, to, test=test)
     print(describe_rows(rows))
-    print(folder)
+    print(printable(str(folder)))
 
 
 def _database_address(file: Path, db: str | None) -> str:

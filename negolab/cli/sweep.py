@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from negolab.analysis.stats import Estimate, mean_interval
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import BaseUrls, Modules, Trust, ask_to_trust, import_games
-from negolab.cli.play import RUNS
+from negolab.cli.play import RUNS, escape_line
 from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
@@ -68,7 +69,7 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     missing = sum(1 for id in cells if id not in done)
     for axis in plan.axes():
         names = " and ".join(axis[0])
-        print(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}")
+        print(escape_line(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}"))
     print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {missing:,} to be run in {folder}")
     print(_estimate(finished, missing, plan, workers))
     if plan.models is not None and missing:
@@ -145,6 +146,8 @@ def run(
         base=file.parent,
         trust=trust,
     )
+    # Workers take no file in the working directory for a module of Python. Kernels have an environment of their own.
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
         with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
             advance = partial(_advance, bar)
@@ -153,7 +156,7 @@ def run(
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
         print(f"stopped after {over:,} of {cells:,} cells: run the same command again to go on", file=sys.stderr)
         raise typer.Exit(130) from None
-    print(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}")
+    print(escape_line(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}"))
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
@@ -185,7 +188,7 @@ def report(
     from negolab.sweeps.report import write_report
 
     import_games(run, None, trust)
-    print(write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust)))
+    print(escape_line(str(write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust)))))
 
 
 def _read(file: Path, tiny: bool, values: list[str] | None) -> SweepPlan:

@@ -91,7 +91,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
     """
     try:
         return _to_record(dialogue, file)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, StopIteration) as error:
         raise ValueError(f"the dialogue lacks what one has: {type(error).__name__}: {error}") from None
 
 

@@ -16,11 +16,11 @@ from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
 
 _UNCLEAR = re.compile(
-    r"%[0-9A-Fa-f]{2}"
+    r"^[=+@-]|%[0-9A-Fa-f]{2}"
     "|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]"
 )
-"""What no panel's id has: a character that was percent-encoded twice, and those that are not seen although Python calls
-them printable."""
+"""What no panel's id has: the beginning of a formula, which `study bonus` refuses; a character that was percent-encoded
+twice; and those that are not seen although Python calls them printable."""
 
 
 class AccessDenied(Exception):

@@ -28,6 +28,7 @@ import msgspec
 
 from negolab._internal.files import atomic_write, private_files
 from negolab._internal.validation import read_text
+from negolab.formatting import FORMULA_STARTS
 from negolab.studies.authentication import hash_panel_id
 from negolab.studies.database import BonusFile, Database, Participant
 from negolab.studies.earnings import computed_earnings, study_earnings
@@ -97,6 +98,11 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
             status = (row[form.status_column] or "").strip() if form.status_column else ""
             if not id:
                 raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty")
+            if id.startswith(FORMULA_STARTS):
+                raise ValueError(
+                    f"{file}: line {reader.line_num}: {id!r} begins like a formula, which a spreadsheet would compute: "
+                    "remove the line"
+                )
             if not id.isprintable():
                 raise ValueError(f"{file}: line {reader.line_num}: {id!r} has a character that is not seen: remove it")
             hashed = hash_panel_id(id, salt)

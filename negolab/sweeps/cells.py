@@ -22,7 +22,7 @@ import msgspec
 
 from negolab import store, user_code
 from negolab._internal import clock
-from negolab._internal.files import check_in_place
+from negolab._internal.files import atomic_write, check_in_place
 from negolab._internal.validation import suggest
 from negolab.analysis.summary import tally_records
 from negolab.sweeps import status
@@ -243,7 +243,7 @@ def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
     for name, data in modules.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        atomic_write(file, data)
 
 
 _PLAYER_FILE = re.compile(r"""["']([\w./-]+\.py):[A-Za-z_]""")

@@ -195,7 +195,7 @@ def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: 
 def _remove_interrupted(folder: SweepFolder) -> None:
     """Delete attempts that a crash left without a status; only the driver starts any, so none is running."""
     for attempt in _folders(folder.path / ATTEMPTS):
-        if status.read_status(attempt) is None:
+        if status.read_status(attempt) is None and not attempt.parent.is_symlink():  # it may be anybody's folder
             shutil.rmtree(attempt, ignore_errors=True)
 
 

@@ -32,6 +32,8 @@ _WRITTEN_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 """A table of a text in Markdown; those of pandas have attributes."""
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval';
+style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'">
 <title>{title}</title><style>{style}</style></head>
 <body><main>{body}</main>{scripts}</body></html>
 """
@@ -61,7 +63,7 @@ def _outputs(notebook: Any) -> Iterator[Any]:
 
 
 def _prepare(data: dict[str, Any]) -> set[str]:
-    """Put a figure or a table in a box that scrolls by itself; return the kinds of traces of a figure."""
+    """Put a figure or a table in a box that scrolls by itself and render Markdown; return the kinds of traces."""
     if PLOTLY_MIME in data:
         figure = data[PLOTLY_MIME]
         layout = figure.get("layout", {})
@@ -73,9 +75,24 @@ def _prepare(data: dict[str, Any]) -> set[str]:
         data.clear()
         data["text/html"] = _box(plot, "Figure")
         return {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
-    if "<table" in (html := "".join(data.get("text/html", ""))):
+    if "text/markdown" in data:
+        data["text/html"] = _render_markdown("".join(data.pop("text/markdown")))
+    elif "<table" in (html := "".join(data.get("text/html", ""))):
         data["text/html"] = _box(_EMPTY_HEAD.sub(r"<td\1></td>", html), "Table")
     return set()
+
+
+def _render_markdown(text: str) -> str:
+    """Render Markdown that code made, such as a sentence about a player whose name is from a record of somebody else's.
+
+    HTML is shown as text, no image is loaded, and a link shows where it leads and leads nowhere.
+    """
+    import mistune
+
+    renderer: Any = mistune.HTMLRenderer(escape=True)
+    renderer.link = lambda label, url, title=None: label if label == escape(url) else f"{label} ({escape(url)})"
+    renderer.image = lambda label, url, title=None: label
+    return str(mistune.create_markdown(renderer=renderer, plugins=["strikethrough", "table"])(text))
 
 
 def _box(html: str, name: str, cls: str = "wide") -> str:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import negolab as nl
-from negolab.analysis import export
+from negolab.analysis import columns, export, match_frames
 from negolab.analysis.columns import Column
 from negolab.catalog import game_names
 from negolab.formats import open_source
 from negolab.store import Store
+from negolab.sweeps.folder import read_sweep_status
 from tests.support.command import negolab
 from tests.support.sweeps import finished_sweep
 
@@ -150,3 +155,68 @@ def test_a_full_disk_names_the_file_and_leaves_none_that_is_half_written(to: str
     assert ran.returncode == 2 and ran.stdout == ""
     assert re.fullmatch(rf"negolab: {out}/\S+: .*[Ff]ile too large\S*\n", ran.stderr), ran.stderr
     assert not list(out.iterdir())
+
+
+# Cells that would act.
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_that_begins_like_a_formula_is_shown_by_a_spreadsheet_also_as_a_name_or_a_category(
+    start: str, tmp_path: Path
+) -> None:
+    text = f"{start}1+1"
+    words = pd.Series([text, "plain", None], dtype="category")
+    frame = pd.DataFrame({text: words, "text": [text, "'", None], "number": [-1.5, -2, 3]})
+    columns.write_table(frame, tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == [f"'{text}", "text", "number"]
+    assert rows == [[f"'{text}", f"'{text}", "-1.5"], ["plain", "'", "-2.0"], ["", "", "3.0"]]
+    assert frame.columns[0] == frame["text"][0] == text, "the frame itself stays"
+    columns.write_table(frame, tmp_path / "t.parquet")
+    assert list(pd.read_parquet(tmp_path / "t.parquet")[text].dropna()) == [text, "plain"]
+
+
+def test_a_parameter_of_somebody_elses_sweep_computes_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
+    sweep = finished_sweep(tmp_path, "[grid]\nbeta = [0.2]\nrounds = [4]\n").path
+    status = next(sweep.glob("cells/*/cell.json"))
+    status.write_text(status.read_text().replace('"beta"', '"=cmd|calc!A0"'))
+    exported(sweep, tmp_path / "tables")
+    heads = [file.read_text("utf-8").splitlines()[0] for file in (tmp_path / "tables").glob("*.csv")]
+    assert sum("'=cmd|calc!A0" in head for head in heads) == 2, "the tables of matches and cells"
+    assert not any(",=cmd" in head for head in heads)
+
+
+def test_a_link_in_somebody_elses_folder_leads_nothing_that_is_written_elsewhere(tmp_path: Path) -> None:
+    sweep = finished_sweep(tmp_path, "[grid]\nbeta = [0.2]\nrounds = [4]\n").path
+    mine = tmp_path / "mine"
+    mine.write_text("precious")
+    cell = next(sweep.glob("cells/*"))
+    names = ["matches.csv.tmp", "README.txt", "README.txt.tmp", "dictionary.csv", "report.html.tmp", "report.html"]
+    for link in [*(sweep / name for name in names), cell / "matches.parquet", cell / "matches.parquet.tmp"]:
+        link.unlink(missing_ok=True)
+        link.symlink_to(mine)
+    ran = negolab("export", str(sweep), "--to", "csv")
+    assert ran.returncode == 0, ran.stderr
+    assert "pandas" in (sweep / "README.txt").read_text() and (sweep / "dictionary.csv").stat().st_size > 1000
+    match_frames.read_sweep(sweep)
+    assert (cell / "matches.parquet").stat().st_size > 1000
+    assert mine.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "cell.json", "matches.parquet"])
+def test_a_pipe_in_somebody_elses_folder_holds_nobody_up(name: str, tmp_path: Path) -> None:
+    sweep = finished_sweep(tmp_path, "[grid]\nbeta = [0.2]\nrounds = [4]\n").path
+    pipe = (sweep if name == "manifest.json" else next(sweep.glob("cells/*"))) / name
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            reading = thread.submit(lambda: (read_sweep_status(sweep), match_frames.read_sweep(sweep)))
+            said = str(reading.exception(timeout=10))
+        finally:
+            with suppress(OSError):  # nobody reads
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    assert {"manifest.json": "holds no sweep", "cell.json": "no status of a cell", "matches.parquet": "None"}[
+        name
+    ] in said

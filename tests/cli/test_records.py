@@ -20,6 +20,7 @@ from negolab.user_code import TRUSTED
 from tests.conftest import ROOT
 from tests.support.clembench_folder import row_of, write
 from tests.support.command import negolab
+from tests.support.sweeps import write_plan
 
 EXPERIMENT = "air_balloon_survival_en_complexity_easy"
 
@@ -117,6 +118,45 @@ def damaged(folder: Path, damage: Callable[[dict[str, Any]], object]) -> Path:
     text = json.dumps(data).replace('"@deep"', "[" * 100_000 + "]" * 100_000)
     (folder / "records.jsonl").write_bytes(first.to_line() + text.encode() + b"\n")
     return folder
+
+
+def test_names_in_somebody_elses_folder_move_no_cursor_either(results: Path, tmp_path: Path) -> None:
+    (instance,) = results.rglob("clean_up/*/*/instance.json")
+    instance.parent.parent.joinpath("experiment.json").write_text(json.dumps({"game_name": "\x1b]0;title\x07"}))
+    (results / "linear-t1.0" / "hot_air_balloon").rename(results / "linear-t1.0" / "hot_\x1b[2J")
+    torn = tmp_path / "torn" / "\x1b[31mred"
+    keep(torn, nl.batch("trading", "chat", "chat", n=2))
+    torn.joinpath("records.jsonl").write_bytes(torn.joinpath("records.jsonl").read_bytes()[:-9])
+    plan = write_plan(tmp_path / "plan", "[grid]\nhow = ['well', '\\u001b]0;title\\u0007']\n".replace("'", '"'))
+    scenario = tmp_path / "scenario.toml"
+    two = (ROOT / "tests" / "support" / "scenarios" / "two.toml").read_text("utf-8")
+    scenario.write_text(two.replace('name = "', 'name = "\\u001b[2J'), "utf-8")
+    for command in (
+        ["check", str(results)],
+        ["import", "clembench", str(results), "--out", str(tmp_path / "out"), "--scores"],
+        ["check", str(tmp_path / "torn")],
+        ["sweep", "check", str(plan)],
+        ["games", "agenda", "--scenario", str(scenario)],
+    ):
+        ran = negolab(*command)
+        said = ran.stdout + ran.stderr
+        assert not {"\x1b", "\x07", "\x9b"} & set(said), said
+        assert "\\x1b" in said, said
+
+
+@pytest.mark.parametrize("to", ["md", "html", "tex"])
+def test_a_transcript_is_written_over_an_earlier_one_only(to: str, tmp_path: Path) -> None:
+    match = nl.Match(nl.load("trading"), seed=1, id="thesis")
+    source, mine = tmp_path / "received.jsonl", tmp_path / f"thesis.{to}"
+    source.write_bytes(match.record().to_line())
+    for _ in range(2):
+        assert negolab("export", str(source), "--to", to).returncode == 0
+        match.submit(next(iter(match.pending())), "PASS TURN")
+        source.write_bytes(match.record().to_line())
+    mine.write_text("\\documentclass[a4paper]{article}\n% five years of work\n")
+    ran = negolab("export", str(source), "--to", to)
+    assert ran.returncode == 2 and f"thesis.{to}: is there already and is no transcript" in ran.stderr
+    assert "five years" in mine.read_text()
 
 
 def test_a_line_break_in_an_id_is_shown_as_text(tmp_path: Path) -> None:

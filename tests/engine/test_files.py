@@ -6,7 +6,7 @@ import os
 import stat
 import tracemalloc
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,19 @@ import pytest
 from negolab._internal import manifest
 from negolab._internal.files import atomic_write
 from negolab._internal.validation import read_text
+from negolab.catalog import load
 from negolab.formats import casino
 from negolab.formats.clembench.episodes import read_json
 from negolab.llm.endpoint.budget import BudgetFile, BudgetState
+from negolab.match import Match
 from negolab.runs.batch import batch
+from negolab.runs.failure_log import log_failure
 from negolab.store import Store, find, read
 from negolab.sweeps import status
+from negolab.sweeps.cells import notebook_hash
+from negolab.sweeps.folder import claim_folder
+from negolab.sweeps.plan import read_plan
+from tests.support.sweeps import finished_sweep
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")
 
@@ -131,3 +138,40 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(
     os.mkfifo(tmp_path / name)
     with suppress(ValueError):
         assert reads(tmp_path) == ""
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "retried.ndjson", "errors.log", "records.jsonl.tmp"])
+def test_a_link_in_somebody_elses_folder_leads_no_record_elsewhere(tmp_path: Path, name: str) -> None:
+    (record,) = batch("trading", "chat", "chat", n=1, seed=1)
+    record.header.notes["stopped"] = "failed"
+    mine, run = tmp_path / "mine", tmp_path / "run"
+    run.mkdir()
+    mine.write_text("")
+    (run / name).symlink_to(mine)
+    is_draft = name.endswith("tmp")  # a new one takes its place
+    with nullcontext() if is_draft else pytest.raises(OSError, match=name), Store(run) as store:
+        store.append(record)
+        log_failure(run, Match(load("trading")), ValueError())
+        store.set_aside(["failed"])
+    assert mine.read_text() == ""
+
+
+def test_a_link_in_somebody_elses_folder_brings_no_record_of_another_into_an_export(tmp_path: Path) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for folder, players in ((mine, "fair-split"), (theirs, "chat")):
+        with Store(folder) as store:
+            store.append(batch("trading", players, players, n=1, seed=1)[0])
+    (theirs / "link.jsonl").symlink_to(mine / "records.jsonl")
+    (theirs / "inside.jsonl").symlink_to(theirs / "records.jsonl")
+    with pytest.warns(UserWarning, match="link.jsonl leads out of .*theirs and was left out: name it to read it"):
+        assert [record.header.players["A"] for record in read(theirs)] == ["chat", "chat"]
+    assert [record.header.players["A"] for record in read(theirs / "link.jsonl")] == ["fair-split"]
+
+
+def test_folders_elsewhere_are_no_attempts_of_a_sweep(tmp_path: Path) -> None:
+    out = finished_sweep(tmp_path, "[grid]\nbeta = [0.2]\n", count=0)
+    (tmp_path / "mine" / "letters").mkdir(parents=True)
+    (out.path / "attempts").symlink_to(tmp_path / "mine")
+    plan = read_plan(tmp_path / "plan.toml")
+    with claim_folder(out, plan, notebook_hash(tmp_path / "game.ipynb")):
+        assert (tmp_path / "mine" / "letters").is_dir()

@@ -110,3 +110,7 @@ assert parse_record(record.to_line()).game == record.game
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_what_an_exception_says_moves_no_cursor() -> None:
+    assert user_code.describe_failure(ValueError("a\x1b[2J\nb \u202e")) == r"ValueError: a\x1b[2J b \u202e"

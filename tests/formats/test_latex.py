@@ -32,6 +32,7 @@ ATTACKS = (
     "\\end{tcolorbox}\\end{document}",
     "\\input{/etc/passwd} \\openin5=/etc/passwd \\immediate\\write18{touch caught} \\def\\par{}",
     "^^5cinput{/etc/passwd} ^^M^^M ^^00 \\csname end\\endcsname",
+    "\\immediate\\openout5=caught \\immediate\\write5{x}\\catcode`\\%=0 %input{/etc/passwd} \\usepackage{caught}",
     "%\n50 % of\\%\n% {\n\\\\[3cm] & # ] [ \\verb|x|",
     "}" * 300,
     "{" * 300,
@@ -106,7 +107,10 @@ def hostile() -> Record:
     match.submit("A", "PROPOSAL: {'A01'}\nARGUMENT: {'\\end{document} % passed on, " + "Q" * 5000 + "'}")
     match.submit("B", "AGREE: {'A01'}\nARGUMENT: {'Lebewohl, \N{BALLOON}'}")
     record = match.record()
-    header = msgspec.structs.replace(record.header, notes={"remark": "two\n\nlines % \\par", "long": "Q" * 4000})
+    notes = {"remark": "two\n\nlines % \\par", "long": "Q" * 4000, ATTACKS[1]: ATTACKS[3]}
+    header = msgspec.structs.replace(
+        record.header, id=f"id{ATTACKS[1]}", preset=f"preset{ATTACKS[4]}", created=f"created{ATTACKS[2]}", notes=notes
+    )
     return msgspec.structs.replace(record, header=header)
 
 
@@ -176,6 +180,8 @@ def test_a_hostile_match_is_printed_from_its_first_word_to_its_last(printed_host
     assert text.index("Thematchisover:agreed.") > text.index("Lebewohl") > places[-1]
     for words in ("\\input{/etc/passwd}", "^^5cinput{/etc/passwd}", "\\write18{touchcaught}", "50%of\\%", "\\par{}"):
         assert words in text
+    for name in ("id", "preset", "created"):
+        assert f"{name}{squeezed(getattr(hostile().header, name).removeprefix(name))}" in text
     assert ALL_ASCII.replace(" ", "") in text and "---,,<<>>''``?`!`" in text
     assert text.count("<U+1F388>") == 2001 and text.count("<U+05E9>") == 100 and "<U+0000>" in text
 

@@ -23,7 +23,7 @@ from negolab.games.bargaining.front import (
     seller_from_player,
     texts,
 )
-from negolab.games.bargaining.measures import csv_cells, interview_row
+from negolab.games.bargaining.measures import interview_row
 from negolab.games.bargaining.rules_text import manager_prompt, rules_text
 from negolab.match import Match
 from negolab.players.lookup import player
@@ -305,17 +305,6 @@ def test_the_document_is_filled_in_for_its_own_game_only() -> None:
 
 
 # The row.
-
-
-def test_a_row_for_a_spreadsheet_computes_nothing() -> None:
-    front = front_of(bargaining(), saying("55"))
-    front.open()
-    front.hear("accept")
-    columns = interview_row(front.record, late=2)
-    text = csv_cells({**columns, "opponent_label": "=cmd|' /C calc'!A0", "preset": None})
-    assert text["opponent_label"].startswith("'=") and text["preset"] == ""
-    assert (text["deal_price"], text["human_earnings"], text["late_messages"]) == ("55.00", "10.00", "2")
-    assert csv_cells({"human_earnings": -500}) == {"human_earnings": "-5.00"}
 
 
 def test_an_aborted_match_has_no_earnings_in_its_row() -> None:

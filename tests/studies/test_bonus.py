@@ -393,6 +393,14 @@ def test_an_id_with_a_character_that_is_not_seen_is_refused_with_its_line(panel:
     assert panel.database.bonuses("haggling") == {}
 
 
+@pytest.mark.parametrize("start", ["=", "+", "-", "@"])
+def test_an_id_that_a_spreadsheet_would_compute_is_refused_with_its_line(panel: Panel, start: str) -> None:
+    panel.add("a", "partner")
+    with pytest.raises(ValueError, match=rf"prolific_export.csv: line 3: '\{start}1\+1' begins like a formula"):
+        panel.settle(("a", "APPROVED"), (f"{start}1+1", "APPROVED"))
+    assert panel.database.bonuses("haggling") == {}
+
+
 def test_two_spellings_of_one_participant_are_paid_once_and_named(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

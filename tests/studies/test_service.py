@@ -657,6 +657,10 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
         "5e\u3164",
         "5e%3990",
         "5e\ufe0f",
+        "=5e90",
+        "+5e90",
+        "-5e90",
+        "@5e90",
     ],
 )
 def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_it(tmp_path: Path, id: str) -> None:

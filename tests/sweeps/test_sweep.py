@@ -409,3 +409,19 @@ def test_a_game_that_has_changed_since_cells_were_run_is_refused_without_trust(t
     ran = sweep_command(*command)
     assert ran.returncode == 2 and "mygame.py has changed since cells of" in ran.stderr, ran.stderr
     assert sweep_command(*command, "--trust").returncode == 0
+
+
+@pytest.mark.long
+def test_no_file_in_the_working_directory_is_taken_for_a_module_of_python(tmp_path: Path) -> None:
+    plan, here = write_plan(tmp_path, "[grid]\nbeta = [0.2]\n"), tmp_path / "received"
+    (here / "multiprocessing").mkdir(parents=True)
+    for name in ("multiprocessing/__init__.py", "multiprocessing/spawn.py", "distributed.py", "ipykernel_launcher.py"):
+        (here / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    script = (
+        tmp_path / "bin" / "negolab"
+    )  # as pip installs it: its own folder is in the path, not the working directory
+    script.parent.mkdir()
+    script.write_text("from negolab.cli import main\nif __name__ == '__main__':\n    main()\n")
+    command = [sys.executable, script, "sweep", "run", plan, "--out", tmp_path / "out", "--workers", "1"]
+    ran = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=120)
+    assert not (tmp_path / "ran").exists() and ran.returncode == 0, ran.stderr

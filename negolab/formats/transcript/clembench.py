@@ -1,6 +1,7 @@
 """The exact layout of clembench's transcripts, for comparison with published ones only.
 
-It escapes nothing, as the original does, so that LaTeX rejects most of the files; to print, use the style `latex`.
+It escapes nothing, as the original does, so that LaTeX rejects most of the files and obeys commands that players wrote;
+to print, use the style `latex`, which prints them as text.
 """
 
 from __future__ import annotations

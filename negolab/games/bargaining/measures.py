@@ -12,17 +12,8 @@ from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import State
 from negolab.games.bargaining.rules import Bargaining, fair_price
 from negolab.games.bargaining.state import Private, Public
-from negolab.money import cents_to_dollars
 from negolab.record import Record, final_state, start_state
 from negolab.theory import equilibrium, solutions
-
-MONEY_COLUMNS = frozenset(
-    (
-        *("buyer_value", "seller_cost", "zopa", "fair_price", "deal_price", "human_earnings", "ai_earnings"),
-        *("total_surplus", "ai_opening_offer", "human_counteroffer", "ai_final_offer"),
-    )
-)
-"""Columns in cents."""
 
 
 def interview_row(record: Record, late: int = 0) -> dict[str, Any]:
@@ -189,25 +180,6 @@ def price_less_nash(record: Record) -> float | None:
 
 def _difference(price: int | None, benchmark: float | None) -> float | None:
     return None if price is None or benchmark is None else price - benchmark
-
-
-# As text.
-
-
-def csv_cells(columns: dict[str, Any]) -> dict[str, str]:
-    """Format a row for CSV: dollars with two decimals, empty for None, and no text that a spreadsheet would compute."""
-    return {
-        name: cents_to_dollars(value) if name in MONEY_COLUMNS and value is not None else _plain_text(value)
-        for name, value in columns.items()
-    }
-
-
-def _plain_text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-    return str(value)
 
 
 MEASURES = measures

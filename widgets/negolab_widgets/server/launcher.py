@@ -391,7 +391,7 @@ def run_lab(options: LabOptions) -> int:
         "Application.log_level": "ERROR",
         "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
     }
-    command = [sys.executable, "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
+    command = [sys.executable, "-P", "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
     # The folder's page_config.json turns off the question about news.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
     env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
