@@ -6,6 +6,8 @@ import csv
 import json
 import os
 import re
+import resource
+import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,7 +23,7 @@ from negolab.catalog import game_names
 from negolab.formats import open_source
 from negolab.store import Store
 from negolab.sweeps.folder import read_sweep_status
-from tests.support.command import negolab
+from tests.support.command import NEGOLAB, negolab
 from tests.support.sweeps import finished_sweep
 
 PLAYERS = {
@@ -151,7 +153,12 @@ def test_an_export_whose_folder_is_replaced_is_an_error(tmp_path: Path) -> None:
 def test_a_full_disk_names_the_file_and_leaves_none_that_is_half_written(to: str, tmp_path: Path) -> None:
     source = kept(tmp_path / "run", *nl.batch("trading", "fair-split", "chat", n=3))
     out = tmp_path / "out"
-    ran = negolab("export", str(source), "--to", to, "--out", str(out), largest=100)
+    ran = subprocess.run(
+        [*NEGOLAB, "export", str(source), "--to", to, "--out", str(out)],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
     assert ran.returncode == 2 and ran.stdout == ""
     assert re.fullmatch(rf"negolab: {out}/\S+: .*[Ff]ile too large\S*\n", ran.stderr), ran.stderr
     assert not list(out.iterdir())

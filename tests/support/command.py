@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -26,7 +25,6 @@ def negolab(
     cwd: Path | None = None,
     text: str = "",
     env: Mapping[str, str] | None = None,
-    largest: int = resource.RLIM_INFINITY,
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
     """Run `negolab args` in a process of its own and return what it printed.
@@ -36,14 +34,13 @@ def negolab(
         cwd: Working directory; None: the tests' own.
         text: Standard input.
         env: The whole environment; None: the tests' own.
-        largest: Bytes of the largest file that it can write, as on a disk that is full then.
         timeout: Seconds after which it is killed and `subprocess.TimeoutExpired` raised.
     """
     with TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("stdin", "stdout", "stderr")]
         files[0].write_text(text, "utf-8")
         process = _processes.Process(
-            target=_command, args=(args, cwd or Path.cwd(), dict(os.environ if env is None else env), files, largest)
+            target=_command, args=(args, cwd or Path.cwd(), dict(os.environ if env is None else env), files)
         )
         process.start()
         process.join(timeout)
@@ -55,7 +52,7 @@ def negolab(
         return subprocess.CompletedProcess([*NEGOLAB, *args], process.exitcode, out, err)
 
 
-def _command(args: Iterable[str], cwd: Path, env: dict[str, str], files: list[Path], largest: int) -> None:
+def _command(args: Iterable[str], cwd: Path, env: dict[str, str], files: list[Path]) -> None:
     """Become the program: its arguments, folder, environment and streams."""
     from negolab.cli import main
 
@@ -66,7 +63,6 @@ def _command(args: Iterable[str], cwd: Path, env: dict[str, str], files: list[Pa
         os.dup2(os.open(file, flags), number)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     sys.argv = ["negolab", *args]
     sys.path.insert(0, str(cwd))
     try:
