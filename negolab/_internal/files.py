@@ -17,10 +17,13 @@ def read_bytes(path: Path) -> bytes:
 
     Nobody waits for the other end of a pipe: it is empty.
     """
+    data = bytearray()
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as opened:
-        if len(data := opened.read(MAX_BYTES + 1)) > MAX_BYTES:
-            raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB: no such file is")
-        return data
+        while chunk := opened.read(1 << 16):
+            data += chunk
+            if len(data) > MAX_BYTES:
+                raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB: no such file is")
+    return bytes(data)
 
 
 def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:

@@ -125,7 +125,7 @@ def hostile_sweep(folder: Path) -> Path:
     broken = sweep / "cells" / NAMES[1]
     broken.mkdir()
     (broken / "cell.json").write_bytes(next(sweep.glob("cells/beta*/cell.json")).read_bytes())
-    (broken / "records.jsonl").write_text("garbage\nmore")
+    (broken / "records.jsonl").write_text("garbage\n" * 10_000)
     return sweep
 
 

@@ -300,7 +300,7 @@ def test_a_finished_cell_whose_records_are_gone_is_not_finished_and_every_comman
         os.truncate(lost, keep)
     plan = str(tmp_path / "plan.toml")
     for command in (["check", plan, f"--out={out}"], ["run", plan, f"--out={out}"], ["report", str(out)]):
-        ran = negolab(*command)
+        ran = sweep_command(*command)
         assert ran.returncode == 2 and ran.stdout == ""
         assert ran.stderr == (
             f"negolab: {lost} was removed or cut after its cell was done: put it back, or remove {lost.parent} to have "
