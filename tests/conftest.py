@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -28,26 +29,29 @@ from negolab.user_code import TRUSTED
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 """Set by `.ci/run` alone: what a test needs must be there."""
 ROOT = Path(__file__).parent.parent
+pytest_plugins = ("tests.support.databases",)
 LONG = {"model", "soak", "visitor"}
 EXAMPLES, LONG_EXAMPLES = 25, 200
 """Examples of each property, in the README's test command and under `-m long`."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Restore Ctrl-C; set how many examples hypothesis draws; in `.ci/run`, list tests that passed when run again."""
+    """Restore Ctrl-C; set which examples hypothesis draws: always the same in short, fresh ones under `-m long`."""
     # A shell that starts the tests in the background ignores SIGINT, and so do the programs that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    fresh = is_long_run(config)
+    if fresh and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(secrets.randbelow(2**32))
     settings.register_profile(
         "negolab",
-        max_examples=LONG_EXAMPLES if is_long_run(config) else EXAMPLES,
+        max_examples=LONG_EXAMPLES if fresh else EXAMPLES,
         deadline=None,
-        derandomize=True,
+        derandomize=not fresh,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("negolab")
-    if NEGOLAB_CI:
-        config.option.reportchars = "R" + config.option.reportchars
 
 
 def is_long_run(config: pytest.Config) -> bool:
@@ -55,14 +59,20 @@ def is_long_run(config: pytest.Config) -> bool:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what takes long; a property runs in both suites; in `.ci/run`, a failing browser test runs once more."""
+    """Mark what takes long; a property runs in both suites."""
     if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker("hypothesis")
     marks = {mark.name for mark in item.iter_markers()}
     if item.path.parent.name == "long" or marks & LONG or ("hypothesis" in marks and is_long_run(item.config)):
         item.add_marker("long")
-    if NEGOLAB_CI and "browser" in marks:
-        item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+FIRST = ("browser", "sweeps", "widgets", "studies", "players", "runs", "long")
+"""Folders whose files take longest: begun first, so that no worker ends with one while the others are idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: FIRST.index(name) if (name := item.path.parent.name) in FIRST else len(FIRST))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -240,8 +250,12 @@ def launch_chromium() -> Iterator[Any]:
         launched.close()
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print how many conformance vectors of each file passed, also under xdist."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print how examples of a long run are drawn again, and how many conformance vectors of each file passed."""
+    if config.option.hypothesis_seed is not None:
+        terminalreporter.write_line(
+            f"properties drew their examples with --hypothesis-seed={config.option.hypothesis_seed}"
+        )
     reports = [r for kind in ("passed", "failed") for r in terminalreporter.stats.get(kind, [])]
     counts = [(name, value) for r in reports for name, value in getattr(r, "user_properties", []) if "vectors" in name]
     if counts:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from negolab.analysis.columns import Column
 from negolab.catalog import game_names
 from negolab.formats import open_source
 from negolab.store import Store
-from tests.cli.test_cli import NEGOLAB, negolab
+from tests.support.command import negolab
 from tests.support.sweeps import finished_sweep
 
 PLAYERS = {
@@ -148,12 +146,7 @@ def test_an_export_whose_folder_is_replaced_is_an_error(tmp_path: Path) -> None:
 def test_a_full_disk_names_the_file_and_leaves_none_that_is_half_written(to: str, tmp_path: Path) -> None:
     source = kept(tmp_path / "run", *nl.batch("trading", "fair-split", "chat", n=3))
     out = tmp_path / "out"
-    ran = subprocess.run(
-        [*NEGOLAB, "export", str(source), "--to", to, "--out", str(out)],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
-    )
+    ran = negolab("export", str(source), "--to", to, "--out", str(out), largest=100)
     assert ran.returncode == 2 and ran.stdout == ""
     assert re.fullmatch(rf"negolab: {out}/\S+: .*[Ff]ile too large\S*\n", ran.stderr), ran.stderr
     assert not list(out.iterdir())

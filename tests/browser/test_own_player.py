@@ -15,7 +15,7 @@ from tests.conftest import ROOT, serving
 from tests.support.browser import SEED, Mouse, check_result, open_lobby, open_page, play_to_end
 from tests.support.own_code import code_hash
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def test_a_person_plays_against_a_player_from_a_file(chromium: Any, tmp_path: Path) -> None:

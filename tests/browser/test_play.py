@@ -27,7 +27,9 @@ NARROW = {"width": 360, "height": 800}
 
 
 @pytest.mark.parametrize("hand", [Mouse, pytest.param(Keyboard, marks=pytest.mark.long)])
-@pytest.mark.parametrize("game", game_names())
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=[] if game == "bargaining" else [pytest.mark.long]) for game in game_names()]
+)
 def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
     page, errors = open_page(chromium)
     page.goto(served.url)

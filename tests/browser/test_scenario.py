@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -26,10 +24,10 @@ from tests.support.browser import (
     screenshot,
     start_match,
 )
+from tests.support.command import NEGOLAB, negolab
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-NEGOLAB = [sys.executable, "-m", "negolab"]
 SCENARIOS = (
     ROOT / "tests" / "support" / "scenarios" / "two.toml",
     ROOT / "tests" / "support" / "scenarios" / "five.toml",
@@ -74,7 +72,7 @@ def test_a_table_of_any_size_is_played_by_keyboard_alone(file: Path, scheme: str
 
 
 def test_a_person_plays_a_scenario_of_their_own_on_the_served_page(chromium: Any, tmp_path: Path) -> None:
-    subprocess.run([*NEGOLAB, "new", "scenario", "mine"], cwd=tmp_path, check=True, timeout=60)
+    negolab("new", "scenario", "mine", cwd=tmp_path).check_returncode()
     file = tmp_path / "mine.toml"
     with closing(serving(NEGOLAB, tmp_path / "out", "--scenario", str(file))) as servers:
         served, (page, errors) = next(servers), open_page(chromium)
@@ -96,5 +94,5 @@ def test_a_person_plays_a_scenario_of_their_own_on_the_served_page(chromium: Any
 def test_what_is_wrong_in_a_scenario_is_said_before_the_server_starts(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('title = "x"\nturn = 8\n')
-    ran = subprocess.run([*NEGOLAB, "serve", "--scenario", str(file)], capture_output=True, text=True, timeout=60)
+    ran = negolab("serve", "--scenario", str(file))
     assert ran.returncode and "wrong.toml" in ran.stderr and "did you mean turns" in ran.stderr

@@ -138,6 +138,7 @@ def test_two_browsers_pass_all_pages_of_a_study_as_a_pair(tmp_path: Path, capsys
     assert sorted(path.name for path in tmp_path.iterdir()) == ["shots", "small.toml"], "nothing else is kept"
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_what_fails_on_a_page_is_found(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     needs("chromium", "chromium")

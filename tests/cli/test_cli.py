@@ -20,6 +20,7 @@ from negolab import catalog
 from negolab.store import read
 from negolab.studies import links
 from negolab.studies.database import Database
+from tests.support.command import NEGOLAB, negolab
 
 BASE = """
 title = "A study"
@@ -31,13 +32,6 @@ name = "one"
 opponent = "fair-split"
 """
 """A short study."""
-
-NEGOLAB = [sys.executable, "-m", "negolab"]
-
-
-def negolab(*args: str, cwd: Path | None = None, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command line; the checkout's packages, whatever the working directory."""
-    return subprocess.run([*NEGOLAB, *args], cwd=cwd, input=text, capture_output=True, text=True, timeout=120)
 
 
 def test_a_command_starts_without_libraries_that_only_some_commands_need() -> None:

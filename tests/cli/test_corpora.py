@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import resource
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from negolab.store import read
-from tests.cli.test_cli import NEGOLAB, negolab
 from tests.formats.test_dealornodeal import corpus_file
+from tests.support.command import negolab
 from tests.support.dialogues import tagged
 
 IMPORT = ("import", "dealornodeal")
@@ -93,12 +91,7 @@ def test_an_import_that_fails_on_its_way_leaves_no_folder(file: Path, tmp_path: 
     ran = negolab(*IMPORT, str(bad), "--out", str(out))
     assert ran.returncode == 2 and "no dialogue could be played again" in ran.stderr
     assert not (tmp_path / "new").exists()
-    full = subprocess.run(
-        [*NEGOLAB, *IMPORT, str(file), "--out", str(out)],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
-    )
+    full = negolab(*IMPORT, str(file), "--out", str(out), largest=5000)
     assert full.returncode == 2 and f"{out}/records.jsonl: file too large" in full.stderr
     assert not (tmp_path / "new").exists()
 

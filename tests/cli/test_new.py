@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import negolab
+from tests.support.command import negolab
 
 
 @pytest.mark.parametrize("kind", ["game", "player", "study", pytest.param("sweep", marks=pytest.mark.long)])

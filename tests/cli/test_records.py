@@ -17,9 +17,9 @@ from negolab.record import Record
 from negolab.store import Store
 from negolab.sweeps.status import CellStatus, write_status
 from negolab.user_code import TRUSTED
-from tests.cli.test_cli import negolab
 from tests.conftest import ROOT
 from tests.support.clembench_folder import row_of, write
+from tests.support.command import negolab
 
 EXPERIMENT = "air_balloon_survival_en_complexity_easy"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -10,12 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab import laws
-from negolab.catalog import list_games, load
+from negolab.catalog import game_names, list_games, load
 from negolab.scaffolds.ultimatum import PRESETS, Ultimatum
 from tests.support.games import broken
 
-OURS = [(game, preset) for game, presets in list_games().items() for preset in presets]
-ALL = [*OURS, *(("negolab.scaffolds.ultimatum", preset) for preset in PRESETS)]
+OURS = {game: list_games()[game] for game in game_names()}
+
+
+def cases(*kind: str, games: Mapping[str, Iterable[str]] = OURS) -> Iterator[Any]:
+    """Each preset of each game; all but the first of each game and `kind` of parameters take long."""
+    met: set[object] = set()
+    for game, preset in ((game, preset) for game, presets in games.items() for preset in presets):
+        same = (game, *(getattr(load(game, preset=preset), name, None) for name in kind))
+        yield pytest.param(game, preset, marks=[pytest.mark.long] if same in met else [])
+        met.add(same)
+
+
+ALL = [*cases("rules", "talk", "show", games={**OURS, "negolab.scaffolds.ultimatum": PRESETS})]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -75,7 +86,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=list(HOSTILE))
-@pytest.mark.parametrize(("game", "preset"), OURS)
+@pytest.mark.parametrize(("game", "preset"), [*cases("rules")])
 def test_100_kb_of_anything_are_read(game: str, preset: str, piece: str) -> None:
     text = (piece * (100_000 // len(piece) + 1))[:100_000]
     laws.any_text_is_read(load(game, preset=preset), 1, text)

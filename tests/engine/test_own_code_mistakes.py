@@ -15,8 +15,8 @@ import negolab as nl
 from negolab import catalog, user_code
 from negolab.analysis.measures import measure_match
 from negolab.players.code import check_offers
-from tests.cli.test_cli import negolab
 from tests.engine.test_user_code import ULTIMATUM
+from tests.support.command import negolab
 
 _numbers = itertools.count()
 

@@ -18,8 +18,8 @@ import negolab as nl
 from negolab import catalog, user_code
 from negolab.cli import options
 from negolab.sweeps.folder import REPORT
-from tests.cli.test_cli import negolab
 from tests.engine.test_user_code import ULTIMATUM
+from tests.support.command import negolab
 from tests.support.own_code import code_hash, source_now
 from tests.support.sweeps import finished_sweep
 from tests.sweeps.test_sweep_report import reporting

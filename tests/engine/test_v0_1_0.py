@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import negolab as nl
-from tests.cli.test_cli import negolab
+from tests.support.command import negolab
 from tests.support.host_process import HostProcess, Participant, running_host
 from tests.support.scripted_model import ScriptedModel
 

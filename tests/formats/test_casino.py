@@ -13,8 +13,8 @@ from negolab.analysis.measures import measure_match
 from negolab.formats.casino import figures, read_file, to_record
 from negolab.record import final_state, parse_record
 from negolab.verification import replay_differences
-from tests.cli.test_cli import negolab
 from tests.conftest import ROOT, missing
+from tests.support.command import negolab
 
 CORPUS = ROOT.parent / "shared" / "corpora" / "casino"
 Dialogue = dict[str, Any]

@@ -106,6 +106,8 @@ def test_goods_are_counted_from_the_authors_side() -> None:
     assert match.state.public.standing == (0, 0)
 
 
+@pytest.mark.long
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "piece", ["[Offer: ", "[walk ", "[ accept ", "a\u0301\u0323", "pay = x;", "ﷺ", "] [", "[Offer: pay = \u0301\u0323"]
 )

@@ -11,8 +11,8 @@ import pytest
 import negolab as nl
 from negolab import catalog
 from negolab.theory.agreements import even_compromise, frontier_of, solutions
-from tests.cli.test_cli import negolab
 from tests.support.agenda import NAME, PACKAGE
+from tests.support.command import negolab
 
 FILES = sorted(path.stem for path in PACKAGE.SCENARIOS.glob("*.toml"))
 BASE = """\

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from negolab.llm.cache import Cache, default_file, request_json
 from negolab.llm.endpoint.call import Answer, Call, Message, Usage
 from negolab.llm.endpoint.errors import RunFailed
-from tests.cli.test_cli import negolab
+from tests.support.command import negolab
 
 AT = "http://127.0.0.1:1/v1"
 

@@ -10,8 +10,8 @@ import pytest
 import tactics
 
 from negolab.sweeps.report import run_trial
-from tests.cli.test_cli import negolab
 from tests.conftest import ROOT
+from tests.support.command import negolab
 
 EXPERIMENTS = ROOT / "notebooks" / "experiments"
 

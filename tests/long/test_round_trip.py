@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,16 +17,16 @@ from negolab.store import read
 from negolab.studies.database import Database
 from negolab.studies.trial.browsers import open_browser
 from tests.conftest import free_port, needs, running
+from tests.support.command import NEGOLAB, negolab
 from tests.support.crowd import BrowserParticipant
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 PLAYED, DROPPED, AT_ONCE = 10, 2, 4
-NEGOLAB = [sys.executable, "-m", "negolab"]
 
 
-def negolab(*args: object) -> str:
-    ran = subprocess.run([*NEGOLAB, *map(str, args)], capture_output=True, text=True, timeout=120)
+def printed(*args: object) -> str:
+    ran = negolab(*map(str, args))
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -58,12 +56,12 @@ def test_a_study_goes_from_its_file_to_tables_that_match_the_log(tmp_path: Path)
     # The program of the template thinks for four seconds, and its game forgives no slip.
     text = re.sub(r"median = 4, spread = 0.5, least = 1, most = 20", "median = 0.3", file.read_text())
     file.write_text(text.replace('# preset = "seed"', 'preset = "tolerant"').replace("median = 0.3", "median = 0.3"))
-    links = negolab("study", "links", file, "-n", PLAYED + DROPPED, "--url", f"http://127.0.0.1:{port}/").split()
+    links = printed("study", "links", file, "-n", PLAYED + DROPPED, "--url", f"http://127.0.0.1:{port}/").split()
     serve = [*NEGOLAB, "serve", str(file), f"--port={port}", f"--desk-port={free_port()}", f"--out={tmp_path / 'out'}"]
     with running([*serve, "--no-browser", "--pool=3"], "negolab is at"):
         came = asyncio.run(people(links))
-        status = negolab("study", "status", file)
-        negolab("study", "export", file, "--out", tmp_path / "export", "--to", "both")
+        status = printed("study", "status", file)
+        printed("study", "export", file, "--out", tmp_path / "export", "--to", "both")
     codes = dict(re.findall(r'^(complete|withdrawn) = "(\w+)"', text, re.M))
     assert Counter(code for code, _ in came) == {codes["complete"]: PLAYED, codes["withdrawn"]: DROPPED}
     assert f"{PLAYED} complete" in status
@@ -95,5 +93,5 @@ def compare(folder: Path, file: Path, came: list[tuple[str, list[str]]]) -> None
     records = read(folder / "export" / "records.jsonl")
     assert {record.id for record in records} <= {sat.id for sat in matches}
     assert len(records) == PLAYED
-    negolab("check", folder / "export")
+    printed("check", folder / "export")
     database.close()

@@ -24,7 +24,6 @@ from tests.support.crowd import STUDY, invite_links
 from tests.support.processes import ProcessKind, kernels_of, kill, processes_of
 
 pytestmark = [pytest.mark.soak, pytest.mark.database]
-pytest_plugins = ("tests.support.databases",)
 
 LONG = os.environ.get("NEGOLAB_SLOW") == "1"
 GAMES, KILLS = (50, 20) if LONG else (12, 6)

@@ -9,6 +9,7 @@ import pytest
 PLAYERS_FILE = '''"""Players of one's own."""
 
 import asyncio
+import threading
 import time
 
 import negolab as nl
@@ -57,7 +58,7 @@ class Nonsense:
 
 class Sleeps:
     def reply(self, told, ask):
-        time.sleep(60)
+        threading.Event().wait()
 
 
 class Spins:
@@ -82,7 +83,7 @@ class ExitsLater:
 
 class Hangs:
     async def reply(self, told, ask):
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
 
 class Later:

@@ -23,7 +23,7 @@ from negolab.llm.endpoint.errors import RunFailed
 from negolab.players.lookup import compatible_players, resolve
 from negolab.runs.failure_log import FILE as ERRORS
 from negolab.verification import replay_differences
-from tests.cli.test_cli import NEGOLAB, negolab
+from tests.support.command import NEGOLAB, negolab
 from tests.support.own_code import code_hash
 
 GAME = nl.load("bargaining")
@@ -309,7 +309,6 @@ def test_a_player_that_answers_nonsense_loses_or_fails_its_match(mine: Path, tmp
 def test_a_player_that_is_late_times_its_match_out(mine: Path, tmp_path: Path, late: str, opponent: str) -> None:
     run = nl.run("bargaining", opponent, f"mine.py:{late}", n=2, out=tmp_path / "run", game_seconds=0.2)
     assert (run.progress.timed_out, run.progress.over) == (2, 2)
-    assert run.progress.seconds < 5
     assert tally_records(nl.read(tmp_path / "run")).ends["timed out"] == 2
     assert all(replay_differences(record) == [] for record in nl.read(tmp_path / "run"))
 

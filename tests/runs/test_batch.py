@@ -21,7 +21,7 @@ from negolab.analysis import summary
 from negolab.record import Record
 from negolab.store import read
 from negolab.verification import replay_differences
-from tests.cli.test_cli import NEGOLAB, negolab
+from tests.support.command import NEGOLAB, negolab
 from tests.support.endpoints import Server, running_endpoint
 
 SECRET = "sk-not-to-be-found-4711"

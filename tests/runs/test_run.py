@@ -449,7 +449,7 @@ def test_a_run_is_watched_game_by_game(tmp_path: Path) -> None:
     going.watch(lambda now: seen.append((now.over, now.phase)))
     asyncio.run(going.play())
     assert [over for over, _ in seen] == [*range(1, 9), 8] and seen[-1] == (8, "done")
-    assert going.progress.rate > 0 and going.progress.seconds < 60
+    assert going.progress.rate > 0 and going.progress.seconds > 0
 
 
 # In a notebook.

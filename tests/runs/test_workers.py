@@ -26,7 +26,7 @@ from negolab.runs.plan import make_plan
 from negolab.runs.run import Run
 from negolab.runs.workers import AUTOMATIC_FROM, count_workers
 from negolab.verification import replay_differences
-from tests.cli.test_cli import NEGOLAB
+from tests.support.command import NEGOLAB
 
 OWN = """
 import os, time

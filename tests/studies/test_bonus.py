@@ -27,11 +27,9 @@ from negolab.studies.export import export
 from negolab.studies.status import status
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
-from tests.cli.test_cli import negolab
 from tests.studies.test_export import begin, moves, stop
 from tests.support import recompute_payments
-
-pytest_plugins = ("tests.support.databases",)
+from tests.support.command import negolab
 
 FILE = """
 title = "A study"

@@ -21,8 +21,6 @@ from negolab.studies.database import Database, payments
 from negolab.studies.study_file import read_study
 from tests.studies.test_bonus import FILE, HEAD
 
-pytest_plugins = ("tests.support.databases",)
-
 ROUNDS = int(os.environ.get("NEGOLAB_BONUS_ROUNDS", "10"))
 """Rounds of runs at once, for each number of processes and each database."""
 PEOPLE = 4

@@ -29,7 +29,6 @@ from negolab.studies.database.payments import BONUS_WRITTEN
 from negolab.studies.payment import Currency
 from tests.support.forked import ForkedProcess
 
-pytest_plugins = ("tests.support.databases",)
 pytestmark = pytest.mark.database
 
 CELLS = [("easy", 1.0), ("hard", 1.0), ("pairs", 1.0)]

@@ -16,12 +16,11 @@ from negolab.studies import doctor
 from negolab.studies.database import Database
 from negolab.studies.doctor import FOREIGN_ADDRESS, Finding, SetUp, check_clock, check_public_url, examine
 from negolab.studies.study_file import parse_study
-from tests.cli.test_cli import BASE, negolab
+from tests.cli.test_cli import BASE
 from tests.conftest import free_port
+from tests.support.command import negolab
 from tests.support.endpoints import running_endpoint
 from tests.support.gate_server import running_gate
-
-pytest_plugins = ("tests.support.databases",)
 
 
 @pytest.fixture

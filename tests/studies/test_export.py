@@ -27,11 +27,9 @@ from negolab.studies.export import KINDS, export, replace_folder
 from negolab.studies.study_config import Practice, Study, Treatment, version_hash
 from negolab.studies.study_file import read_study
 from negolab.verification import replay_differences
-from tests.cli.test_cli import negolab
 from tests.studies.test_service import ALONE, Site
 from tests.studies.test_service import study as house_study
-
-pytest_plugins = ("tests.support.databases",)
+from tests.support.command import negolab
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 GAMES = ("agenda", "balloon", "bargaining", "split", "trading")

@@ -21,9 +21,7 @@ from negolab.studies.status import status
 from negolab.studies.study_config import Delay, Study
 from negolab.studies.study_file import read_study
 from negolab.studies.template import study_text
-from tests.cli.test_cli import negolab
-
-pytest_plugins = ("tests.support.databases",)
+from tests.support.command import negolab
 
 STUDIES = sorted((Path(__file__).parents[2] / "data" / "studies").glob("*.toml"))
 

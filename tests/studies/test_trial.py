@@ -20,9 +20,9 @@ from negolab.studies.trial.findings import Findings, examine
 from negolab.studies.trial.plans import plans
 from negolab.studies.trial.run import trial
 from negolab.studies.trial.stand_ins import STAND_IN
-from tests.cli.test_cli import negolab
 from tests.studies.test_service import ALONE, PAIRS, STUDY
 from tests.studies.test_steps import ALL, GRID, QUIZ, steps, steps_study
+from tests.support.command import negolab
 from tests.support.endpoints import running_endpoint
 from tests.support.recompute_payments import differences
 

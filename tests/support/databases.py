@@ -1,7 +1,4 @@
-"""Databases for tests: a SQLite file, and a private PostgreSQL cluster that is removed after the session.
-
-A test module that uses them declares `pytest_plugins = ("tests.support.databases",)`.
-"""
+"""Databases for tests: a SQLite file, and a private PostgreSQL cluster that is removed after the session."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from negolab.studies.database import Database
 from tests.conftest import needs
 
 
@@ -95,6 +91,8 @@ class Cluster:
     @cached_property
     def template(self) -> str:
         """The name of a database with our tables."""
+        from negolab.studies.database import Database
+
         name = self.fresh()
         Database(self.url(name)).close()
         return name

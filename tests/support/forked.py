@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,10 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
 
-PRELOADED = ("negolab.studies.server", "tests.support.fake_host")
-
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(list(PRELOADED))
+from tests.support.command import _processes
 
 
 class ForkedProcess:

@@ -4,7 +4,6 @@ name. Default folder: `data/runs/screenshots`, which git ignores. Parts: see `PA
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ from tests.support.browser import (
     screenshot,
     start_match,
 )
+from tests.support.command import NEGOLAB, negolab
 from tests.support.study_server import serving_study
 from tests.support.sweeps import finished_sweep
 
@@ -39,7 +39,6 @@ LONG = 60_000
 """Milliseconds that a page may take."""
 MIDDLE = {"split": 5}
 """The move that is the middle of a game, where it is not the second."""
-NEGOLAB = [sys.executable, "-m", "negolab"]
 Camera = Callable[[str], AbstractContextManager[Any]]
 """Opens a page in a colour scheme."""
 
@@ -65,7 +64,7 @@ def pictures(page: Any, name: str) -> None:
 def lobby(camera: Camera) -> None:
     """Show each game in the lobby, an error beside its field, and every table from start to end."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([*NEGOLAB, "new", "game", "ultimatum"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        negolab("new", "game", "ultimatum", cwd=Path(folder)).check_returncode()
         own = f"--module={Path(folder) / 'ultimatum.py'}"
         with closing(serving(NEGOLAB, Path(folder) / "out", own)) as servers:
             url = next(servers).url
@@ -187,9 +186,9 @@ def papers(camera: Camera) -> None:
         for experiment in ("barter", "people"):
             files[f"report-{experiment}"] = folder / experiment / "report.html"
             plan = ROOT / "notebooks" / "experiments" / experiment / "plan.toml"
-            negolab("sweep", "run", str(plan), "--tiny", f"--out={folder / experiment}")
+            negolab("sweep", "run", str(plan), "--tiny", f"--out={folder / experiment}", cwd=ROOT).check_returncode()
         for file in files.values():
-            negolab("sweep", "report", str(file.parent))
+            negolab("sweep", "report", str(file.parent), cwd=ROOT).check_returncode()
         for game in game_names():
             (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")[:1]
             files[f"transcript-{game}"] = folder / f"{game}.html"
@@ -200,10 +199,6 @@ def papers(camera: Camera) -> None:
                     page.goto(file.as_uri())
                     page.wait_for_timeout(1500)
                     pictures(page, f"{what}-{scheme}")
-
-
-def negolab(*args: str) -> None:
-    subprocess.run([*NEGOLAB, *args], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 # Studies

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from negolab.sweeps import kernels, status
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Progress, Sweep
-from tests.cli.test_cli import NEGOLAB
 from tests.support import sweeps
+from tests.support.command import NEGOLAB, negolab
 from tests.support.own_code import code_hash
 from tests.support.processes import command_line as command_of
 from tests.support.processes import descendants, kill
@@ -41,8 +42,7 @@ def run_sweep(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> 
     return Sweep(found, notebook_path(found, file), out, retry=retry).run(workers=2)
 
 
-def negolab(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=timeout)
+sweep_command = partial(negolab, "sweep")
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
@@ -142,7 +142,7 @@ def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], t
 def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "[limits]\ncell_seconds = 5\n[grid]\nhow = ['well', 'raises', 'loops', 'dies']\n")
     out = tmp_path / "out"
-    ran = negolab("run", str(file), "--out", str(out))
+    ran = sweep_command("run", str(file), "--out", str(out))
     assert ran.returncode == 2 and "1 of 4 cells are done" in ran.stdout
     assert "1 failed, 1 timed out, 1 died" in ran.stderr and "--retry failed,timeout,died" in ran.stderr
     found = {one.params["how"]: one for one in SweepFolder(out).unsuccessful().values()}
@@ -151,9 +151,9 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     assert said["raises"] == status.CellError(kind="KeyError", text="'no such thing'", cell=3)
     assert said["loops"] and said["loops"].text == "not over after 5 s"
     assert [one.params["how"] for one in SweepFolder(out).done().values()] == ["well"]
-    assert negolab("run", str(file), "--out", str(out)).returncode == 2, "they are not run again by themselves"
+    assert sweep_command("run", str(file), "--out", str(out)).returncode == 2, "they are not run again by themselves"
     assert len(list((out / "attempts").iterdir())) == 3
-    again = negolab("run", str(file), "--out", str(out), "--retry", "failed")
+    again = sweep_command("run", str(file), "--out", str(out), "--retry", "failed")
     assert again.returncode == 2 and len(list((out / "attempts").iterdir())) == 4
 
 
@@ -196,7 +196,7 @@ def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
     torn = next(out.glob("cells/*/cell.json"))
     torn.write_text('{"id": "', "utf-8")
     for command in ("check", "run"):
-        ran = negolab(command, str(file), "--out", str(out))
+        ran = sweep_command(command, str(file), "--out", str(out))
         assert ran.returncode == 2 and f"remove {torn.parent} to have the cell run again" in ran.stderr, ran.stderr
 
 
@@ -210,14 +210,14 @@ def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None
         (text + "[tiny]\ngams = 1\n", "has no parameter 'gams': did you mean games?"),
     ):
         file.write_text(changed, "utf-8")
-        ran = negolab("check", str(file), "--out", str(out))
+        ran = sweep_command("check", str(file), "--out", str(out))
         assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
 
 
 def test_a_cell_with_a_parameter_that_the_notebook_lacks_is_refused(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "[grid]\nbta = [1.0]\n")
     for command in ("check", "run"):
-        ran = negolab(command, str(file), "--out", str(tmp_path / "out"))
+        ran = sweep_command(command, str(file), "--out", str(tmp_path / "out"))
         assert ran.returncode == 2 and "game.ipynb has no parameter 'bta': did you mean beta?" in ran.stderr
         assert ran.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 
@@ -334,7 +334,7 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
             kill(pid)
         assert driver.wait(120) == 0
         # The other worker still serves; nothing is left to do.
-        assert negolab("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
+        assert sweep_command("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
     assert recorded_cells(there) == recorded_cells(out)
 
 
@@ -354,7 +354,7 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     file, _ = undisturbed
-    ran = negolab("run", str(file), "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "out"))
+    ran = sweep_command("run", str(file), "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "out"))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
     assert "no scheduler answers at tcp://127.0.0.1:9: start one with dask scheduler" in ran.stderr
 
@@ -373,7 +373,7 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
 )
 def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
     file = write_plan(tmp_path, GRID)
-    ran = negolab(*(str(file) if arg == "PLAN" else arg for arg in args))
+    ran = sweep_command(*(str(file) if arg == "PLAN" else arg for arg in args))
     assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
 
 
@@ -384,8 +384,8 @@ def test_a_game_that_has_changed_since_cells_were_run_is_refused_without_trust(t
     cell = next(out.glob("cells/*"))
     user_code.write(cell, {"mygame:Mine": user_code.CodeSource(str(own), code_hash(own))})
     command = ("run", str(tmp_path / "plan.toml"), "--out", str(out))
-    assert negolab(*command).returncode == 0
+    assert sweep_command(*command).returncode == 0
     own.write_text("x = 2\n")
-    ran = negolab(*command)
+    ran = sweep_command(*command)
     assert ran.returncode == 2 and "mygame.py has changed since cells of" in ran.stderr, ran.stderr
-    assert negolab(*command, "--trust").returncode == 0
+    assert sweep_command(*command, "--trust").returncode == 0

@@ -24,7 +24,7 @@ from negolab.sweeps.run import Sweep
 from tests.conftest import free_port
 from tests.support.endpoints import Server, running_endpoint
 from tests.support.sweeps import write_plan
-from tests.sweeps.test_sweep import negolab
+from tests.sweeps.test_sweep import sweep_command
 
 CANARY = "sk-canary-broker-1"
 GRID = """
@@ -81,7 +81,7 @@ def ends(out: Path) -> dict[str, tuple[str | None, ...]]:
 @pytest.mark.long
 def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, tmp_path: Path) -> None:
     file, out = models_plan(tmp_path, server), tmp_path / "out"
-    ran = negolab("run", str(file), "--out", str(out))
+    ran = sweep_command("run", str(file), "--out", str(out))
     assert ran.returncode == 0, ran.stderr
     counts = server.counts()
     events = [event for record in nl.read(out) for event in record.events]
@@ -93,13 +93,13 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
     assert sum(found.usd or 0 for found in SweepFolder(out).done().values()) == pytest.approx(spent)
     assert sum(reply.cost or 0 for reply in replies) == pytest.approx(spent), "by the plan's own prices"
     # Run again from nothing: the broker has kept every answer, by its game.
-    again = negolab("run", str(file), "--out", str(tmp_path / "again"))
+    again = sweep_command("run", str(file), "--out", str(tmp_path / "again"))
     assert again.returncode == 0 and server.counts()["answered"] == counts["answered"]
     assert ends(tmp_path / "again") == ends(out)
     assert summary.tally_records(nl.read(tmp_path / "again")).taken.paid == 0, "it says so in the records"
     grown = file.read_text("utf-8").replace("repeats = 2", "repeats = 4")
     file.write_text(grown + "[limits]\nusd = 3.0\n", "utf-8")
-    said = negolab("check", str(file), "--out", str(out)).stdout
+    said = sweep_command("check", str(file), "--out", str(out)).stdout
     assert re.search(r"8 cells \(4 repeats\), 4 to be run in ", said)
     assert re.search(r"about [\d.]+ s more on 2 workers: [\d.]+ s a cell \(\[[\d.-]+, [\d.]+\] s, n = 4\)", said)
     cost = re.search(r"models about \$([\d.]+) more: \$[\d.]+ a cell \(.*, n = 4\); the sweep stops at \$3.00", said)
@@ -110,7 +110,7 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
 def test_a_cell_whose_model_cannot_be_used_fails_with_the_reason(server: Server, tmp_path: Path) -> None:
     server.set(faults={"length": 1.0})
     file, out = models_plan(tmp_path, server), tmp_path / "out"
-    ran = negolab("run", str(file), "--out", str(out))
+    ran = sweep_command("run", str(file), "--out", str(out))
     assert ran.returncode == 2 and "4 failed" in ran.stderr
     assert "UnusableAnswers: llm:fake,max_tokens=20: " in ran.stderr and "cut at 20 tokens" in ran.stderr
 
@@ -119,13 +119,13 @@ def test_a_cell_whose_model_cannot_be_used_fails_with_the_reason(server: Server,
 def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server, tmp_path: Path) -> None:
     out = tmp_path / "out"
     low = models_plan(tmp_path / "low", server, "[limits]\nusd = 1.0\n", games=100)
-    ran = negolab("run", str(low), "--out", str(out))
+    ran = sweep_command("run", str(low), "--out", str(out))
     assert ran.returncode == 2 and "budget" in ran.stderr
     counts = server.counts()
     assert 0.9 < (10 * counts["input"] + 40 * counts["output"]) / 1e6 <= 1.0
     assert len(SweepFolder(out).done()) < 4
     high = models_plan(tmp_path / "high", server, "[limits]\nusd = 100.0\n", games=100)
-    ran = negolab("run", str(high), "--out", str(out), "--retry", "failed")
+    ran = sweep_command("run", str(high), "--out", str(out), "--retry", "failed")
     assert ran.returncode == 0, ran.stderr
     assert len(SweepFolder(out).done()) == 4
     assert server.counts()["answered"] == 1000, "nothing was paid twice"
@@ -177,11 +177,11 @@ def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Se
 @pytest.mark.long
 def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp_path: Path) -> None:
     file = models_plan(tmp_path, server)
-    ran = negolab("run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
+    ran = sweep_command("run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
     assert ran.returncode == 0, ran.stderr
     said = nbformat.read(next((tmp_path / "there").glob("cells/*/notebook.ipynb")), 4).cells[-1].outputs[0].text
     assert re.search(r"'NEGOLAB_BASE_URL': 'http://127\.0\.0\.2:\d+/negolab/v1'", said)
-    ran = negolab("run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7")
+    ran = sweep_command("run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7")
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
     assert "cells cannot be served at 192.0.2.7: name an address of this machine" in ran.stderr
 
@@ -203,7 +203,7 @@ def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:
 def test_a_key_that_is_not_set_is_said_before_anything_runs(server: Server, tmp_path: Path) -> None:
     file = models_plan(tmp_path, server)
     file.write_text(file.read_text("utf-8").replace("A_PROVIDERS_KEY", "NO_SUCH_KEY"), "utf-8")
-    ran = negolab("run", str(file), "--out", str(tmp_path / "out"))
+    ran = sweep_command("run", str(file), "--out", str(tmp_path / "out"))
     assert ran.returncode == 2 and "the environment variable NO_SUCH_KEY is not set" in ran.stderr
     assert not (tmp_path / "out" / "attempts").exists() and server.counts()["requests"] == 0
 
@@ -216,7 +216,7 @@ def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_games_of_a_sweep_are_those_of_a_batch(server: Server, tmp_path: Path) -> None:
     file, out = models_plan(tmp_path, server), tmp_path / "out"
-    assert negolab("run", str(file), "--out", str(out)).returncode == 0
+    assert sweep_command("run", str(file), "--out", str(out)).returncode == 0
     cell = next(cell for cell in read_plan(file).cells() if cell.params["rounds"] == 3)
     models = Models(keys={"NEGOLAB_BASE_URL": server.url, "OPENAI_API_KEY": CANARY})
     game, alone = nl.load("bargaining", rounds=3), tmp_path / "alone"

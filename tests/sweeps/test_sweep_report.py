@@ -15,7 +15,7 @@ from negolab.sweeps.report_page import PLOTLY_MIME, report_page
 from tests.conftest import ROOT
 from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
 from tests.support.sweeps import finished_sweep, write_plan
-from tests.sweeps.test_sweep import negolab, run_sweep
+from tests.sweeps.test_sweep import run_sweep, sweep_command
 
 PLANS = sorted((ROOT / "notebooks" / "experiments").glob("*/plan.toml"))
 SHOWS = """
@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reported")
     reporting(folder / "found.ipynb")
     file = write_plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
-    ran = negolab("run", str(file), "--out", str(folder / "out"))
+    ran = sweep_command("run", str(file), "--out", str(folder / "out"))
     assert ran.returncode == 0, ran.stderr
     return folder / "out"
 
@@ -62,7 +62,7 @@ def test_a_report_is_one_file_that_shows_words_and_figures_and_asks_nobody(
     run: Path, page: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-report")
-    ran = negolab("report", str(run))
+    ran = sweep_command("report", str(run))
     assert (ran.returncode, ran.stdout.strip()) == (0, str(run / "report.html")), ran.stderr
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -72,7 +72,7 @@ def test_a_report_is_one_file_that_shows_words_and_figures_and_asks_nobody(
     assert page.title() == "out: report"
     assert asked == [(run / "report.html").as_uri()]
     assert page.get_by_text("import plotly").count() == 0, "its code is not shown"
-    negolab("report", str(run), "--code", "--out", str(run / "code.html"))
+    sweep_command("report", str(run), "--code", "--out", str(run / "code.html"))
     assert "import plotly" in re.sub("<[^>]*>", "", (run / "code.html").read_text("utf-8"))
 
 
@@ -96,7 +96,7 @@ def test_what_is_wrong_with_a_report_notebook_is_one_line(
     run: Path, tmp_path: Path, source: str, parameters: str | None, said: str
 ) -> None:
     own, out = reporting(tmp_path / "own.ipynb", source, parameters), tmp_path / "x.html"
-    ran = negolab("report", str(run), "--notebook", str(own), "--out", str(out))
+    ran = sweep_command("report", str(run), "--notebook", str(own), "--out", str(out))
     assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
     assert not out.exists()
 
@@ -113,7 +113,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
     assert run_sweep(file, out).states == {"done": 16, "failed": 8}
     torn = next((out / "cells").glob("*well*/records.jsonl"))
     torn.write_text("garbage\nmore", "utf-8")
-    ran = negolab("report", str(out))
+    ran = sweep_command("report", str(out))
     assert ran.returncode == 0, ran.stderr
     page.goto((out / "report.html").as_uri())
     page.locator(".js-plotly-plot").first.wait_for()
@@ -123,7 +123,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
 
 
 def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
-    ran = negolab("report", str(tmp_path))
+    ran = sweep_command("report", str(tmp_path))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
     assert "holds no sweep: name the folder that negolab sweep run wrote" in ran.stderr
 
@@ -173,7 +173,7 @@ def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(
 
 
 def reported(sweep: Path) -> Path:
-    ran = negolab("report", str(sweep))
+    ran = sweep_command("report", str(sweep))
     assert ran.returncode == 0, ran.stderr
     return sweep / "report.html"
 
@@ -198,9 +198,9 @@ def test_charts_that_the_packed_script_lacks_bring_the_whole_of_plotly() -> None
 @pytest.mark.parametrize("file", PLANS, ids=lambda file: file.parent.name)
 def test_a_study_runs_small_and_reports(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = negolab("run", str(file), "--tiny", "--out", str(out), timeout=600)
+    ran = sweep_command("run", str(file), "--tiny", "--out", str(out), timeout=600)
     assert ran.returncode == 0, ran.stderr
-    ran = negolab("report", str(out), timeout=600)
+    ran = sweep_command("report", str(out), timeout=600)
     assert ran.returncode == 0, ran.stderr
     html = (out / "report.html").read_text("utf-8")
     assert 'class="plot"' in html or file.parent.name == "published", "it shows a figure"

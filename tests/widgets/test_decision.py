@@ -10,11 +10,11 @@ from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.tables import Decision, table
 from negolab_widgets.tables.decision import MAX_LAST, DecisionBar, name_accept, render_pay
 
-from negolab.catalog import list_games, load
+from negolab.catalog import game_names, list_games, load
 from negolab.game import SEATS
 from negolab.match import Match
 
-PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
+PRESETS = [(game, preset) for game in game_names() for preset in list_games()[game]]
 
 
 @pytest.mark.parametrize(("game", "preset"), PRESETS)
