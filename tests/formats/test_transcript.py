@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from negolab import laws
-from negolab.catalog import game_names, list_games, load
+from negolab.catalog import game_names, load
 from negolab.formats import clembench, transcript
 from negolab.formats.transcript.header import make_header
 from negolab.formats.transcript.rows import messages, rows
@@ -149,7 +149,7 @@ def test_a_seat_reads_its_own_transcript() -> None:
 
 
 @pytest.mark.parametrize("seat", ["A", "B"])
-@pytest.mark.parametrize("game", [*list_games(), "negolab.scaffolds.ultimatum"])
+@pytest.mark.parametrize("game", [*game_names(), "negolab.scaffolds.ultimatum"])
 def test_any_game_has_a_transcript(game: str, seat: Seat) -> None:
     loaded = load(game)
     for seed in range(5):

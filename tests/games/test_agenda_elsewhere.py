@@ -48,7 +48,7 @@ def elsewhere(tmp_path: Path) -> dict[str, str]:
 def move(package: Path, to: Path) -> None:
     """Copy a package to where it has another name."""
     to.mkdir()
-    for path in package.glob("*.py"):
+    for path in (*package.glob("*.py"), *package.glob("*.toml")):
         text = path.read_text("utf-8").replace("negolab.games.agenda", "haggle")
         (to / path.name).write_text(text.replace("negolab_widgets.tables.agenda", "haggle.screen"), "utf-8")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab import laws
-from negolab.catalog import AnyGame, list_games, load
+from negolab.catalog import AnyGame, game_names, list_games, load
 from negolab.game import SEATS, Game, Invalid, Seat, State, observe, other
 from negolab.games.balloon import Balloon, Instance, Say
 from negolab.games.bargaining import Accept, Bargaining, Offer
@@ -26,7 +26,7 @@ from negolab.theory.solutions import nash, nash_point
 from negolab.theory.surplus import exchange_frontier, possible_surplus
 
 Pay = Mapping[Seat, float]
-PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
+PRESETS = [(game, preset) for game in game_names() for preset in list_games()[game]]
 SEEDS = st.integers(0, 2**32 - 1)
 
 

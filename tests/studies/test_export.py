@@ -438,7 +438,8 @@ def test_who_only_writes_that_word_has_not_withdrawn(tmp_path: Path, database: D
 
 def test_an_export_takes_the_place_of_an_earlier_one(tmp_path: Path, database: Database) -> None:
     study = read_study(STUDIES / "split.toml")
-    play_study(database, study)
+    database.study(study.name, study.text)
+    database.invite(study.name, 8)
     out = tmp_path / "deep" / "out"
     export(database, study, out)
     database.invite(study.name, 3)
@@ -454,16 +455,16 @@ def test_an_export_takes_the_place_of_an_earlier_one(tmp_path: Path, database: D
 
 def test_a_folder_that_is_no_export_is_left_alone(tmp_path: Path, database: Database) -> None:
     study, later = read_study(STUDIES / "split.toml"), read_study(STUDIES / "balloon.toml")
-    play_study(database, study)
-    play_study(database, later)
+    for each in (study, later):
+        database.study(each.name, each.text)
     mine = tmp_path / "mine"
     mine.mkdir()
-    export(database, study, mine)
+    export(database, study, mine, "csv")
     with pytest.raises(ValueError, match="no export of the study 'balloon'"):
         export(database, later, mine)
     (mine / "analysis.R").write_text("mine")
     with pytest.raises(ValueError, match=r"holds 'analysis.R', which is no part of an export"):
-        export(database, study, mine)
+        export(database, study, mine, "csv")
     assert (mine / "analysis.R").read_text() == "mine"
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ValueError, match="is a file"):
@@ -472,7 +473,7 @@ def test_a_folder_that_is_no_export_is_left_alone(tmp_path: Path, database: Data
 
 def test_an_export_that_fails_leaves_the_earlier_one(tmp_path: Path, database: Database) -> None:
     study = read_study(STUDIES / "split.toml")
-    play_study(database, study)
+    database.study(study.name, study.text)
     export(database, study, tmp_path / "out")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     with pytest.raises(ValueError, match="full"), replace_folder(tmp_path / "out", study.name) as new:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from negolab.catalog import list_games, load
+from negolab.catalog import game_names, list_games, load
 from negolab.events import Event
 from negolab.game import SEATS, Seat, other
 from negolab.match import Match
@@ -21,7 +21,7 @@ from negolab.studies.session import PERSON, MatchSession
 from negolab.studies.texts import texts
 from negolab.verification import replay_differences
 
-PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
+PRESETS = [(game, preset) for game in game_names() for preset in list_games()[game]]
 
 
 def begin(game: Any, seat: Seat, seed: int, opponent: str = "random-legal", **options: Any) -> MatchSession:
@@ -183,7 +183,7 @@ async def test_a_stopped_match_hears_no_late_answer() -> None:
 
 
 def test_every_scripted_player_can_be_resumed_in_the_middle() -> None:
-    for game in list_games():
+    for game in game_names():
         loaded = load(game)
         for name, cls in list_players(loaded).items():
             seat: Seat = "B" if "A" in cls.seats else "A"

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from negolab.studies.database import Database
 from tests.conftest import needs
 
 
@@ -92,6 +91,8 @@ class Cluster:
     @cached_property
     def template(self) -> str:
         """The name of a database with our tables."""
+        from negolab.studies.database import Database
+
         name = self.fresh()
         Database(self.url(name)).close()
         return name

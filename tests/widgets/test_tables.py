@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from typing import Any
@@ -29,21 +28,18 @@ PRESETS = [
 ]
 
 
-def drawn(match: Match, seat: Seat) -> str:
-    """Everything that a table shows at this moment: pure views and every widget's state."""
-    told, seen = match.told(seat), match.seen(seat)
+def everything(seated: HumanSeat) -> str:
+    """Everything that a table shows at this moment: pure views and every widget's state, without widget ids."""
+    match, seat = seated._match, seated._seat
+    told, seen, parts = match.told(seat), match.seen(seat), [seated]
     looks = table(told)
-    controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
-    controls.update(seen, asked=match.asks(seat))
-    controls.draw_figure()
-    parts = [part.get_state() for box in (controls.main, controls.side) for part in below(box)]
-    states = [[item for item in state.items() if "IPY_MODEL_" not in json.dumps(item, default=str)] for state in parts]
-    return json.dumps([looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen), states], default=str)
-
-
-def everything(seated: w.Widget) -> str:
-    """All synchronised widget state, without widget ids."""
-    return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", state(seated))
+    if match.ended is not None:  # beside the table, the payoffs of both stand there then
+        controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
+        controls.update(seen, asked=False)
+        controls.draw_figure()
+        parts = [controls.main, controls.side]
+    views = [looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen)]
+    return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", "".join(map(str, [*views, *map(state, parts)])))
 
 
 def same_words(one: Match, two: Match, rng: random.Random) -> bool:
@@ -77,9 +73,7 @@ def blind_matches(one: Match, two: Match, seat: Seat, rng: random.Random) -> int
             return compared
         if one.seen(seat) != two.seen(seat):  # the rules let something show, such as a trade that could not be
             return compared
-        assert drawn(one, seat) == drawn(two, seat)
-        if one.ended is None:  # then the payoffs of both stand on the page
-            assert everything(seats[0]) == everything(seats[1])
+        assert everything(seats[0]) == everything(seats[1])
         if not same_words(one, two, rng):
             return compared + 1
         for seated in seats:
