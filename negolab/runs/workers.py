@@ -333,6 +333,7 @@ class _Worker:
             self._process.kill()
             await self._process.wait()
         self._in.close()
+        self._process._transport.close()  # type: ignore[attr-defined]  # else its pipes outlive the event loop
 
 
 # The worker's side.

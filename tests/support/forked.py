@@ -104,6 +104,7 @@ def _become(
     main: Callable[[], None] | str, argv: list[str], folder: Path, env: dict[str, str], streams: list[Connection]
 ) -> None:
     """Become the program: its arguments, working directory, environment and streams."""
+    multiprocessing.process._current_process._config["daemon"] = False  # so that it may have children of its own
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
