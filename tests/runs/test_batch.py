@@ -169,6 +169,7 @@ def test_a_budget_holds_with_many_calls_in_flight_and_can_be_raised(server: Serv
     assert len(read(tmp_path)) == n and server.counts()["answered"] == 7 * n
 
 
+@pytest.mark.long
 def test_a_dead_endpoint_pauses_the_run_and_it_goes_on_when_it_is_back(tmp_path: Path) -> None:
     with running_endpoint(latency=0.1) as found:
         port = int(found.url.rpartition(":")[2].removesuffix("/v1"))
