@@ -46,7 +46,7 @@ def read_matches(folder: Path) -> pa.Table:
         ValueError: A line is not a record, or a record cannot be replayed.
     """
     made_from = _made_from(folder)
-    found = _read_kept(folder / FILE, made_from) if (folder / FILE).is_file() else None
+    found = _read_kept(folder / FILE, made_from)
     if found is None:
         found = unify([_NONE, *_measured(store.iter_records(folder))])
         with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
