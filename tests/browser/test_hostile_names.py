@@ -130,7 +130,7 @@ def hostile_sweep(folder: Path) -> Path:
 
 
 def sweep_report(folder: Path) -> str:
-    ran = negolab("report", str(hostile_sweep(folder)))
+    ran = negolab("sweep", "report", str(hostile_sweep(folder)))
     assert ran.returncode == 0, ran.stderr
     return (folder / "out" / "report.html").read_text("utf-8")
 

@@ -112,7 +112,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
     out = tmp_path / "out"
     assert run_sweep(file, out).states == {"done": 16, "failed": 8}
     torn = next((out / "cells").glob("*well*/records.jsonl"))
-    torn.write_text("garbage\nmore", "utf-8")
+    torn.write_text("garbage\n" * 10_000, "utf-8")
     ran = sweep_command("report", str(out))
     assert ran.returncode == 0, ran.stderr
     page.goto((out / "report.html").as_uri())

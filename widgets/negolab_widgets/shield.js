@@ -19,8 +19,8 @@ export default {
       }
       page.addEventListener("input", stopTooLong, true);
       page.addEventListener("change", stopTooLong, true);
+      page.addEventListener("click", ask, true);
       page.addEventListener("click", catchPress, true);
-      page.addEventListener("click", ask);
     };
 
     // A text that the server would close the connection for is not sent, and its field says so.

@@ -164,7 +164,7 @@ export default {
       event.preventDefault();
       act();
     };
-    const clicked = (event) => { if (event.target.closest(".nl-go")) compose(); };
+    const clicked = ({ target }) => { if (target.closest(".nl-go") && bar()?.contains(target)) compose(); };
     // Whoever writes something keeps the focus.
     const arrive = (frames) => {
       const place = bar();
@@ -180,7 +180,8 @@ export default {
       page = bar() && outermost(el);
       if (page) {
         page.addEventListener("keydown", pressed);
-        page.addEventListener("click", clicked);
+        // Above the page, whose shield lets no press through.
+        document.addEventListener("click", clicked, true);
       } else if (frames > 0) requestAnimationFrame(() => attach(frames - 1));
     };
     attach(300);
@@ -189,7 +190,7 @@ export default {
     if (model.get("turn") >= 0) arrive(300);
     return () => {
       model.off("change:turn", turned);
-      if (page) { page.removeEventListener("keydown", pressed); page.removeEventListener("click", clicked); }
+      if (page) { page.removeEventListener("keydown", pressed); document.removeEventListener("click", clicked, true); }
     };
   },
 };
