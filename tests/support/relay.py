@@ -14,7 +14,10 @@ def unchanged(data: bytes) -> bytes:
 
 
 async def _pass_on(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float, change: Callable[[bytes], bytes]
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    delay: Callable[[], float],
+    change: Callable[[bytes], bytes],
 ) -> None:
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[float, bytes]]()
 
@@ -31,7 +34,7 @@ async def _pass_on(
     with suppress(OSError):
         while True:
             data = await reader.read(65_536)
-            queue.put_nowait((loop.time() + seconds, change(data)))
+            queue.put_nowait((loop.time() + delay(), change(data)))
             if not data:
                 break
     with suppress(OSError):
@@ -47,16 +50,16 @@ def run_apart(work: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def relay(
-    own: int, port: int, seconds: float = 0, *, change: Callable[[bytes], bytes] = unchanged
+    own: int, port: int, delay: Callable[[], float] = float, *, change: Callable[[bytes], bytes] = unchanged
 ) -> AsyncIterator[None]:
-    """Relay from a local port of its `own` to another `port`, with `seconds` more each way, and with a `change` of what
-    is sent to it."""
+    """Relay from a local port of its `own` to another `port`: with `delay` seconds more each way, and with a `change` of
+    what is sent there."""
     running = set[asyncio.Task[None]]()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there = await asyncio.open_connection("127.0.0.1", port)
-        running.add(asyncio.create_task(_pass_on(reader, there[1], seconds, change)))
-        running.add(asyncio.create_task(_pass_on(there[0], writer, seconds, unchanged)))
+        running.add(asyncio.create_task(_pass_on(reader, there[1], delay, change)))
+        running.add(asyncio.create_task(_pass_on(there[0], writer, delay, unchanged)))
 
     server = await asyncio.start_server(serve, "127.0.0.1", own)
     try:
