@@ -52,7 +52,7 @@ def run_apart(work: Coroutine[Any, Any, None]) -> None:
 async def relay(
     own: int, port: int, delay: Callable[[], float] = float, *, change: Callable[[bytes], bytes] = unchanged
 ) -> AsyncIterator[None]:
-    """Relay from a local port of its `own` to another `port`: with `delay` seconds more each way, and with a `change` of
+    """Relay from a local port of its `own` to another `port`: `delay` seconds more each way, and a `change` of
     what is sent there."""
     running = set[asyncio.Task[None]]()
 
