@@ -216,7 +216,10 @@ class Bot:
         await self.send("comm_msg", {"comm_id": id, "data": data})
 
     async def fill(self, id: str, **state: Any) -> None:
-        """Write a widget's state, even if it is hidden or disabled."""
+        """Write a widget's state, even if it is hidden or disabled; a field of ours is told its value."""
+        if "shown" in self.models.get(id, {}) and state.keys() == {"value"}:
+            await self.send("comm_msg", {"comm_id": id, "data": {"method": "custom", "content": state}})
+            return
         self.models.setdefault(id, {}).update(state)
         await self.send("comm_msg", {"comm_id": id, "data": {"method": "update", "state": state, "buffer_paths": []}})
 

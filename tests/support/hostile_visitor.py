@@ -348,6 +348,10 @@ class Visitor(Bot):
         """The ids of all widgets of a kind, displayed or not."""
         return [id for id, model in self.models.items() if model.get("_model_name") == f"{kind}Model"]
 
+    def fields(self) -> list[str]:
+        """The ids of all fields of ours, displayed or not."""
+        return [id for id, model in self.models.items() if "shown" in model]
+
     def named(self, kind: str, description: str) -> str:
         """The id of a widget with that description, displayed or not, enabled or not."""
         return next(id for id in self.ids(kind) if str(self.models[id].get("description", "")).startswith(description))
