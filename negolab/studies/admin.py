@@ -23,8 +23,9 @@ from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.metrics import render
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
+from negolab.studies.seat_session import PERSON
 from negolab.studies.service import PageService, StudyService, playing, reply_of
-from negolab.studies.session import LEFT, PERSON, STOPPED, MatchSession
+from negolab.studies.session import LEFT, STOPPED, MatchSession
 from negolab.studies.sessions import SessionManager
 
 MOST = 1000

@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 
+from negolab.formatting import FORMULA_STARTS
 from negolab.studies import clock as time
 from negolab.studies import links
 from negolab.studies.database import Database, Participant
@@ -16,11 +17,11 @@ from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
 
 _UNCLEAR = re.compile(
-    r"^[=+@-]|%[0-9A-Fa-f]{2}"
+    r"%[0-9A-Fa-f]{2}"
     "|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]"
 )
-"""What no panel's id has: the beginning of a formula, which `study bonus` refuses; a character that was percent-encoded
-twice; and those that are not seen although Python calls them printable."""
+"""What no panel's id has: a character that was percent-encoded twice, and those that are not seen although Python calls
+them printable."""
 
 
 class AccessDenied(Exception):
@@ -130,7 +131,8 @@ class Authenticator:
         # "{{%PROLIFIC_PID%}}" is what the panel should have filled in.
         if not panel_id or len(panel_id) > 200 or panel_id.startswith("{{"):
             raise AccessDenied(texts.LINK_WITHOUT_ID.format(name=name))
-        if not panel_id.isprintable() or _UNCLEAR.search(panel_id):
+        # `study bonus` refuses an id that begins like a formula.
+        if not panel_id.isprintable() or _UNCLEAR.search(panel_id) or panel_id.startswith(FORMULA_STARTS):
             raise AccessDenied(texts.LINK_UNCLEAR_ID.format(name=name))
         return panel_id
 

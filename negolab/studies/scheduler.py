@@ -26,7 +26,8 @@ from negolab.studies.matching import Matching
 from negolab.studies.model_seats import DISCLOSURE
 from negolab.studies.page_state import PresenceRegistry
 from negolab.studies.progress import Progress
-from negolab.studies.session import PERSON, MatchSession
+from negolab.studies.seat_session import PERSON
+from negolab.studies.session import MatchSession
 from negolab.studies.sessions import SessionManager
 from negolab.studies.steps import MatchStep, PracticeStep, StepPage
 from negolab.studies.study_config import Study, Treatment

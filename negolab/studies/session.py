@@ -6,7 +6,6 @@ Every event is saved before anyone sees it.
 from __future__ import annotations
 
 import asyncio
-import copy
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,28 +13,26 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-import msgspec
-
-from negolab.catalog import locate_fault, text_front
-from negolab.events import Ended, Event, Rejected, Replied
-from negolab.game import SEATS, Observation, Reply, Seat, other
+from negolab.catalog import locate_fault
+from negolab.events import Ended, Event
+from negolab.game import SEATS, Observation, Reply, Seat
 from negolab.llm.endpoint.availability import format_duration
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, NoLegalMove, RunFailed
 from negolab.match import Match
 from negolab.protocols import Player, ResumablePlayer
-from negolab.record import Record, SeatOutcome
+from negolab.record import Record
 from negolab.runs.driver import submit_reply
 from negolab.runs.timer import call_within
 from negolab.studies import clock as time
-from negolab.studies.page_state import NotDelivered, SeatView, TalkEntry, check_message
+from negolab.studies.page_state import NotDelivered, SeatView, check_message
+from negolab.studies.seat_session import SeatSession
 from negolab.studies.study_config import Limits
-from negolab.studies.texts import format_payoff, refusal_text, texts
-from negolab.texts import are_overridden
+from negolab.studies.texts import texts
 
 log = logging.getLogger("negolab.studies")
 
-PERSON = "person"
-"""Name that a record gives to a person's seat."""
+SaveEvents = Callable[[Match, int, Sequence[Event]], None]
+"""Function that saves events: called with the match, the number of events saved before, and the new events."""
 LEFT, STOPPED = "left by the person", "stopped by the person"
 """Reasons that records give for matches and branches that a person stopped."""
 FAILED = "the other seat's player failed"
@@ -49,92 +46,6 @@ LATE_SECONDS = 60.0
 REPLY_SECONDS = 10.0
 """Seconds that a scripted player may take to answer: it holds up all matches of its host."""
 UNLIMITED = Limits()
-
-
-class SeatSession:
-    """Conversation and rules of one person's seat, built from the match's events.
-
-    Feed it the events reply by reply, the deal first: a live match and a replayed one then give the same conversation.
-    """
-
-    def __init__(self, match: Match, seat: Seat, *, closing: str = "", fixed_texts: bool = True) -> None:
-        self.seat = seat
-        # Fixed texts call the opponent a machine, so they do not fit a match between two people.
-        person = match.players.get(other(seat)) == PERSON
-        self._front = None if person or not fixed_texts else text_front(match.game, seat, closing=closing)
-        self._talk: list[TalkEntry] = []
-        self._rules = ""
-        self._texts = 0
-        self._since = match.seen(seat)
-        self._unread = True
-        self.turn = 0
-
-    @property
-    def fronted(self) -> bool:
-        """True if the game provides fixed texts for this seat."""
-        return self._front is not None
-
-    def after(self, match: Match, events: Sequence[Event]) -> SeatSession:
-        """Return the session after new events of `match`; this one stays as it is, also if the game's code raises."""
-        then = copy.copy(self)
-        then._talk = [*self._talk]
-        if not (self._rules or self._front):
-            then._rules = match.told(self.seat).prompt(match.seen(self.seat), None)
-        for event in events:
-            match event:
-                case Replied(seat, reply) if seat == self.seat:
-                    then._talk.append(TalkEntry("own", reply.text))
-                    then.turn += 1
-                case Rejected(seat, invalid) if seat == self.seat and not self._front:
-                    then._talk.append(TalkEntry("refused", invalid.reason))
-        then._read(match, match.seen(self.seat))
-        # What a page will show of it must raise here, not there.
-        msgspec.to_builtins(
-            (then.view(match), match.ended and format_payoff(match.game, match.ended.payoffs[self.seat]))
-        )
-        return then
-
-    def _read(self, match: Match, seen: Observation[Any, Any]) -> None:
-        """Add newly visible information to the conversation, if the seat is asked or the match is over."""
-        if not (match.asks(self.seat) or match.ended is not None):
-            return
-        if self._front is not None:
-            front = self._front(match.events)
-            self._rules = self._rules or (front[0] if front else "")
-            self._talk += [TalkEntry("game", text) for text in front[self._texts :]]
-            self._texts = len(front)
-        elif self._unread or seen != self._since:
-            if news := match.told(self.seat).prompt(seen, self._since).strip():
-                self._talk.append(TalkEntry("game", news))
-            self._since, self._unread = seen, False
-
-    def refusal(self, match: Match, events: Sequence[Event]) -> str:
-        """Return the reason for which `events` reject the seat's reply, in the game's fixed text if it has any and the
-        study no texts of its own.
-
-        "" if the reply was accepted.
-        """
-        refused = [e.invalid for e in events if isinstance(e, Rejected) and e.seat == self.seat]
-        if refused and self._front and not are_overridden():
-            return self._front(match.events)[-1]
-        return " ".join(refusal_text(match.game, invalid) for invalid in refused)
-
-    def view(self, match: Match) -> SeatView:
-        """Return the seat's current view."""
-        ended, asked = match.ended, match.asks(self.seat)
-        return SeatView(
-            seen=match.seen(self.seat),
-            asked=asked,
-            left=match.pending()[self.seat].retries_left if asked else None,
-            talk=tuple(self._talk),
-            rules=self._rules,
-            closing=None if ended is None else SeatOutcome(ended.end, ended.payoffs[self.seat]),
-            turn=self.turn,
-        )
-
-
-SaveEvents = Callable[[Match, int, Sequence[Event]], None]
-"""Function that saves events: called with the match, the number of events saved before, and the new events."""
 
 
 class _Outage(NamedTuple):

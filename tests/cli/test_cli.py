@@ -20,6 +20,7 @@ from negolab import catalog
 from negolab.store import read
 from negolab.studies import links
 from negolab.studies.database import Database
+from tests.conftest import free_port
 from tests.support.command import NEGOLAB, negolab
 
 BASE = """
@@ -89,7 +90,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
-        (["lab", "--dir", __file__, "--no-browser"], "is a file, where a folder is needed"),
+        (["lab", "--dir", __file__, "--no-browser", "--port", "FREE"], "is a file, where a folder is needed"),
         (["guide", "--save"], "--save needs a page"),
         (["guide", "sweps"], "the guide has no page 'sweps': did you mean sweeps"),
         (["serve", "--port", "99999"], "less than or equal to 65535"),
@@ -98,7 +99,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
     ],
 )
 def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
-    ran = negolab(*args)
+    ran = negolab(*(str(free_port()) if arg == "FREE" else arg for arg in args))
     assert ran.returncode == 2
     assert said in ran.stderr
     assert ran.stderr.count("\n") == 1, ran.stderr

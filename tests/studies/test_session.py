@@ -17,7 +17,8 @@ from negolab.players.lookup import list_players
 from negolab.record import parse_record
 from negolab.runs.driver import make_player
 from negolab.studies.page_state import LONGEST, NotDelivered
-from negolab.studies.session import PERSON, MatchSession
+from negolab.studies.seat_session import PERSON
+from negolab.studies.session import MatchSession
 from negolab.studies.texts import texts
 from negolab.verification import replay_differences
 

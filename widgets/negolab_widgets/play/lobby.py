@@ -16,7 +16,7 @@ from negolab.players.lookup import compatible_players, list_players
 from negolab.protocols import Scripted
 from negolab.record import Record
 from negolab.scenarios import SUFFIX
-from negolab.studies.session import PERSON
+from negolab.studies.seat_session import PERSON
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import ADMIN, OUT, Arrival, Page

@@ -19,7 +19,8 @@ from negolab.runs.driver import seat_players
 from negolab.store import Store
 from negolab.studies.client import HostClient, HostSeat, PageClient
 from negolab.studies.page_state import Playing
-from negolab.studies.session import LEFT, PERSON
+from negolab.studies.seat_session import PERSON
+from negolab.studies.session import LEFT
 from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
 from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.models import LocalEndpoints

@@ -14,7 +14,7 @@ from negolab.players.lookup import compatible_players
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
 from negolab.record import Record
 from negolab.runs.driver import make_player, play, seat_players
-from negolab.studies.session import PERSON
+from negolab.studies.seat_session import PERSON
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice

@@ -15,7 +15,8 @@ from negolab.match import Match
 from negolab.record import Record, parse_record
 from negolab.runs.driver import aplay, seat_players
 from negolab.studies.client import HostClient
-from negolab.studies.session import LEFT, PERSON, STOPPED, resume_players
+from negolab.studies.seat_session import PERSON
+from negolab.studies.session import LEFT, STOPPED, resume_players
 from negolab_widgets.page import ADMIN
 from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.matchmaking import HostMatchmaker, model_name
