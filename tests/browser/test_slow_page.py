@@ -67,6 +67,7 @@ def test_a_page_behind_a_proxy_without_websockets_says_so_within_15_seconds(tmp_
                 await page.goto(f"{url}join/good-ann")
                 await page.get_by_role("button", name="Continue").click()
                 await page.get_by_text(gate_texts["banners"]["shut"]).wait_for(timeout=15_000)
+                assert not await page.get_by_text("Loading widget").first.is_visible()
             await browser.close()
 
     with running_gate(f"public_url={url}", page=write_page(tmp_path), warm=False) as gate:
