@@ -143,7 +143,6 @@ class Run:
         self._unpaused.set()
         self._workers: list[asyncio.Task[None]] = []
         self._processes = workers
-        self._pool: WorkerPool | None = None
         self._task: asyncio.Task[Progress] | None = None
         self._watchers: list[Callable[[Progress], None]] = []
 
@@ -211,8 +210,6 @@ class Run:
         self.resume()
         if self._phase == "playing":
             self._set_phase("stopping")
-            if self._pool is not None:
-                self._pool.stop()
 
     def cancel(self) -> None:
         """Stop at once and drop the games at play; their answers stay in the cache for a resumed run."""
@@ -289,17 +286,23 @@ class Run:
             return self._phase == "playing"
 
         setup = make_setup(self.game, self.plan, self.players, self.folder, self._timers.seconds)
-        self._pool = WorkerPool(
-            setup, missing, games, workers, keep=self._keep_played, may_begin=may_begin, notify=self.set_message
+        pool = WorkerPool(
+            setup,
+            missing,
+            games,
+            workers,
+            keep=self._keep_played,
+            fail=self._fail_unplayed,
+            may_begin=may_begin,
+            notify=self.set_message,
         )
-        self._workers = [asyncio.create_task(self._pool.play())]
+        self._workers = [asyncio.create_task(pool.play())]
         try:
             await self._workers[0]
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise
         finally:
-            self._pool = None
             self._workers[0].cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
@@ -311,6 +314,12 @@ class Run:
                 self._count.add(stopped, reason)
         finally:
             self._changed()
+
+    def _fail_unplayed(self, pairing: Pairing, reason: str) -> None:
+        """Store and count a game that ends the process in which it is played."""
+        match = self._deal(pairing)
+        stop_match(match, "failed", reason)
+        self._finish_match(match)
 
     async def _play_async(self, missing: Iterator[Pairing]) -> None:
         """Play `at_once` games at the same time, after a preflight call to each model."""

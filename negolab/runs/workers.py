@@ -1,7 +1,8 @@
 """Scripted games in several processes: workers play and encode, the run's own process is the only one that writes.
 
-Workers are plain subprocesses and not those of `multiprocessing`, which import the user's main script again: a script
-that calls `nl.run` needs no `if __name__ == "__main__"`. Messages are MessagePack, each after its length.
+Workers are plain subprocesses and not those of `multiprocessing` or `concurrent.futures`, which import the user's main
+script again: a script that calls `nl.run` needs no `if __name__ == "__main__"`. Run and worker take turns, over two
+pipes: games go there, and those that were played within `SLICE_SECONDS` come back.
 """
 
 from __future__ import annotations
@@ -9,23 +10,26 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import queue
+import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, cast
 
 import msgspec
 
 from negolab import catalog, user_code
 from negolab.catalog import AnyGame
 from negolab.llm.endpoint.errors import RunFailed
-from negolab.match import Match
 from negolab.players.code import parse_reference
 from negolab.players.factory import PlayerFactory
 from negolab.players.lookup import resolve
@@ -40,10 +44,10 @@ WORKERS = "NEGOLAB_WORKERS"
 """Environment variable: worker processes of a run that is not told how many; 1 inside a sweep's cell."""
 AUTOMATIC_FROM = 5_000
 """Games above which a run takes a worker per core by itself: below, their start takes longer than they save."""
-SEND_SECONDS = 0.2
+SLICE_SECONDS = 0.2
 """Seconds of games after which a worker sends their records: what is lost if all processes are killed."""
 MAX_DEATHS = 3
-"""Times that a worker may end in a row, without a game played in between, before the run stops."""
+"""Times in a row that a worker may end before it was given a game, before the run stops."""
 
 
 class Setup(msgspec.Struct, kw_only=True):
@@ -70,42 +74,13 @@ class Setup(msgspec.Struct, kw_only=True):
     game_seconds: float | None
 
 
-class Play(msgspec.Struct, tag=True):
-    """Play these games."""
-
-    pairings: list[Pairing]
-
-
-class Stop(msgspec.Struct, tag=True):
-    """Finish the game at play, send what was played, and end."""
-
-
-class Played(msgspec.Struct, tag=True):
+class Played(msgspec.Struct):
     """Games that are over: why each was stopped, if it was (reason, text), the lines of their records, and the seconds
     that they took."""
 
     stopped: list[tuple[StopReason | None, str]]
     lines: bytes
     seconds: float
-
-
-class Unable(msgspec.Struct, tag=True):
-    """The worker cannot play the run's games at all."""
-
-    why: str
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_setup = msgspec.msgpack.Decoder(Setup)
-_request = msgspec.msgpack.Decoder(Play | Stop)
-_result = msgspec.msgpack.Decoder(Played | Unable)
-_LENGTH = 8
-"""Bytes of a message's length."""
-
-
-def _frame(message: msgspec.Struct) -> bytes:
-    body = _encode(message)
-    return len(body).to_bytes(_LENGTH, "big") + body
 
 
 # How many, and for what.
@@ -180,7 +155,9 @@ def _offering_module(player: PlayerFactory) -> str:
 
 
 class WorkerPool:
-    """Plays games in worker processes; one that dies is replaced, and its games are played again.
+    """Plays games in worker processes; one that dies is replaced.
+
+    The games that it was given are then played one at a time: one that ends its worker again fails alone.
 
     Args:
         setup: The games, for the workers.
@@ -188,6 +165,7 @@ class WorkerPool:
         games: Their number.
         workers: Number of processes.
         keep: Called with the games that a worker has played, to write and count them.
+        fail: Called with a game that cannot be played, and why.
         may_begin: Waits while the run is paused; returns False if no more games may begin.
         notify: Shows a message.
     """
@@ -200,166 +178,153 @@ class WorkerPool:
         workers: int,
         *,
         keep: Callable[[Played], None],
+        fail: Callable[[Pairing, str], None],
         may_begin: Callable[[], Awaitable[bool]],
         notify: Callable[[str], None],
     ) -> None:
-        self._setup, self._pairings, self._left, self._count = _frame(setup), pairings, games, workers
-        self._keep, self._may_begin, self._notify = keep, may_begin, notify
-        self._returned: deque[Pairing] = deque()
-        self._workers: set[_Worker] = set()
+        self._setup, self._pairings, self._left, self._count = setup, pairings, games, workers
+        self._keep, self._fail, self._may_begin, self._notify = keep, fail, may_begin, notify
 
     async def play(self) -> None:
-        """Play all games, or those that begin before `stop`.
+        """Play all games, or those that may begin.
 
         Raises:
-            RunFailed: Workers cannot load the game or its players, or die again and again.
+            RunFailed: Workers cannot load the game or its players, or end again and again while they do.
         """
-        slots = [asyncio.create_task(self._fill_slot()) for _ in range(self._count)]
-        try:
-            await asyncio.gather(*slots)
-        finally:
-            for slot in slots:
-                slot.cancel()
-            await asyncio.gather(*slots, return_exceptions=True)
-
-    def stop(self) -> None:
-        """Begin no more games; those at play are finished."""
-        for worker in self._workers:
-            worker.stop()
-
-    async def _fill_slot(self) -> None:
-        """Run a worker until no game is left, and a new one when it dies."""
-        deaths = 0
-        while True:
-            worker = await _Worker.start(self._setup)
-            self._workers.add(worker)
+        with ThreadPoolExecutor(self._count, thread_name_prefix="negolab-worker") as threads:
+            slots = [asyncio.create_task(self._fill_slot(threads)) for _ in range(self._count)]
             try:
-                if await self._use(worker):
-                    return
-                deaths = 1 if worker.has_played else deaths + 1
-                how = await worker.how_it_ended()
+                await asyncio.gather(*slots)
             finally:
-                self._workers.discard(worker)
-                await worker.kill()
-            self._returned.extendleft(reversed(worker.games))
-            self._left += len(worker.games)
-            if deaths == MAX_DEATHS:
-                raise RunFailed(f"workers ended {deaths} times in a row, the last {how}, so the run was stopped")
-            self._notify(f"worker {worker.pid} ended {how}: a new one plays its {len(worker.games)} games")
+                for slot in slots:
+                    slot.cancel()
+                await asyncio.gather(*slots, return_exceptions=True)
 
-    async def _use(self, worker: _Worker) -> bool:
-        """Give a worker games and keep what it has played; return False if it died."""
-        try:
-            while True:
-                await self._assign(worker)
-                if not worker.games or worker.is_stopping:
-                    worker.stop()
-                if (played := await worker.receive()) is None:
-                    return worker.is_stopping
-                self._keep(played)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            return False
+    async def _fill_slot(self, threads: ThreadPoolExecutor) -> None:
+        """Run a worker until no game is left, and a new one when it dies."""
+        ask = partial(asyncio.get_running_loop().run_in_executor, threads)
+        owed: deque[Pairing] = deque()
+        alone = deaths = 0
+        while True:
+            worker = _Worker(self._setup)
+            games: list[Pairing] = []
+            try:
+                await ask(worker.load)
+                while games := await self._next_games(owed, 1 if alone else worker.games_a_slice):
+                    played = await ask(worker.play, games)
+                    owed.extendleft(reversed(games[len(played.stopped) :]))
+                    alone = max(0, alone - len(played.stopped))
+                    self._keep(played)
+                await ask(worker.end)
+                return
+            except WorkerDied as death:
+                deaths = 0 if games else deaths + 1
+                if deaths == MAX_DEATHS:
+                    raise RunFailed(f"workers ended {deaths} times in a row, the last {death}") from None
+                if alone and games:
+                    alone -= 1
+                    self._fail(games[0], f"its worker ended {death}, twice")
+                else:
+                    self._notify(f"worker {worker.pid} ended {death}: a new one plays its {len(games)} games")
+                    owed.extendleft(reversed(games))
+                    alone = alone or len(games)
+            finally:
+                worker.kill()
 
-    async def _assign(self, worker: _Worker) -> None:
-        """Keep a worker in games for twice the time after which it sends records, with a fair share near the end."""
-        wanted = min(worker.games_ahead, max(1, self._left // (2 * self._count)))
-        if worker.is_stopping or len(worker.games) > wanted // 2 or not await self._may_begin():
-            return
-        batch = [self._returned.popleft() for _ in range(min(wanted, len(self._returned)))]
-        batch += islice(self._pairings, wanted - len(batch))
-        self._left -= len(batch)
-        if batch:
-            await worker.send(batch)
+    async def _next_games(self, owed: deque[Pairing], wanted: int) -> list[Pairing]:
+        """Take games for a slice, with a fair share near the end; none if no more may begin."""
+        if not await self._may_begin():
+            return []
+        wanted = min(wanted, max(1, self._left // (2 * self._count)))
+        games = [owed.popleft() for _ in range(min(wanted, len(owed)))]
+        new = list(islice(self._pairings, wanted - len(games)))
+        self._left -= len(new)
+        return games + new
+
+
+class WorkerDied(Exception):
+    """A worker ended by itself; the text says with which status or signal."""
 
 
 class _Worker:
-    """A worker process as the run sees it: `games` are those that it was given and has not sent back."""
+    """A worker process as the run sees it; its methods wait, each in a thread."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None and process.stdout is not None
-        self._process, self._in, self._out = process, process.stdin, process.stdout
-        self.pid = process.pid
-        self.games: deque[Pairing] = deque()
-        self.games_ahead = 8
-        self.has_played = self.is_stopping = False
-
-    @classmethod
-    async def start(cls, setup: bytes) -> _Worker:
-        """Start a process in a session of its own, so that Ctrl-C reaches the run only."""
+    def __init__(self, setup: Setup) -> None:
         code = f"import sys; sys.path[:] = {sys.path!r}; from negolab.runs.workers import serve; serve()"
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", code, stdin=pipe, stdout=pipe, start_new_session=True, limit=2**22
-        )
-        worker = cls(process)
-        worker._in.write(setup)
-        return worker
+        pipe = subprocess.PIPE
+        # In a session of its own, so that Ctrl-C reaches the run only.
+        self._process = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, start_new_session=True)
+        self._setup = setup
+        self.pid = self._process.pid
+        self.games_a_slice = 8
 
-    async def send(self, pairings: Sequence[Pairing]) -> None:
-        """Give it games."""
-        self.games.extend(pairings)
-        self._in.write(_frame(Play(list(pairings))))
-        await self._in.drain()
+    def load(self) -> None:
+        """Let it load the game and its players; RunFailed if it cannot."""
+        if why_not := self._ask(self._setup):
+            raise RunFailed(f"a worker process cannot play: {why_not}")
 
-    def stop(self) -> None:
-        """Let it finish the game at play and end."""
-        if not self.is_stopping:
-            self.is_stopping = True
-            self._in.write(_frame(Stop()))
+    def play(self, games: Sequence[Pairing]) -> Played:
+        """Let it play games, in order, for as long as a slice takes, and at least one."""
+        played = cast("Played", self._ask(games))
+        self.games_a_slice = max(1, int(SLICE_SECONDS * len(played.stopped) / max(played.seconds, 1e-6)))
+        return played
 
-    async def receive(self) -> Played | None:
-        """Return the next games that were played, None when it has ended; RunFailed if it cannot play."""
-        head = await self._out.read(1)
-        if not head:
-            return None
-        head += await self._out.readexactly(_LENGTH - 1)
-        result: Played | Unable = _result.decode(await self._out.readexactly(int.from_bytes(head, "big")))
-        if isinstance(result, Unable):
-            raise RunFailed(result.why)
-        for _ in result.stopped:
-            self.games.popleft()
-        self.has_played = True
-        self.games_ahead = max(1, int(2 * SEND_SECONDS * len(result.stopped) / max(result.seconds, 1e-6)))
-        return result
+    def _ask(self, message: object) -> Any:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            pickle.dump(message, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            code = self._process.wait()
+            how = f"with status {code}" if code >= 0 else f"by signal {-code} ({signal.strsignal(-code)})"
+            raise WorkerDied(how) from None
 
-    async def how_it_ended(self) -> str:
-        """Say with which status or signal it ended."""
-        code = await self._process.wait()
-        return f"with status {code}" if code >= 0 else f"by signal {-code} ({signal.strsignal(-code)})"
+    def end(self) -> None:
+        """Let it end by itself: it has no more games to wait for."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
 
-    async def kill(self) -> None:
-        """End the process, whatever it does."""
-        if self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
-        self._in.close()
-        self._process._transport.close()  # type: ignore[attr-defined]  # else its pipes outlive the event loop
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        with suppress(BrokenPipeError), self._process:
+            pass
 
 
 # The worker's side.
 
 
 def serve() -> None:
-    """Play the games that come in by standard input and send their records by standard output, until told to stop.
+    """Play the games that come in by standard input and send their records by standard output, until there are none.
 
     What players print goes to standard error. If the run's process dies, so does this one.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, results = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
+    requests, results = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
-    setup = _setup.decode(_read(requests))
     try:
-        games = _load(setup)
+        games = _load(pickle.load(requests))
     except Exception as error:
-        _send(results, Unable(f"a worker process cannot play: {error}"))
+        results.write(pickle.dumps(str(error) or repr(error)))
         return
-    inbox = _Inbox(requests)
-    threading.Thread(target=inbox.read, daemon=True).start()
+    results.write(pickle.dumps(""))
     gc.freeze()
     gc.set_threshold(20_000)
-    _play(games, inbox, results)
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            results.write(pickle.dumps(_play(games, pickle.load(requests))))
+
+
+def _end_after(run: int) -> None:
+    """End this process, also in the middle of a game, once that of the run has ended."""
+    while os.getppid() == run:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _load(setup: Setup) -> ScriptedGames:
@@ -376,69 +341,14 @@ def _load(setup: Setup) -> ScriptedGames:
     return ScriptedGames(game, players, Path(setup.folder), MatchTimers(setup.game_seconds))
 
 
-class _Inbox:
-    """Games to play; a thread reads them, so that the end of the run's process is noticed during a game."""
-
-    def __init__(self, requests: BinaryIO) -> None:
-        self._requests = requests
-        self._games: queue.SimpleQueue[Pairing | None] = queue.SimpleQueue()
-        self.is_stopped = False
-
-    def read(self) -> None:
-        """Read requests until told to stop; end this process if there will be none."""
-        while not self.is_stopped:
-            try:
-                request = _request.decode(_read(self._requests))
-            except (EOFError, msgspec.DecodeError):
-                os._exit(1)
-            if isinstance(request, Stop):
-                self.is_stopped = True
-                self._games.put(None)
-            else:
-                for pairing in request.pairings:
-                    self._games.put(pairing)
-        if not self._requests.read():  # the run's process has ended while the last game is played
-            os._exit(1)
-
-    def __iter__(self) -> Iterator[Pairing]:
-        while not self.is_stopped and (pairing := self._games.get()) is not None:
-            yield pairing
-
-    def is_empty(self) -> bool:
-        return self._games.empty()
-
-
-def _play(games: ScriptedGames, inbox: _Inbox, results: BinaryIO) -> None:
-    played: list[Match] = []
-    began = time.monotonic()
-    for pairing in inbox:
-        if not played:
-            began = time.monotonic()
-        played.append(games.play(pairing))
-        seconds = time.monotonic() - began
-        if seconds > SEND_SECONDS or inbox.is_empty():
-            _send(results, _summarise(played, seconds))
-            played = []
-    if played:
-        _send(results, _summarise(played, time.monotonic() - began))
-
-
-def _summarise(played: Sequence[Match], seconds: float) -> Played:
-    stopped = [(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "") for match in played]
-    return Played(stopped, b"".join([match.record().to_line() for match in played]), seconds)
-
-
-def _read(requests: BinaryIO) -> bytes:
-    """Read one message; EOFError if there will be none."""
-    head = requests.read(_LENGTH)
-    if len(head) < _LENGTH:
-        raise EOFError
-    return requests.read(int.from_bytes(head, "big"))
-
-
-def _send(results: BinaryIO, message: Played | Unable) -> None:
-    try:
-        results.write(_frame(message))
-        results.flush()
-    except BrokenPipeError:
-        os._exit(1)  # the run's process has ended
+def _play(games: ScriptedGames, pairings: Sequence[Pairing]) -> Played:
+    stopped: list[tuple[StopReason | None, str]] = []
+    lines: list[bytes] = []
+    began, seconds = time.monotonic(), 0.0
+    for pairing in pairings:
+        match = games.play(pairing)
+        stopped.append((match.notes.get(STOPPED), (match.ended and match.ended.reason) or ""))
+        lines.append(match.record().to_line())
+        if (seconds := time.monotonic() - began) > SLICE_SECONDS:
+            break
+    return Played(stopped, b"".join(lines), seconds)

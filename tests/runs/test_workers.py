@@ -22,7 +22,7 @@ from negolab.record import Record
 from negolab.runs import workers
 from negolab.runs.batch import open_run
 from negolab.runs.failure_log import FILE
-from negolab.runs.plan import make_plan
+from negolab.runs.plan import derive_seed, make_plan
 from negolab.runs.run import Run
 from negolab.runs.workers import AUTOMATIC_FROM, count_workers
 from negolab.verification import replay_differences
@@ -46,6 +46,12 @@ class Failing(Slow):
 class Deadly(Slow):
     def act(self, game, seen):
         os._exit(7)
+
+class DeadlyInOne(Slow):
+    def act(self, game, seen):
+        if str(self.seed) in Path(__file__).with_name("deadly").read_text():
+            os._exit(7)
+        return super().act(game, seen)
 
 class DeadlyOnce(Slow):
     def act(self, game, seen):
@@ -133,11 +139,33 @@ def test_the_games_of_a_worker_that_dies_are_played_by_a_new_one(tmp_path: Path,
     assert any("ended with status 7: a new one plays its" in message for message in messages)
 
 
+def test_a_game_that_ends_its_worker_twice_fails_alone(tmp_path: Path, own: str) -> None:
+    run = opened(tmp_path / "run", f"{own}:DeadlyInOne", "linear", 40, 2)
+    *_, deadly, _ = run.plan.pairings()
+    seat = next(seat for seat, name in deadly.players.items() if name != "linear")
+    (tmp_path / "deadly").write_text(str(derive_seed(deadly.seed, "player", seat)))
+    progress = asyncio.run(run.play())
+    assert (progress.finished, progress.failed) == (39, 1)
+    (failed,) = (record for record in nl.read(tmp_path / "run") if record.header.notes.get("stopped"))
+    assert failed.header.id == deadly.id
+    assert b"its worker ended with status 7, twice" in failed.to_line()
+
+
 def test_a_run_whose_workers_always_die_stops_and_can_go_on(tmp_path: Path, own: str) -> None:
-    with pytest.raises(RunFailed, match="workers ended 3 times in a row, the last with status 7"):
+    with pytest.raises(RunFailed, match=r"10 games in a row failed.*its worker ended with status 7, twice"):
         asyncio.run(opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2).play())
-    with contextlib.closing(nl.Store(tmp_path / "run")) as store:
-        assert store.ids() == set()
+    run = opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2, retry=["failed"])
+    assert run.progress.over == 0
+
+
+def test_a_run_whose_workers_die_while_they_load_stops(tmp_path: Path, own: str) -> None:
+    run = opened(tmp_path / "run", f"{own}:Slow", "linear", 40, 2)
+    text = Path(own).read_text()
+    Path(own).write_text("import os\nos._exit(9)\n")
+    with pytest.raises(RunFailed, match="workers ended 3 times in a row, the last with status 9"):
+        asyncio.run(run.play())
+    Path(own).write_text(text)
+    assert asyncio.run(opened(tmp_path / "run", f"{own}:Slow", "linear", 40, 2).play()).finished == 40
 
 
 def test_a_player_whose_file_changed_since_the_run_began_is_not_played(tmp_path: Path, own: str) -> None:
