@@ -32,7 +32,7 @@ from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import Progress
-from negolab.runs.run import Run
+from negolab.runs.run import Run, RunOptions
 from negolab.store import iter_records
 
 _REFRESH_SECONDS = 0.5
@@ -204,30 +204,22 @@ def batch(
         raise ValueError(
             f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
         )
-    run = open_run(
-        loaded,
-        plan,
-        out,
-        configuration,
-        players=players,
-        workers=workers,
-        game_seconds=game_seconds,
-        retry=_kinds(retry),
-        unusable=_share(unusable),
-        trust=trust,
+    options = RunOptions(
+        workers=workers, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable), trust=trust
     )
+    run = open_run(loaded, plan, out, configuration, options, players=players)
     tally = _RunningTally(run.file)
     failure = _play(run, on_stop, tally)
     _print_results(run, tally.result(), loaded.unit, failure)
 
 
-def _kinds(retry: str) -> set[str]:
+def _kinds(retry: str) -> frozenset[str]:
     """Parse `--retry` into kinds of a record."""
     kinds = {kind.strip() for kind in retry.split(",") if kind.strip()}
     for kind in kinds:
         if kind not in _RETRY:
             raise ValueError(f"--retry names failed, timeout or both with a comma between, not {kind!r}")
-    return {_RETRY[kind] for kind in kinds}
+    return frozenset(_RETRY[kind] for kind in kinds)
 
 
 def _share(text: str) -> float:

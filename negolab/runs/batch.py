@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -28,11 +28,10 @@ from negolab.players.factory import PlayerFactory
 from negolab.players.lookup import PlayerSpec, resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
-from negolab.runs.answers import MAX_UNUSABLE, check_limit
+from negolab.runs.answers import MAX_UNUSABLE
 from negolab.runs.driver import is_loop_running, play, seat_players
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
-from negolab.runs.progress import StopReason
-from negolab.runs.run import DEFAULT_CONCURRENCY, Run
+from negolab.runs.run import DEFAULTS, Run, RunOptions
 from negolab.store import Store
 
 
@@ -166,19 +165,15 @@ def run(
         prices=Prices(prices) if prices else None,
         limits=limits or Limits(),
     )
-    opened = open_run(
-        game,
-        plan,
-        out,
-        models or configuration,
-        players=players,
+    options = RunOptions(
         at_once=at_once,
         workers=workers,
         game_seconds=game_seconds,
-        retry=retry,
+        retry=frozenset(retry),
         unusable=unusable,
         trust=trust,
     )
+    opened = open_run(game, plan, out, models or configuration, options, players=players)
     if is_loop_running():
         opened.start()
     else:
@@ -191,14 +186,9 @@ def open_run(
     plan: Plan,
     folder: Path | str,
     models: ModelConfiguration | Models | EndpointProvider,
+    options: RunOptions = DEFAULTS,
     *,
     players: tuple[PlayerFactory, PlayerFactory] | None = None,
-    at_once: int | None = None,
-    workers: int | None = None,
-    game_seconds: float | None = None,
-    retry: Collection[str] = (),
-    unusable: float = MAX_UNUSABLE,
-    trust: bool = False,
 ) -> Run:
     """Open a run in its folder and write its manifest; no call is made yet.
 
@@ -208,10 +198,7 @@ def open_run(
     Raises:
         ValueError: The folder holds another run, or a player cannot be made.
     """
-    if unknown := set(retry) - set(get_args(StopReason)):
-        raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
     configuration = models if isinstance(models, ModelConfiguration) else None
-    check_limit(unusable)
     listeners: list[Callable[[str], None]] = []
     closing = AsyncExitStack()
     with ExitStack() as resources:
@@ -221,25 +208,16 @@ def open_run(
         provider: Models | EndpointProvider | None = None if isinstance(models, ModelConfiguration) else models
         if configuration is not None and any(name.startswith(MODEL_PREFIX) for name in (plan.a, plan.b)):
             provider = open_models(configuration, store.folder, store.run, listeners, resources)
-            at_once = 2 * configuration.limits.at_once if at_once is None else at_once
+            if options.at_once is None:
+                options = msgspec.structs.replace(options, at_once=2 * configuration.limits.at_once)
         a, b = players or resolve_players(game, plan.a, plan.b)
         facts = {player.name: _facts_of(player, provider) for player in (a, b)}
-        store.note_game(game, changed=trust)
-        store.claim(plan, facts, changed=trust, **_manifest_fields(configuration, provider, facts))
-        if retry:
-            store.set_aside(retry)
-        run = Run(
-            game,
-            plan,
-            store,
-            {player.name: player for player in (a, b)},
-            models=provider,
-            at_once=DEFAULT_CONCURRENCY if at_once is None else at_once,
-            workers=workers,
-            game_seconds=game_seconds,
-            unusable=unusable,
-            closing=closing,
-        )
+        store.note_game(game, changed=options.trust)
+        store.claim(plan, facts, changed=options.trust, **_manifest_fields(configuration, provider, facts))
+        if options.retry:
+            store.set_aside(options.retry)
+        factories = {player.name: player for player in (a, b)}
+        run = Run(game, plan, store, factories, options, models=provider, closing=closing)
         closing.push(resources.pop_all())
         if configuration is not None and isinstance(provider, Models):
             closing.push_async_callback(provider.close)

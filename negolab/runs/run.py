@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, S
 from contextlib import AsyncExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 from typing_extensions import override
 
 from negolab.catalog import AnyGame
@@ -26,13 +27,13 @@ from negolab.match import Match
 from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.record import Record
-from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
+from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter, check_limit
 from negolab.runs.driver import aplay, seat_players
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
-from negolab.runs.progress import MatchCounter, Phase, Progress, is_waited_for, model_progress
+from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
-from negolab.runs.timer import MatchTimers
+from negolab.runs.timer import MatchTimers, check_game_seconds
 from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
 from negolab.store import MAX_LINE, REDRAW, STOPPED, Store, iter_records
 
@@ -81,6 +82,41 @@ _MESSAGE_SECONDS = 30.0
 """Seconds that a message is shown."""
 
 
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the games of a run are played; none of it changes what is played.
+
+    Attributes:
+        at_once: Games at play at the same time (None: 400, or twice the calls that the endpoint takes at once).
+        workers: Processes for scripted games (None: one per core for many games that other processes can load).
+        game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
+        retry: Kinds of stopped games to play again.
+        unusable: Largest share of a model's answers that may be unreadable before the run stops, from 0 to 1.
+        trust: Go on although files of the run's own game or players have changed since it began.
+
+    Raises:
+        ValueError: A value is out of its range.
+    """
+
+    at_once: int | None = None
+    workers: int | None = None
+    game_seconds: float | None = None
+    retry: frozenset[str] = frozenset()
+    unusable: float = MAX_UNUSABLE
+    trust: bool = False
+
+    def __post_init__(self) -> None:
+        for name, of in (("at_once", "games"), ("workers", "processes")):
+            if (value := getattr(self, name)) is not None and (type(value) is not int or value < 1):
+                raise ValueError(f"{name} must be a whole number of {of} above 0, not {value!r}")
+        check_game_seconds(self.game_seconds)
+        check_limit(self.unusable)
+        if unknown := self.retry - set(get_args(StopReason)):
+            raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
+
+
+DEFAULTS = RunOptions()
+
+
 class Run:
     """Play the games of a plan that its folder lacks; made by `nl.run`.
 
@@ -92,11 +128,8 @@ class Run:
         plan: The games to play.
         store: The folder of the run.
         players: The factories of the plan's players, by name.
+        options: How they are played.
         models: Endpoints for players named `llm:...`.
-        at_once: Games at play at the same time.
-        workers: Processes for scripted games (None: one per core for many games that other processes can load).
-        game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
-        unusable: Largest share of a model's answers that may be unreadable before the run stops, from 0 to 1.
         closing: Resources that are closed when the run is over or was stopped.
 
     Raises:
@@ -110,30 +143,24 @@ class Run:
         plan: Plan,
         store: Store,
         players: Mapping[str, PlayerFactory],
+        options: RunOptions = DEFAULTS,
         *,
         models: Models | EndpointProvider | None = None,
-        at_once: int = DEFAULT_CONCURRENCY,
-        workers: int | None = None,
-        game_seconds: float | None = None,
-        unusable: float = MAX_UNUSABLE,
         closing: AsyncExitStack | None = None,
     ) -> None:
-        if type(at_once) is not int or at_once < 1:
-            raise ValueError(f"at_once must be a whole number of games above 0, not {at_once!r}")
-        if workers is not None and (type(workers) is not int or workers < 1):
-            raise ValueError(f"workers must be a whole number of processes above 0, not {workers!r}")
-        self.game, self.plan, self.models, self.at_once = game, plan, models, at_once
+        self.game, self.plan, self.models = game, plan, models
+        self.at_once = DEFAULT_CONCURRENCY if options.at_once is None else options.at_once
         self.players = dict(players)
         self.folder = store.folder
         self._notification: tuple[str, float] = ("", 0.0)
         self._store, self._closing = store, closing or AsyncExitStack()
-        self._timers = MatchTimers(game_seconds)
+        self._timers = MatchTimers(options.game_seconds)
         stored = store.stopped()
         # The folder may hold games beyond those of this plan.
         self._stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
         self._redrawn = store.redraw_counts()
         self._count = MatchCounter(self._stored.values())
-        self._answers = AnswerCounter(unusable)
+        self._answers = AnswerCounter(options.unusable)
         self._phase: Phase = "playing"
         self._is_cancelled = False
         self._failure: RunFailed | None = None
@@ -142,7 +169,7 @@ class Run:
         self._unpaused = asyncio.Event()
         self._unpaused.set()
         self._workers: list[asyncio.Task[None]] = []
-        self._processes = workers
+        self._processes = options.workers
         self._task: asyncio.Task[Progress] | None = None
         self._watchers: list[Callable[[Progress], None]] = []
 

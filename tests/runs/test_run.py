@@ -32,7 +32,7 @@ from negolab.runs.batch import open_run
 from negolab.runs.driver import aplay
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import MAX_SAME_FAILURES
-from negolab.runs.run import Run
+from negolab.runs.run import Run, RunOptions
 from negolab.store import Store
 from negolab.verification import replay_differences
 from tests.support.endpoint_server import answer_text
@@ -92,7 +92,7 @@ def raising(error: Exception) -> Callable[[Call], Awaitable[None]]:
 
 def run(folder: Path, fake: Any, a: str = LLM, b: str = LLM, n: int = 8, **more: Any) -> Run:
     swap = more.pop("swap", False)
-    return open_run(GAME, make_plan(GAME, a, b, n=n, swap=swap), folder, fake, **more)
+    return open_run(GAME, make_plan(GAME, a, b, n=n, swap=swap), folder, fake, RunOptions(**more))
 
 
 def played(folder: Path, fake: Any, *args: Any, **more: Any) -> list[Record]:

@@ -23,7 +23,7 @@ from negolab.runs import workers
 from negolab.runs.batch import open_run
 from negolab.runs.failure_log import FILE
 from negolab.runs.plan import derive_seed, make_plan
-from negolab.runs.run import Run
+from negolab.runs.run import Run, RunOptions
 from negolab.runs.workers import AUTOMATIC_FROM, count_workers
 from negolab.verification import replay_differences
 from tests.support.command import NEGOLAB
@@ -73,7 +73,8 @@ def opened(folder: Path, a: Any, b: Any, n: int, count: int | None, game: Any = 
     game = nl.load(game)
     players = tuple(resolve(spec, game) for spec in (a, b))
     plan = make_plan(game, *players, n=n, swap=True)
-    return open_run(game, plan, folder, ModelConfiguration(), players=players, workers=count, **more)  # type: ignore[arg-type]
+    options = RunOptions(workers=count, **more)
+    return open_run(game, plan, folder, ModelConfiguration(), options, players=players)  # type: ignore[arg-type]
 
 
 def timeless(records: list[Record]) -> dict[str, bytes]:
@@ -154,7 +155,7 @@ def test_a_game_that_ends_its_worker_twice_fails_alone(tmp_path: Path, own: str)
 def test_a_run_whose_workers_always_die_stops_and_can_go_on(tmp_path: Path, own: str) -> None:
     with pytest.raises(RunFailed, match=r"10 games in a row failed.*its worker ended with status 7, twice"):
         asyncio.run(opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2).play())
-    run = opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2, retry=["failed"])
+    run = opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2, retry=frozenset({"failed"}))
     assert run.progress.over == 0
 
 
