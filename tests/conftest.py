@@ -31,7 +31,7 @@ NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 ROOT = Path(__file__).parent.parent
 pytest_plugins = ("tests.support.databases",)
 LONG = {"model", "soak", "visitor"}
-EXAMPLES, LONG_EXAMPLES = 25, 200
+EXAMPLES, LONG_EXAMPLES = 25, 80
 """Examples of each property, in the README's test command and under `-m long`."""
 
 
