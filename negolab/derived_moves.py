@@ -1,8 +1,8 @@
 """The moves of a game that does not say them: what its options and the types of its actions tell.
 
 Each type of action among the options is a move, and its fields are those of the type: a whole number from the least to
-the most of the options, one of the values that they have, or free text. Actions of which that cannot be said are chosen
-from a list of their words.
+the most of the options, one of the values that they have, some of those in a set, or free text. Actions of which that
+cannot be said are chosen from a list of their words.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from negolab.moves import HEAD, Choice, Count, Field, Move, Moves, Words, as_json
+from negolab.moves import HEAD, Choice, Count, Field, Move, Moves, Several, Words, as_json
 
 MAX_OPTIONS = 100
 """Most options of a list; of more, evenly spaced ones, first and last included."""
+LISTED = "option"
+"""Kind of the move that chooses one of them, and the name of its field."""
 MAX_CHOICES = 24
 """Most numbers with gaps between them that are named one by one."""
 
@@ -47,11 +49,12 @@ def listed_moves(game: Any, options: Sequence[Any]) -> Moves:
     lines = [f"{number}: {json.dumps(text, ensure_ascii=False)}" for number, text in enumerate(said, 1)]
     field = Count(1, len(said), words=tuple(said))
     told = "\n".join([f'{HEAD}: {{"option":1}}, the number of what you do.', *lines])
-    return Moves((Move("option", lambda option: options[option - 1], {"option": field}),), tag="", bare=True, told=told)
+    return Moves((Move(LISTED, lambda option: options[option - 1], {LISTED: field}),), tag="", bare=True, told=told)
 
 
 def _made(like: Any, **values: Any) -> Any:
-    return msgspec.structs.replace(like, **values)
+    sets = {name: frozenset(value) for name, value in values.items() if isinstance(value, list)}
+    return msgspec.structs.replace(like, **values | sets)
 
 
 def _fields(game: Any, seen: Any, kind: type, options: list[Any], talk: int) -> dict[str, Field] | None:
@@ -68,6 +71,11 @@ def _fields(game: Any, seen: Any, kind: type, options: list[Any], talk: int) -> 
     found: dict[str, Field] = {}
     for name in kind.__struct_fields__:
         observed = [getattr(option, name) for option in options]
+        if all(isinstance(value, frozenset) for value in observed):
+            if any(type(one) not in (int, str) for value in observed for one in value):
+                return None
+            found[name] = _set_field(observed, hints[name])
+            continue
         if any(type(value) not in (bool, int, str) for value in observed):
             return None
         field = _field(sorted(set(observed), key=observed.index), name, hints[name], talk, partial(takes, name))
@@ -75,9 +83,20 @@ def _fields(game: Any, seen: Any, kind: type, options: list[Any], talk: int) -> 
     return found
 
 
+def _meta(hint: Any) -> msgspec.Meta:
+    return next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, msgspec.Meta)), msgspec.Meta())
+
+
+def _set_field(observed: list[frozenset[Any]], hint: Any) -> Field:
+    """Return a field for some of what is in any of these sets, in a fixed order."""
+    within = tuple(sorted(frozenset[Any]().union(*observed), key=lambda one: (isinstance(one, str), one)))
+    sizes = [len(value) for value in observed]
+    return Several(Choice(within), min(sizes), max(sizes), label=_meta(hint).title or "")
+
+
 def _field(observed: list[Any], name: str, hint: Any, talk: int, takes: Callable[[Any], bool]) -> Field | None:
     """Return a field by the values that the options have; None for words where none may be written."""
-    meta = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, msgspec.Meta)), msgspec.Meta())
+    meta = _meta(hint)
     label = meta.title or name.replace("_", " ").capitalize()
     if observed == [""]:
         return Words(min(talk, meta.max_length or talk), label=label, default="") if talk and takes("x") else None
@@ -95,6 +114,8 @@ def _means(fields: dict[str, Field]) -> str:
     for name, field in fields.items():
         if isinstance(field, Choice) and len(field.options) > 1:
             parts.append(f"{name} one of {', '.join(map(as_json, field.options))}")
+        if isinstance(field, Several) and isinstance(field.of, Choice):
+            parts.append(f"{name} {field.least} to {field.most} of {', '.join(map(as_json, field.of.options))}")
     return f"with {' and '.join(parts)}" if parts else ""
 
 
