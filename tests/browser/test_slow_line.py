@@ -270,12 +270,15 @@ async def make_entries(
     await context.close()
 
 
+def entries_page(folder: Path) -> Path:
+    """Write the notebook of a page that takes entries into `folder`."""
+    return write_page(folder, source=_SOURCE.format(root=str(ROOT), folder=str(folder)))
+
+
 def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
     from playwright.async_api import async_playwright
 
     path = needs("chromium", "chromium")
-    source = _SOURCE.format(root=str(ROOT), folder=str(tmp_path))
-
     own = free_port()
     url = f"http://127.0.0.1:{own}/"
 
@@ -289,6 +292,5 @@ def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
                 )
             await browser.close()
 
-    page = write_page(tmp_path, source=source)
-    with running_gate(f"public_url={url}", "pool_size=2", page=page, warm=False) as gate:
+    with running_gate(f"public_url={url}", "pool_size=2", page=entries_page(tmp_path), warm=False) as gate:
         run_apart(run(gate.port))

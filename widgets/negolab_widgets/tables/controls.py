@@ -166,10 +166,6 @@ class Table:
         self.context.send(text)
 
     def act(self, action: Any, beside: w.HTML | None = None) -> None:
-        """Send a typed action as its words."""
-        self.say(self.game.say(action), beside)
-
-    def play(self, action: Any, beside: w.HTML | None = None) -> None:
         """Send an action that is read back as it is meant; otherwise show why not, beside its button."""
         if isinstance(action, Invalid):
             self.refuse(refusal_text(self.game, action), beside)

@@ -51,12 +51,12 @@ class MovePanel:
         action = self.move.make(**filled)
         text = action.reason if isinstance(action, Invalid) else self._table.game.say(action)
         short = text if len(text) <= 80 else text[:77] + "..."
-        return self._table.button(short, lambda: self._table.play(self.move.make(**filled), self.notice), hint=text)
+        return self._table.button(short, lambda: self._table.act(self.move.make(**filled), self.notice), hint=text)
 
     def _send(self) -> None:
         assert self.inputs is not None
         if self.inputs.value is not UNSET:
-            self._table.play(self.move.make(**self.inputs.value), self.notice)
+            self._table.act(self.move.make(**self.inputs.value), self.notice)
         elif self.inputs.missing:
             self._table.refuse(table_texts.FILL_IN.format(fields=", ".join(self.inputs.missing)), self.notice)
         else:

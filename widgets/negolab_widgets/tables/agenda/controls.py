@@ -276,4 +276,4 @@ class AgendaTable(Table):
         if reads_as_token(words):
             self.refuse(WORDS.TOKEN, beside)
         else:
-            self.play(made(self.game, reply, offer, words), beside)
+            self.act(made(self.game, reply, offer, words), beside)

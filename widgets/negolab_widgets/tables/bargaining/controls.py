@@ -53,9 +53,9 @@ class BargainingTable(Table):
             part.add_class("nl-even")
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self.play(Accept(), self.answer_notice), cls="nl-primary")
+        self.accept = self.button(WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls="nl-primary")
         self.accept.add_class(ACCEPT)
-        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.play(Reject(), self.answer_notice))
+        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
         self.actions.children = [self.accept, self.reject]
 
     def _build_offer(self) -> None:
@@ -204,4 +204,4 @@ class BargainingTable(Table):
             self.refuse(WORDS.MESSAGE_TOO_LONG.format(count=count, most=MAX_MESSAGE), self.notice)
         else:
             words = {"message": self.words.value} if "message" in offer.fields else {}
-            self.play(offer.make(price_cents=self.price.value, **words), self.notice)
+            self.act(offer.make(price_cents=self.price.value, **words), self.notice)

@@ -317,4 +317,4 @@ class SplitTable(Table):
         if self.asked and self.seen.public.phase != "split":
             self.refuse(WORDS.AFTER_TALK, self.notice)
         else:
-            self.play(proposal, self.notice)
+            self.act(proposal, self.notice)
