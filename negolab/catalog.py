@@ -106,7 +106,7 @@ def _import_installed(name: str, home: str) -> ModuleType:
 
 
 def part(game: AnyGame | str, name: str) -> Any:
-    """Return what a game's module holds beside its rules, such as `PLAYERS`, `FORM`, `MEASURES`, `FRONT` or `TABLE`.
+    """Return what a game's module holds beside its rules, such as `PLAYERS`, `MEASURES`, `FRONT` or `TABLE`.
 
     It is found under this name in the module, else in the submodule of the same name in lower case, which is imported
     at first use; a submodule without such a name is the part itself. So a participant's process loads the rules only.

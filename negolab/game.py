@@ -11,14 +11,20 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 
 import msgspec
+from typing_extensions import override
 
+from negolab.derived_moves import derived_moves
 from negolab.formatting import format_amount, format_quote, format_terms
+from negolab.moves import Moves
 
 Seat = Literal["A", "B"]
 SEATS: tuple[Seat, Seat] = ("A", "B")
 
 End = Literal["AGREED", "NO_DEAL", "OUT_OF_TIME", "FORFEIT", "ABORTED"]
 InvalidKind = Literal["format", "rule", "time"]
+
+ANY_LENGTH = 10**9
+"""Length of free text that only the rules limit."""
 
 Public = TypeVar("Public")
 Private = TypeVar("Private")
@@ -198,6 +204,20 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     preset: str | None = None
     """Name of the preset these parameters came from; never told to a seat."""
 
+    @override
+    def __init_subclass__(cls, **config: Any) -> None:
+        """Refuse a parameter that takes the name of what every game has.
+
+        Raises:
+            TypeError: There is one; the message names it.
+        """
+        super().__init_subclass__(**config)
+        for name, hint in cls.__annotations__.items():
+            if name != "preset" and hasattr(Game, name) and "ClassVar" not in str(hint):
+                raise TypeError(
+                    f"{cls.__name__}: no parameter can be called {name}, which every game has: call it something else"
+                )
+
     pays_as_it_goes: ClassVar[bool] = False
     """True if an unfinished match has payoffs: what was earned so far."""
 
@@ -280,6 +300,25 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         raise NotImplementedError
 
     # Methods with a default.
+
+    words: ClassVar[tuple[str, ...]] = ()
+    """Fields of an action that are only words: two actions that differ in nothing else are the same move."""
+
+    def moves(self, seen: Observation[Public, Private], talk: int = ANY_LENGTH) -> Moves:
+        """Return what may be done now, one move at least for a seat on turn, with free text of at most `talk`
+        characters (0: none). By default it follows from `options` and the types of the actions."""
+        return derived_moves(self, seen, talk)
+
+    def same(self, seen: Observation[Public, Private], decided: Action, said: Action) -> bool:
+        """Return True if two actions are the same move, whatever words go with them."""
+        blank = dict.fromkeys(self.words)
+        if type(decided) is not type(said) or not blank:
+            return bool(decided == said)
+        return not any(
+            getattr(decided, name) != getattr(said, name)
+            for name in getattr(decided, "__struct_fields__", ())
+            if name not in blank
+        )
 
     def secrets(self, seat: Seat) -> tuple[str, ...] | Mapping[str, Any]:
         """Return the parameters that `seat` may not know; `told` sets them to None, which checks must allow.

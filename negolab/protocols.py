@@ -1,20 +1,12 @@
-"""Protocols that games build on: players, the base class of scripted ones, and a model's JSON forms.
-
-A form is a JSON schema of what is legal now, an instruction to fill it in, and its conversion to an action. Schemas
-keep to the subset that OpenAI's strict mode and llama.cpp's grammars share: every property is required, no other is
-allowed, a choice is `anyOf` and not at the root, and the length of a text can only be bounded by its pattern.
-"""
+"""Protocols that games build on: players, and the base class of scripted ones."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
-
-import msgspec
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from negolab.catalog import AnyGame
-from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
+from negolab.game import SEATS, Ask, Malformed, Reply, Seat
 
 if TYPE_CHECKING:
     from negolab.record import SeatRecord as View
@@ -96,95 +88,3 @@ class Scripted:
 def deterministic_seats(players: Mapping[Seat, Player]) -> list[Seat]:
     """Return the seats whose players say that they are deterministic."""
     return sorted(seat for seat, who in players.items() if getattr(who, "deterministic", False))
-
-
-Schema = dict[str, Any]
-FormValue = TypeVar("FormValue")
-
-
-class Form(Protocol):
-    """The functions of a game's `form` module.
-
-    `told` is the game as its seat may know it, `seen` the seat's observation, `talk` the number of characters of free
-    text it may write (0: none). There is no other input, so that a form cannot leak a secret.
-    """
-
-    def schema(self, told: Any, seen: Any, talk: int) -> Schema:
-        """Return the JSON schema of what is legal now."""
-        ...
-
-    def instruction(self, told: Any, seen: Any, talk: int) -> str:
-        """Return a short paragraph that ends the prompt: what to fill in and what numbers mean."""
-        ...
-
-    def action(self, told: Any, seen: Any, value: Any) -> Any:
-        """Convert a filled form to an action or an `Invalid`; never raises, whatever JSON `value` is."""
-        ...
-
-    def same(self, told: Any, seen: Any, decided: Any, said: Any) -> bool:
-        """Return True if two actions are the same move, whatever words go with them."""
-        ...
-
-
-def decode_form(value: Any, kind: type[FormValue]) -> FormValue | Invalid:
-    """Convert a JSON value to its type, or to an `Invalid` that says what is wrong."""
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        return invalid_form(f"{error}.")
-    except UnicodeEncodeError:
-        return invalid_form("a text holds half a character.")
-
-
-def invalid_form(what: str) -> Invalid:
-    """Return the `Invalid` of a form that breaks its schema."""
-    return Invalid(("bad_field",), f"Your JSON does not fit what was asked for: {what} Fill it in again.", "format")
-
-
-# Parts of JSON schemas.
-
-NULL_SCHEMA: Schema = {"type": "null"}
-
-MAX_TEXT_LENGTH = 1000
-"""Bound of a text in characters; llama.cpp takes no pattern of 2,000 repetitions or more."""
-
-
-def object_schema(**properties: Schema) -> Schema:
-    """Schema of an object with exactly these properties, in this order."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def integer_schema(least: int, most: int) -> Schema:
-    """Schema of a whole number, both ends included."""
-    return {"type": "integer", "minimum": least, "maximum": most}
-
-
-def enum_schema(*words: str) -> Schema:
-    """Schema of one of these texts."""
-    return {"type": "string", "enum": list(words)}
-
-
-def text_schema(most: int) -> Schema:
-    """Schema of free text, without quotation marks and line breaks: grammars cannot count escaped characters."""
-    return {"type": "string", "pattern": r'^[^"\\\x00-\x1f\x7f]{0,' + str(min(most, MAX_TEXT_LENGTH)) + "}$"}
-
-
-def array_schema(item: Schema, least: int, most: int) -> Schema:
-    """Schema of a list of `item`."""
-    return {"type": "array", "items": item, "minItems": least, "maxItems": most}
-
-
-def any_of(choices: Iterable[Schema]) -> Schema:
-    """Schema of a choice; a single choice stands for itself."""
-    schemas = list(choices)
-    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-
-
-def example_json(value: Any) -> str:
-    """Write a filled form as instructions show it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

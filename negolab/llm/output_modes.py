@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from string import Template
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 from typing_extensions import override
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import Ask, Invalid, Observation, Reply
-from negolab.llm import option_form
 from negolab.match import replace_surrogates
-from negolab.protocols import Form, Scripted
+from negolab.moves import Misfit
+from negolab.protocols import Scripted
 
 _TAG = re.compile(r"<(/?)(?:think(?:ing)?|thought)>", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)", re.DOTALL)
@@ -168,14 +166,15 @@ def phrases_for(told: AnyGame) -> Phrases:
     return _PHRASES.get(getattr(told, "language", "en"), _PHRASES["en"])
 
 
-def form_for(game: AnyGame) -> Form:
-    """Return the game's form, its part `FORM`, else the one that lists its options."""
-    return _form(catalog.game_id(game))
-
-
-@cache
-def _form(game_id: str) -> Form:
-    return cast(Form, catalog.part(game_id, "FORM") or option_form)
+def filled_action(told: AnyGame, seen: Seen, value: Any) -> Any:
+    """Return the action of a filled form, or an `Invalid`; never raises, whatever JSON it is."""
+    try:
+        # A model may write a message though none was asked for.
+        action = told.moves(seen).action(value)
+    except Misfit as misfit:
+        reason = f"Your JSON does not fit what was asked for: {misfit} Fill it in again."
+        return Invalid(("bad_field",), reason, "format")
+    return action if isinstance(action, Invalid) else told.parse(told.say(action), seen)
 
 
 _FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
@@ -198,11 +197,11 @@ class SchemaMode(FreeText):
 
     @override
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
-        return form_for(told).instruction(told, seen, self._talk)
+        return told.moves(seen, self._talk).instruction
 
     @override
     def request_fields(self, told: AnyGame, seen: Seen) -> dict[str, Any]:
-        schema = form_for(told).schema(told, seen, self._talk)
+        schema = told.moves(seen, self._talk).schema()
         return {
             "response_format": {
                 "type": "json_schema",
@@ -218,7 +217,7 @@ class SchemaMode(FreeText):
             return error
         if value is None:
             return Invalid(("bad_json",), phrases_for(told).bad_json, "format")
-        action = form_for(told).action(told, ask.seen, value)
+        action = filled_action(told, ask.seen, value)
         return action if isinstance(action, Invalid) else told.say(action)
 
     @override
@@ -274,7 +273,7 @@ class ParaphraseMode(FreeText):
         action = told.parse(text, seen)
         if isinstance(action, Invalid):
             return Invalid(action.codes, action.reason, action.kind)
-        if form_for(told).same(told, seen, self._action, action):
+        if told.same(seen, self._action, action):
             return None
         reason = Template(phrases_for(told).strayed).safe_substitute(words=self._words)
         return Invalid(("other_move",), reason, "format")

@@ -18,7 +18,7 @@ from negolab.scenarios import SUFFIX
 from negolab.studies.delay import Delay
 from negolab.studies.steps import KINDS, MatchStep, RoundsStep
 from negolab.studies.study_config import Practice, Study, Treatment
-from negolab.studies.texts import catalogue
+from negolab.studies.texts import catalogue, rename
 
 
 def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = True) -> Study:
@@ -76,7 +76,7 @@ def parse_study(text: str, path: Path, *, check_texts: bool = True) -> Study:
     _locate_scenarios(table, path.parent)
     _load_players(table, path.parent)
     if isinstance(own := table.get("texts"), dict):
-        table["texts"] = texts.flatten(own)
+        table["texts"] = rename(texts.flatten(own))
     study = validation.convert_table({"name": path.stem, **table, "text": text}, Study)
     checks = _checks(study, table) if check_texts else filter(lambda each: each[0] != "texts", _checks(study, table))
     for where, check in checks:

@@ -6,6 +6,7 @@ names in braces. A game's own are its part `WORDS`.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from negolab import catalog
@@ -25,6 +26,29 @@ gate_texts = Texts("gate", __file__)
 """The small pages before a participant has a kernel, and the banners of a page that has lost its own."""
 table_texts = Texts("table", __file__)
 """Texts that the tables of all games share, and of the table of a game that has none of its own."""
+
+
+_RENAMED = {
+    "agenda.choose": "table.no_option",
+    "agenda.marked": "table.marked",
+    "agenda.not_as_meant": "table.not_now",
+    "agenda.option": "table.option",
+    "split.cannot_propose": "table.not_now",
+    "bargaining.enter_one": "table.enter_price",
+    "bargaining.price_hint": "table.price_range",
+    **{f"bargaining.steps.{name}": f"table.price_steps.{name}" for name in table_texts["price_steps"]},
+}
+"""Keys that texts had in earlier versions."""
+
+
+def rename(overrides: dict[str, str]) -> dict[str, str]:
+    """Return texts by the keys that they have now, with a warning for each that had another."""
+    for old in overrides.keys() & _RENAMED:
+        logging.getLogger("negolab.studies").warning("texts: %s is called %s now", old, _RENAMED[old])
+    new = {_RENAMED.get(key, key): text for key, text in overrides.items()}
+    if "agenda.option" in overrides:
+        new["table.option"] = overrides["agenda.option"].replace("{points}", "{note}")
+    return new
 
 
 def catalogue(study: Study) -> dict[str, str]:

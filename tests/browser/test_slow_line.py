@@ -7,14 +7,12 @@ import json
 import os
 import random
 import re
-import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import negolab
 from negolab.games.balloon import Say
 from negolab.games.bargaining.state import Offer
 from negolab.games.trading.offers import canonical_text
@@ -140,12 +138,13 @@ class Typist:
         await self.type(self.page.get_by_label("Your argument"), self.rng.choice(WORDS))
         await self.send("Propose [a0-9]")
 
-    async def buttons(self) -> None:
+    async def hands(self) -> None:
+        hand = self.rng.choice(("rock", "paper", "scissors"))
         if self.rng.random() < 0.5:
-            await self.one("button", f"offer {self.rng.randint(0, 10)}").first.click()
+            await self.one("button", hand).first.click()
             return
         await self.open_box()
-        await self.type(self.page.get_by_label("Your message"), f"offer {self.rng.randint(0, 10)} ")
+        await self.type(self.page.get_by_label("Your message"), f"{hand} ")
         await self.send("Send message")
 
     async def open_box(self) -> None:
@@ -154,9 +153,17 @@ class Typist:
             await show.click()
         await self.page.get_by_label("Your message").wait_for()
 
-    async def list(self) -> None:
-        await self.page.locator(".widget-select select").select_option(index=self.rng.randrange(60))
-        await self.send("Play the chosen")
+    async def job(self) -> None:
+        await self.say_something("Your note")
+        await self.type(self.one("spinbutton").nth(0), str(self.rng.randint(0, 40)))
+        await self.type(self.one("spinbutton").nth(1), str(self.rng.randint(0, 30)))
+        await self.send("Offer")
+
+    async def picnic(self) -> None:
+        boxes = await self.one("checkbox").all()
+        for box, ticked in zip(boxes, self.rng.sample([True] * 3 + [False] * 4, 7), strict=True):
+            await box.set_checked(ticked)
+        await self.send("Propose")
 
     async def questions(self) -> None:
         await self.type(self.page.get_by_label("Your age"), str(self.rng.randint(18, 99)))
@@ -187,18 +194,22 @@ def expected(kind: str, shown: dict[str, Any], game: Any, said: Any) -> tuple[An
         town, why = *values("select-one"), *values("textarea")
         answers = {"age": age, "often": picked[0], "games": several or "", "trust": grid, "town": town, "why": why}
         return answers, said
-    if kind == "buttons" and shown["pressed"] != "Send message":
+    if kind == "hands" and shown["pressed"] != "Send message":
         return shown["pressed"], said
-    if kind == "buttons":
+    if kind == "hands":
         return next(f["value"] for f in fields if f["name"] == "Your message"), said
-    if kind == "list":
-        return values("select-one")[0].replace("\N{NO-BREAK SPACE}", " "), said
     read = game.parse(said, Match(game, seed=1).seen("A"))
-    words = next((f["value"] for f in fields if f["name"].startswith(("Message", "Your message"))), "").strip()
+    words = next(
+        (f["value"] for f in fields if f["name"].startswith(("Message", "Your message", "Your note"))), ""
+    ).strip()
     match kind:
         case "bargaining":
             price = next(f["value"] for f in fields if f["name"] == "Price in dollars")
             return Offer(round(float(price) * 100), words), read
+        case "job":
+            return ([int(value) for value in values("number")], words), ([read.wage, read.days], read.note)
+        case "picnic":
+            return {f["name"] for f in fields if f["kind"] == "checkbox" and f["value"]}, set(read.things)
         case "trading":
             numbers = [int(value) for value in values("number")]
             deal = tuple(numbers[::2]), tuple(numbers[1::2])
@@ -235,7 +246,7 @@ async def make_entries(
         await page.get_by_role("button", name=f"Try {kind}", exact=True).click()
     await page.locator(".nl-bar, .nl-question").first.wait_for()
     await page.evaluate(_WATCH)
-    typist, game = Typist(page, kind), None if kind in FORMS else load_game(kind, folder)
+    typist, game = Typist(page, kind), None if kind in FORMS else load_game(kind)
     work: Callable[[], Awaitable[None]] = getattr(typist, kind)
     file = folder / f"{kind}.jsonl"
     for number, seconds in enumerate((seconds for seconds in DELAYS for _ in range(ENTRIES)), 1):
@@ -259,13 +270,15 @@ async def make_entries(
     await context.close()
 
 
+def entries_page(folder: Path) -> Path:
+    """Write the notebook of a page that takes entries into `folder`."""
+    return write_page(folder, source=_SOURCE.format(root=str(ROOT), folder=str(folder)))
+
+
 def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
     from playwright.async_api import async_playwright
 
     path = needs("chromium", "chromium")
-    shutil.copy(Path(negolab.__file__).parent / "scaffolds" / "ultimatum.py", tmp_path)
-    source = _SOURCE.format(root=str(ROOT), folder=str(tmp_path))
-
     own = free_port()
     url = f"http://127.0.0.1:{own}/"
 
@@ -279,6 +292,5 @@ def test_what_arrives_is_what_the_page_showed(tmp_path: Path) -> None:
                 )
             await browser.close()
 
-    page = write_page(tmp_path, source=source)
-    with running_gate(f"public_url={url}", "pool_size=2", page=page, warm=False) as gate:
+    with running_gate(f"public_url={url}", "pool_size=2", page=entries_page(tmp_path), warm=False) as gate:
         run_apart(run(gate.port))

@@ -49,6 +49,12 @@ def test_a_method_that_a_game_lacks_is_named() -> None:
         nl.load(f"{file}.py")
 
 
+def test_a_parameter_cannot_take_the_name_of_what_every_game_has() -> None:
+    game = own_game("    pie: int = 10\n", "    pie: int = 10\n    moves: int = 3\n")
+    with pytest.raises(ValueError, match="no parameter can be called moves, which every game has"):
+        nl.load(game)
+
+
 def test_a_preset_that_cannot_be_loaded_is_named() -> None:
     game = own_game('"rich": {"outside": 9}', '"rich": {"outsid": 9}')
     with pytest.raises(ValueError, match=f"preset 'rich' of {game}: unknown parameter 'outsid': did you mean outside"):

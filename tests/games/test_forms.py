@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +18,9 @@ import negolab as nl
 from negolab import laws
 from negolab.game import Invalid, Observation, other
 from negolab.games.split import EndTalk, Message
-from negolab.llm import option_form
-from negolab.llm.output_modes import form_for
+from negolab.llm.output_modes import filled_action
 from negolab.match import Match
-from negolab.protocols import Schema
+from negolab.moves import Schema
 from negolab.scaffolds.ultimatum import Ultimatum
 from tests.engine.test_laws import ALL, bounded
 
@@ -72,9 +73,8 @@ def test_what_a_form_can_express_is_an_action_whose_words_mean_it(game: str, pre
         rng = random.Random(seed)
         for match, told, seen in turns(game, preset, seed):
             for talk in (0, TALK):  # both, so that the share below is of as many forms with free text as without
-                form = form_for(told)
-                value = drawn(form.schema(told, seen, talk), rng)
-                action = form.action(told, seen, value)
+                value = drawn(told.moves(seen, talk).schema(), rng)
+                action = filled_action(told, seen, value)
                 legal.append(not isinstance(action, Invalid))
                 if isinstance(action, Invalid):
                     assert action.codes != ("bad_field",), f"the form refuses its own schema: {value} ({action.reason})"
@@ -118,9 +118,8 @@ def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
     def holds(seed: int, value: Any) -> None:
         rng = random.Random(seed)
         for _, told, seen in turns(game, preset, seed):
-            form = form_for(told)
-            for tried in (value, spoiled(drawn(form.schema(told, seen, TALK), rng), value, rng)):
-                action = form.action(told, seen, tried)
+            for tried in (value, spoiled(drawn(told.moves(seen, TALK).schema(), rng), value, rng)):
+                action = filled_action(told, seen, tried)
                 assert isinstance(action, Invalid) or told.parse(told.say(action), seen) == action
                 if isinstance(action, Invalid):
                     assert action.codes
@@ -137,6 +136,28 @@ def spoiled(value: Any, junk: Any, rng: random.Random) -> Any:
     if isinstance(value, list) and value and rng.random() < 0.8:
         return [spoiled(value[0], junk, rng), *value[1:]]
     return junk
+
+
+GOLDEN: dict[str, list[str]] = json.loads(Path(__file__).with_name("forms.json").read_text())
+"""By game and preset or parameters: a hash of all forms of a playout, for each of six seeds."""
+
+
+def form_hash(game: Any, seed: int) -> str:
+    """The hash of every instruction and schema, to the byte, that models read in a playout."""
+    forms = []
+    for match, seat in laws.positions(game, seed):
+        for talk in (0, 40, 160, 3000):
+            moves = match.told(seat).moves(match.seen(seat), talk)
+            form = json.dumps([moves.instruction, moves.schema()], ensure_ascii=False, separators=(",", ":"))
+            forms.append(hashlib.sha256(form.encode()).hexdigest())
+    return hashlib.sha256("".join(forms).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_models_read_forms_that_are_equal_to_the_byte(name: str) -> None:
+    game, _, rest = name.partition(" ")
+    loaded = nl.load(game, **json.loads(rest)) if rest.startswith("{") else bounded(game, rest)
+    assert [form_hash(loaded, seed) for seed in range(6)] == GOLDEN[name]
 
 
 @every_game
@@ -156,11 +177,11 @@ def test_a_schema_is_in_the_subset_that_strict_servers_take(game: str, preset: s
 
     for talk in (0, TALK):
         for _, told, seen in turns(game, preset, 3):
-            schema = form_for(told).schema(told, seen, talk)
+            schema = told.moves(seen, talk).schema()
             assert schema["type"] == "object"
             assert json.loads(json.dumps(schema)) == schema
             check(schema)
-            assert form_for(told).instruction(told, seen, talk)
+            assert told.moves(seen, talk).instruction
 
 
 @every_game
@@ -170,17 +191,15 @@ def test_a_form_tells_no_secret_of_the_other_seat(game: str, preset: str) -> Non
         if varied is None or match.game.revealed(match.state.public):
             continue
         again = Observation(seen.seat, varied.public, varied.private[seen.seat])
-        form = form_for(told)
-        assert form.schema(told, again, TALK) == form.schema(told, seen, TALK)
-        assert form.instruction(told, again, TALK) == form.instruction(told, seen, TALK)
+        assert told.moves(again, TALK).schema() == told.moves(seen, TALK).schema()
+        assert told.moves(again, TALK).instruction == told.moves(seen, TALK).instruction
 
 
 @every_game
 def test_two_options_are_the_same_move_as_themselves(game: str, preset: str) -> None:
     for _, told, seen in turns(game, preset, 2):
         options = told.options(seen)[:8]
-        form = form_for(told)
-        assert all(form.same(told, seen, option, option) for option in options)
+        assert all(told.same(seen, option, option) for option in options)
 
 
 def observe_after(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
@@ -192,19 +211,17 @@ def observe_after(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
     return match.told(seat), match.seen(seat)
 
 
-def moves(schema: Schema) -> list[str]:
-    """The kinds of move a schema offers."""
-    move = schema["properties"]["move"]
-    return [part["properties"]["kind"]["enum"][0] for part in move.get("anyOf", [move])]
+def kinds(told: Any, seen: Any) -> list[str]:
+    """The kinds of move that a seat has."""
+    return [move.kind for move in told.moves(seen).moves]
 
 
 def test_bargaining_offers_no_accept_before_an_offer_stands_and_no_offer_after_the_last() -> None:
     game = nl.load("bargaining", rounds=2)
-    form = form_for(game)
-    assert moves(form.schema(*observe_after(game), 0)) == ["offer"]
-    assert moves(form.schema(*observe_after(game, "50"), 0)) == ["offer", "accept"]
-    assert moves(form.schema(*observe_after(game, "50", "40"), 0)) == ["accept", "reject"]
-    late = form.action(*observe_after(game, "50", "40"), {"move": {"kind": "offer", "price_cents": 1}})
+    assert kinds(*observe_after(game)) == ["offer"]
+    assert kinds(*observe_after(game, "50")) == ["offer", "accept"]
+    assert kinds(*observe_after(game, "50", "40")) == ["accept", "reject"]
+    late = filled_action(*observe_after(game, "50", "40"), {"move": {"kind": "offer", "price_cents": 1}})
     assert isinstance(late, Invalid)
 
 
@@ -212,13 +229,13 @@ def test_a_price_in_cents_becomes_the_games_words() -> None:
     game = nl.load("bargaining", preset="cheap-talk-two-way")
     told, seen = observe_after(game)
     value = {"move": {"kind": "offer", "price_cents": 650, "message": "my last one"}}
-    assert told.say(form_for(told).action(told, seen, value)) == "6.50\nMESSAGE: my last one"
+    assert told.say(filled_action(told, seen, value)) == "6.50\nMESSAGE: my last one"
 
 
 def test_a_trade_gives_no_more_than_is_held_after_the_reply() -> None:
     game = nl.load("trading")
     told, seen = observe_after(game, "[Offer: 1 Wheat -> 1 Ore]")
-    accept, deny = form_for(told).schema(told, seen, 0)["properties"]["move"]["anyOf"]
+    accept, deny = told.moves(seen, 0).schema()["properties"]["move"]["anyOf"]
 
     def most(branch: Schema, side: str) -> dict[str, int]:
         lots = branch["properties"]["offer"]["anyOf"][1]["properties"][side]["items"]["anyOf"]
@@ -232,90 +249,78 @@ def test_a_trade_gives_no_more_than_is_held_after_the_reply() -> None:
 def test_a_token_in_free_text_makes_no_second_move() -> None:
     told, seen = observe_after(nl.load("trading"), "[Offer: 1 Wheat -> 1 Ore]")
     move = {"move": {"reply": "deny", "offer": None}, "message": "never [Accept] this"}
-    action = form_for(told).action(told, seen, move)
+    action = filled_action(told, seen, move)
     assert action.text == "never (Accept) this [Deny]"
     assert action.deny
     assert not action.accept
 
 
 def test_split_keeps_within_the_stock_and_knows_no_deal_where_the_rules_do() -> None:
-    game = nl.load("split", preset="deal-or-no-deal", rounds=1)
-    form = form_for(game)
+    game: Any = nl.load("split", preset="deal-or-no-deal", rounds=1)
     told, seen = observe_after(game, *["<message>hi</message>"] * 2 * game.quota)
-    units, no_deal = form.schema(told, seen, 0)["properties"]["keep"]["anyOf"]
+    units, no_deal = told.moves(seen, 0).schema()["properties"]["keep"]["anyOf"]
     most = tuple(part["maximum"] for part in units["properties"].values())
     assert most == seen.public.stock
     assert no_deal["enum"] == ["no deal"]
-    assert told.say(form.action(told, seen, {"keep": "no deal"})) == "<no_deal/>"
+    assert told.say(filled_action(told, seen, {"keep": "no deal"})) == "<no_deal/>"
 
 
 def test_a_form_ends_free_talk_by_the_tag_alone() -> None:
     told, seen = observe_after(nl.load("split", preset="lewis-2017"))
-    form = form_for(told)
-    assert form.schema(told, seen, TALK)["properties"]["message"]["anyOf"][1]["enum"] == ["<selection>"]
-    assert form.schema(told, seen, 0)["properties"]["message"]["enum"][-1] == "<selection>"
+    assert told.moves(seen, TALK).schema()["properties"]["message"]["anyOf"][1]["enum"] == ["<selection>"]
+    assert told.moves(seen, 0).schema()["properties"]["message"]["enum"][-1] == "<selection>"
     for talk in (0, TALK):
-        assert '{"message":"<selection>"}' in form.instruction(told, seen, talk)
-    assert form.action(told, seen, {"message": "<selection>"}) == EndTalk()
-    assert not form.same(told, seen, EndTalk(), Message(""))
+        assert '{"message":"<selection>"}' in told.moves(seen, talk).instruction
+    assert filled_action(told, seen, {"message": "<selection>"}) == EndTalk()
+    assert not told.same(seen, EndTalk(), Message(""))
     told, seen = observe_after(nl.load("split", preset="lewis-2017"), "<selection>")
-    assert told.say(form.action(told, seen, {"keep": "no deal"})) == "<no_agreement>"
+    assert told.say(filled_action(told, seen, {"keep": "no deal"})) == "<no_agreement>"
 
 
 def test_without_talk_a_script_words_what_is_said() -> None:
     told, seen = observe_after(nl.load("split", preset="trust-and-split"))
-    said = form_for(told).schema(told, seen, 0)["properties"]["message"]["enum"]
+    said = told.moves(seen, 0).schema()["properties"]["message"]["enum"]
     assert said == ["", f"My hand is {seen.private.hand}."]
     told, seen = observe_after(nl.load("balloon"))
-    schema = form_for(told).schema(told, seen, 0)
+    schema = told.moves(seen, 0).schema()
     assert list(schema["properties"]) == ["move"]
-    action = form_for(told).action(told, seen, {"move": {"kind": "argue"}})
+    action = filled_action(told, seen, {"move": {"kind": "argue"}})
     assert "This is what I can offer for now." in action.text
 
 
 @pytest.mark.parametrize(("language", "argued"), [("en", "ARGUMENT"), ("de", "ARGUMENT"), ("it", "ARGOMENTAZIONE")])
 def test_balloon_names_open_proposals_by_number_in_its_language(language: str, argued: str) -> None:
     game = nl.load("balloon", language=language, strategic_reasoning=True, turn_limit=8)
-    form = form_for(game)
     told, seen = observe_after(game)
-    assert moves(form.schema(told, seen, TALK)) == ["propose", "argue"]
+    assert kinds(told, seen) == ["propose", "argue"]
     item = next(iter(seen.public.terms.effort))
     propose = {"reasoning": "r", "move": {"kind": "propose", "items": [item, item]}, "argument": "so it is"}
-    words = told.say(form.action(told, seen, propose))
+    words = told.say(filled_action(told, seen, propose))
     told, seen = observe_after(game, words)
     assert argued in words
-    assert moves(form.schema(told, seen, TALK)) == ["agree", "propose", "refuse", "argue"]
-    assert f"1: {item}\n" in form.instruction(told, seen, TALK)
-    agree = form.action(told, seen, {"reasoning": "", "move": {"kind": "agree", "proposal": 1}, "argument": "fine"})
+    assert kinds(told, seen) == ["agree", "propose", "refuse", "argue"]
+    assert f"1: {item}\n" in told.moves(seen, TALK).instruction
+    agree = filled_action(told, seen, {"reasoning": "", "move": {"kind": "agree", "proposal": 1}, "argument": "fine"})
     assert agree.agree == (frozenset({item}),)
-    wrong = form.action(told, seen, {"reasoning": "", "move": {"kind": "agree", "proposal": 2}, "argument": "fine"})
+    wrong = filled_action(told, seen, {"reasoning": "", "move": {"kind": "agree", "proposal": 2}, "argument": "fine"})
     assert isinstance(wrong, Invalid)
 
 
-def test_a_game_of_ones_own_has_the_plain_form() -> None:
-    game = Ultimatum()
-    told, seen = observe_after(game)
-    assert form_for(told) is option_form
-    options = told.options(seen)
-    assert option_form.schema(told, seen, TALK)["properties"]["option"]["maximum"] == len(options)
-    assert option_form.action(told, seen, {"option": 2}) == options[1]
-    assert f"2: {json.dumps(told.say(options[1]))}" in option_form.instruction(told, seen, TALK)
-
-
-def test_of_many_options_the_plain_form_lists_a_hundred() -> None:
-    told, seen = observe_after(nl.load("split", preset="mila-no-press"))
-    listed = option_form.offered_options(told, seen)
-    options = told.options(seen)
-    assert len(listed) == option_form.MAX_OPTIONS
-    assert (listed[0], listed[-1]) == (options[0], options[-1])
+def test_a_game_of_ones_own_has_moves_without_a_line_for_them() -> None:
+    told, seen = observe_after(Ultimatum())
+    share = told.moves(seen, TALK).schema()["properties"]["move"]["properties"]["share"]
+    assert (share["minimum"], share["maximum"]) == (0, 10)
+    assert filled_action(told, seen, {"move": {"kind": "offer", "share": 2}}) == told.options(seen)[2]
+    assert told.moves(seen, TALK).instruction.endswith('{"move":{"kind":"offer","share":n}} with share from 0 to 10.')
+    told, seen = observe_after(Ultimatum(), "3")
+    assert filled_action(told, seen, {"move": {"kind": "answer", "accept": True}}) == told.options(seen)[0]
 
 
 def test_a_split_message_is_the_same_move_if_it_states_the_same() -> None:
     told, seen = observe_after(nl.load("split", preset="trust-and-split"))
-    same = form_for(told).same
     decided, reworded, lied = (
         told.parse(f"<message>{text}</message>", seen)
         for text in ("My hand is rock.", "Believe me, I hold rock!", "I hold paper.")
     )
-    assert same(told, seen, decided, reworded)
-    assert not same(told, seen, decided, lied)
+    assert told.same(seen, decided, reworded)
+    assert not told.same(seen, decided, lied)

@@ -16,7 +16,6 @@ from negolab import laws
 from negolab.catalog import AnyGame
 from negolab.game import Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.endpoint.call import Message
-from negolab.llm.output_modes import form_for
 from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.players.lookup import player
@@ -43,7 +42,7 @@ def babble(setting: str, rng: random.Random, match: Match, seat: Seat) -> Any:
     if rng.random() < 0.3:
         said = laws.junk_text(rng)
     elif "schema" in setting:
-        said = json.dumps(drawn(form_for(told).schema(told, seen, 60), rng))
+        said = json.dumps(drawn(told.moves(seen, 60).schema(), rng))
     else:
         said = told.say(rng.choice(told.options(seen)))
     said = rng.choice([said, said, f"<think>so</think>{said}", f"so</think> {said}", "", f"{said} <think>never closed"])

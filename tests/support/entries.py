@@ -18,6 +18,7 @@ from negolab.catalog import AnyGame, load
 from negolab.match import Match
 from negolab.studies.page_state import PageState, Questionnaire, Quiz, SeatView
 from negolab.studies.questions import Question
+from tests.conftest import ROOT
 
 GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "bargaining": ("bargaining", {"preset": "cheap-talk-two-way", "price_hi": 10_000}),
@@ -26,8 +27,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "goods": ("agenda", {"preset": "casino"}),
     "options": ("agenda", {"preset": "hiring"}),
     "balloon": ("balloon", {}),
-    "buttons": ("ultimatum", {"pie": 10}),
-    "list": ("ultimatum", {"pie": 60}),
+    **{own: (str(ROOT / f"tests/support/games/{own}.py"), {}) for own in ("hands", "job", "picnic")},
 }
 QUESTIONS = (
     Question("age", "Your age", "number"),
@@ -46,9 +46,9 @@ FORMS: dict[str, tuple[PageState, type[QuestionnaireView]]] = {
 }
 
 
-def load_game(kind: str, folder: Path) -> AnyGame:
+def load_game(kind: str) -> AnyGame:
     name, params = GAMES[kind]
-    return load(str(folder / "ultimatum.py") if name == "ultimatum" else name, **params)
+    return load(name, **params)
 
 
 class Echo:
@@ -87,7 +87,7 @@ def open_page(folder: str) -> Page:
             state, view = FORMS[kind]
             part = view(state, lambda _, **details: keep(kind, details["answers"])).box
         else:
-            part = SeatWidget(Echo(load_game(kind, Path(folder)), partial(keep, kind)))  # type: ignore[arg-type]
+            part = SeatWidget(Echo(load_game(kind), partial(keep, kind)))  # type: ignore[arg-type]
         page.children = [*page.children[:2], part]
 
     buttons = []

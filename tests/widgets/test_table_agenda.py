@@ -18,7 +18,7 @@ from tests.widgets.test_tables import blind
 from tests.widgets.test_widgets import press, state
 
 TABLE: Any = importlib.import_module(PACKAGE.TABLE.partition(":")[0])
-controls: Any = importlib.import_module(f"{TABLE.__name__}.controls")
+fields: Any = importlib.import_module("negolab_widgets.tables.inputs")
 
 LONG = issue("evenings", [*range(9)], [*range(8, -1, -1)], options=[f"{n} evenings" for n in range(9)])
 
@@ -39,19 +39,23 @@ def reply_other(seated: Any, match: Match, text: str) -> None:
     seated._session.advance()
 
 
+def inputs(seated: Any) -> list[Any]:
+    return list(seated._controls.composer.fields.inputs.values())
+
+
 def put(seated: Any, *choices: int) -> None:
     """Choose an option for every issue, or units of goods, as a page does."""
-    for each, choice in zip(seated._controls.composer.inputs, choices, strict=True):
-        if isinstance(each, controls.GoodsInput):
-            each._units.take(choice)
-        elif isinstance(each, controls.ListInput):
-            each._list.set_state({"index": choice + 1})
+    for each, choice in zip(inputs(seated), choices, strict=True):
+        if isinstance(each, fields.CountInput):
+            each.stepper.take(choice)
+        elif isinstance(each, fields.ListInput):
+            each.list.set_state({"index": choice + 1})
         else:
             each.widget.take(choice)
 
 
 def choices(seated: Any) -> list[int | None]:
-    return [each.choice for each in seated._controls.composer.inputs]
+    return list(seated._controls.composer.chosen)
 
 
 def write(seated: Any, text: str) -> None:
@@ -75,11 +79,11 @@ def plain(markup: str) -> str:
 
 def test_issues_of_each_kind_have_an_input_of_their_own() -> None:
     seated, _ = alone(PAY, LONG, FOOD)
-    kinds = [type(each) for each in seated._controls.composer.inputs]
-    assert kinds == [controls.SegmentsInput, controls.ListInput, controls.GoodsInput]
-    pay, evenings, _ = seated._controls.composer.inputs
+    kinds = [type(each) for each in inputs(seated)]
+    assert kinds == [fields.SegmentsInput, fields.ListInput, fields.CountInput]
+    pay, evenings, _ = inputs(seated)
     assert pay.widget.notes == ["0", "10", "20"], "own points"
-    assert evenings._list.options[1][0] == "0 evenings (0)"
+    assert evenings.list.options[1][0] == "0 evenings (0)"
 
 
 def test_nothing_is_chosen_at_first_and_nothing_is_offered_by_a_press_too_many() -> None:
@@ -95,11 +99,11 @@ def test_nothing_is_chosen_at_first_and_nothing_is_offered_by_a_press_too_many()
 
 def test_what_is_chosen_is_valued_at_once() -> None:
     seated, _ = alone(PAY, START, FOOD, reservation={"A": 12, "B": 0})
-    seated._controls.composer.inputs[0].widget.take(1)
+    inputs(seated)[0].widget.take(1)
     assert plain(seated._controls.composer.sum.value) == "10 points for you so far Still to choose: start."
     put(seated, 1, 1, 2)
     assert plain(seated._controls.composer.sum.value) == "20 of at most 40 points for you 8 more than without a deal."
-    assert "you 2, they 1" in seated._controls.composer.inputs[2]._split.value
+    assert "you 2, they 1" in inputs(seated)[2]._after.value
     put(seated, 0, 1, 0)
     assert "nl-loss" in seated._controls.composer.sum.value, "less than without a deal"
 
@@ -148,10 +152,10 @@ def test_the_last_offers_of_both_are_marked() -> None:
     put(seated, 2, 8, 3)
     press(seated, "Make this offer")
     reply_other(seated, match, "[Offer: pay = pay a; evenings = 0 evenings; food = 2]")
-    pay, evenings, food = seated._controls.composer.inputs
+    pay, evenings, food = inputs(seated)
     assert pay.widget.marks == ["theirs", "", "yours"]
     assert plain(evenings._facts.value) == "theirs: 0 evenings; yours: 8 evenings"
-    assert "yours: you 3; theirs: you 1" in food._split.value
+    assert "yours: you 3; theirs: you 1" in food._after.value
     assert choices(seated) == [2, 8, 3], "what was chosen stays"
 
 
@@ -184,12 +188,12 @@ def test_talk_that_would_count_as_an_offer_is_not_sent() -> None:
 
 def test_what_the_seat_may_see_of_the_other_is_shown() -> None:
     seated, _ = alone(PAY, START, FOOD, show="all")
-    assert seated._controls.composer.inputs[0].widget.notes == ["0 / 30", "10 / 15", "20 / 0"]
+    assert inputs(seated)[0].widget.notes == ["0 / 30", "10 / 15", "20 / 0"]
     assert "Points: yours / the other" in seated._controls._title.value
     order, _ = alone(PAY, START, FOOD, show="order")
-    assert order._controls.composer.inputs[0].widget.about == "no. 1 of 3 for player B"
-    assert "4 to the other" in seated._controls.composer.inputs[2]._facts.value
-    assert "4 to the other" not in order._controls.composer.inputs[2]._facts.value
+    assert inputs(order)[0].widget.about == "no. 1 of 3 for player B"
+    assert "4 to the other" in inputs(seated)[2]._facts.value
+    assert "4 to the other" not in inputs(order)[2]._facts.value
 
 
 def test_a_payoff_that_falls_with_messages_is_said_before_it_is_accepted() -> None:
@@ -227,15 +231,15 @@ def test_the_end_without_an_agreement_says_why(ended: str | None) -> None:
 def test_a_page_cannot_choose_what_there_is_not(sent: int) -> None:
     seated, match = alone()
     put(seated, sent, max(min(sent, 10**9 - 1), 0))
-    assert seated._controls.composer.inputs[0].choice is None
-    assert seated._controls.composer.inputs[1].choice <= 3
+    assert choices(seated)[0] is None
+    assert choices(seated)[1] <= 3
     press(seated, "Make this offer")
     assert replies(match) == []
 
 
 def test_a_page_cannot_choose_an_option_that_it_has_added() -> None:
     seated, match = alone()
-    seated._controls.composer.inputs[0].widget.set_state({"options": ["x"] * 9})
+    inputs(seated)[0].widget.set_state({"options": ["x"] * 9})
     put(seated, 7, 1)
     assert choices(seated) == [None, 1]
     press(seated, "Make this offer")

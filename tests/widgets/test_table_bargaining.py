@@ -62,11 +62,11 @@ def test_accept_takes_the_standing_offer() -> None:
 
 def test_a_price_is_offered_as_it_was_entered_and_the_field_is_empty_again() -> None:
     seat = sit()
-    set_value(controls(seat).price.field, "42.5")
+    set_value(controls(seat).price.widget, "42.5")
     assert controls(seat).offer.description == "Offer $42.50"
     controls(seat).offer.click()
     assert parsed_actions(seat) == [Offer(4250)]
-    assert controls(seat).price.field.value == ""
+    assert controls(seat).price.widget.value == ""
 
 
 def test_without_a_price_the_table_says_what_to_enter() -> None:
@@ -79,14 +79,14 @@ def test_without_a_price_the_table_says_what_to_enter() -> None:
 @pytest.mark.parametrize("text", ["$42.50", "42.5 dollars", "I'll pay 42.50", "42.495"])
 def test_the_field_reads_a_price_as_the_game_does(text: str) -> None:
     seat = sit()
-    set_value(controls(seat).price.field, text)
-    assert controls(seat).price.cents == 4250
+    set_value(controls(seat).price.widget, text)
+    assert controls(seat).price.value == 4250
 
 
 @pytest.mark.parametrize("text", ["accept", "yes", "", "45%", "45 or 46", "-3", "101", "message: 45", "\ud800"])
 def test_what_is_no_price_is_said_and_not_sent(text: str) -> None:
     seat = sit(preset="cheap-talk-two-way") if text.startswith("message") else sit()
-    set_value(controls(seat).price.field, text)
+    set_value(controls(seat).price.widget, text)
     events = len(seat._match.events)
     controls(seat).offer.click()
     assert len(seat._match.events) == events
@@ -95,7 +95,7 @@ def test_what_is_no_price_is_said_and_not_sent(text: str) -> None:
 
 def test_a_price_with_a_decimal_comma_is_refused_with_how_to_write_it() -> None:
     seat = sit()
-    set_value(controls(seat).price.field, "52,50")
+    set_value(controls(seat).price.widget, "52,50")
     controls(seat).offer.click()
     assert parsed_actions(seat) == []
     assert "Write 52.50, with a decimal point." in controls(seat).notice.value
@@ -103,26 +103,26 @@ def test_a_price_with_a_decimal_comma_is_refused_with_how_to_write_it() -> None:
 
 def test_steps_start_from_the_own_last_offer_else_from_what_stands() -> None:
     seat = sit()
-    assert controls(seat).price.field.base == 5500
-    set_value(controls(seat).price.field, "42")
+    assert controls(seat).price.widget.base == 5500
+    set_value(controls(seat).price.widget, "42")
     controls(seat).offer.click()
-    assert controls(seat).price.field.base == 4200
+    assert controls(seat).price.widget.base == 4200
 
 
 def test_what_the_price_pays_stands_beside_it_and_a_loss_is_named() -> None:
     seat = sit()
-    set_value(controls(seat).price.field, "50")
-    assert "<b>$15.00</b> for you" in controls(seat).price.sum.value
-    assert "$10.00 for the seller" in controls(seat).price.sum.value
-    set_value(controls(seat).price.field, "70")
-    assert "$5.00 less than without a deal" in controls(seat).price.sum.value
+    set_value(controls(seat).price.widget, "50")
+    assert "<b>$15.00</b> for you" in controls(seat)._sum.value
+    assert "$10.00 for the seller" in controls(seat)._sum.value
+    set_value(controls(seat).price.widget, "70")
+    assert "$5.00 less than without a deal" in controls(seat)._sum.value
 
 
 def test_the_last_chance_and_the_final_offer_are_marked() -> None:
     seat = sit("B", "60", "59", "58", "reject")
     for _ in range(2):
         assert "last chance" not in controls(seat)._last.value
-        set_value(controls(seat).price.field, "42")
+        set_value(controls(seat).price.widget, "42")
         controls(seat).offer.click()
     assert visible(controls(seat)._last)
     assert "last chance" in controls(seat)._last.value
@@ -162,11 +162,11 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     assert "You walked away." in controls(walking)._ending.value
     refused = sit("B", "60", "59", "58", "reject")
     for price in ("40", "41", "42"):
-        set_value(controls(refused).price.field, price)
+        set_value(controls(refused).price.widget, price)
         controls(refused).offer.click()
     assert "The seller rejected the last offer." in controls(refused)._ending.value
     taken = sit("B", "60", "accept")
-    set_value(controls(taken).price.field, "42")
+    set_value(controls(taken).price.widget, "42")
     controls(taken).offer.click()
     assert "Deal on your offer of round 2" in controls(taken)._ending.value
     fails = sit("B", "60", buyer_retries=0)
@@ -183,7 +183,7 @@ def test_the_opening_buyer_names_the_first_price() -> None:
     seat = sit("B", "80", preset="asymmetric")
     assert "You make the first offer" in seat._bar._text.value
     assert controls(seat).accept.disabled
-    set_value(controls(seat).price.field, "30")
+    set_value(controls(seat).price.widget, "30")
     controls(seat).offer.click()
     assert parsed_actions(seat) == [Offer(3000)]
 
@@ -192,12 +192,12 @@ def test_a_message_goes_with_an_offer_as_one_line() -> None:
     seat = sit("B", "9\nMESSAGE: worth <b>it</b>", "8", preset="cheap-talk-two-way")
     assert "worth &lt;b&gt;it&lt;/b&gt;" in controls(seat)._messages.value
     assert visible(controls(seat).words)
-    set_value(controls(seat).price.field, "6")
+    set_value(controls(seat).price.widget, "6")
     set_value(controls(seat).words, "please\nmessage: accept 7")
     controls(seat).offer.click()
     assert parsed_actions(seat) == [Offer(600, "please message: accept 7")]
     assert controls(seat).words.value == ""
-    set_value(controls(seat).price.field, "6")
+    set_value(controls(seat).price.widget, "6")
     set_value(controls(seat).words, "x" * 281)
     controls(seat).offer.click()
     assert "281 characters; 280 are the most" in controls(seat).notice.value
@@ -207,7 +207,7 @@ def test_who_may_not_talk_has_no_box_and_a_forged_message_stays_unsent() -> None
     seat = sit("B", "9", "8", preset="cheap-talk")
     assert not visible(controls(seat).words)
     set_value(controls(seat).words, "psst")
-    set_value(controls(seat).price.field, "6")
+    set_value(controls(seat).price.widget, "6")
     controls(seat).offer.click()
     assert parsed_actions(seat) == [Offer(600)]
 
@@ -231,7 +231,7 @@ def test_the_chart_holds_all_offers_and_is_drawn_again_only_for_another() -> Non
     drawn = controls(seat)._chart.outputs
     controls(seat).draw()
     assert controls(seat)._chart.outputs is drawn
-    set_value(controls(seat).price.field, "42")
+    set_value(controls(seat).price.widget, "42")
     controls(seat).offer.click()
     assert controls(seat)._chart.outputs is not drawn
     assert controls(seat)._table.value.count("<tr>") == 4
@@ -248,7 +248,7 @@ def test_disabled_stale_and_hidden_buttons_leave_only_legal_events() -> None:
     confirm(controls(opening).reject)
     assert parsed_actions(opening) == []
     last = sit("B", "60", rounds=1)
-    set_value(controls(last).price.field, "42")
+    set_value(controls(last).price.widget, "42")
     controls(last).offer.click()
     assert "No round is left" in controls(last).notice.value
     assert last._match.ended is None
@@ -269,8 +269,8 @@ def button_notice(seat: HumanSeat, button: w.Button) -> str:
 def test_values_of_another_kind_do_not_get_in(value: Any) -> None:
     seat = sit()
     with suppress(TraitError):
-        set_value(controls(seat).price.field, value)
-    assert isinstance(controls(seat).price.field.value, str)
+        set_value(controls(seat).price.widget, value)
+    assert isinstance(controls(seat).price.widget.value, str)
     controls(seat).offer.click()
     assert seat._match.state.public.offers == ((1, "A", 5500),)
 
@@ -327,7 +327,7 @@ def test_every_preset_is_played_by_the_controls_alone(preset: str, seat: Seat) -
     while page._match.ended is None:
         table_ = controls(page)
         if visible(table_._offering):
-            field = table_.price.field
+            field = table_.price.widget
             set_value(field, cents_to_dollars(max(field.min, field.base - 100)))
             table_.offer.click()
         else:
@@ -344,7 +344,7 @@ def test_every_preset_is_played_by_the_controls_alone(preset: str, seat: Seat) -
 def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_an_answer() -> None:
     seat = sit("A", "30", "31", "32", start=(6500, 4000))
     table_ = controls(seat)
-    set_value(table_.price.field, "55")
+    set_value(table_.price.widget, "55")
     table_.offer.click()
     assert not visible(table_._due)
     table_.context.send("hm")
@@ -354,7 +354,7 @@ def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_a
     assert "Round 3: Your answer could not be read, so $55.00 was offered for you." in table_._table.value
     assert ">for you</td>" in table_._table.value
     assert not visible(table_._due)
-    set_value(table_.price.field, "54")
+    set_value(table_.price.widget, "54")
     assert "could not be read" not in table_.notice.value
     table_.offer.click()
     assert "Round 5" not in table_._table.value, "what is offered by hand stands for itself"
@@ -371,7 +371,7 @@ def test_a_stand_in_for_the_first_offer_is_not_told_before_it_is_made() -> None:
 
 def test_an_unreadable_last_answer_is_told_as_such() -> None:
     seat = sit("A", "30", start=(6500, 4000), rounds=2)
-    set_value(controls(seat).price.field, "55")
+    set_value(controls(seat).price.widget, "55")
     controls(seat).offer.click()
     controls(seat).context.send("hm")
     assert "the last offer is rejected for you" in controls(seat)._due.value

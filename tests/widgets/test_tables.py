@@ -17,7 +17,7 @@ from negolab.catalog import game_names, list_games, load
 from negolab.game import SEATS, Invalid, Seat, other
 from negolab.match import Match
 from negolab.scaffolds.ultimatum import Ultimatum
-from tests.widgets.test_widgets import below, state
+from tests.widgets.test_widgets import below, press, state
 
 SHORT = ("casino", "seed", "range", "classic")
 """A preset of each game in which a seat does not know all of the other's; `-m long` tests all presets."""
@@ -151,7 +151,8 @@ def test_a_game_without_a_table_shows_its_aim_and_what_its_numbers_mean() -> Non
     assert '<p class="nl-strong">Get as many of the 10 units as you can.</p>' in seated._rules.value
     assert "A offers B some of them" in seated._rules.value
     assert "If B says no, you get" in seated._controls._own.value
-    assert [b.description for b in seated._controls._options.children] == [f"offer {n}" for n in range(11)]
+    share = seated._controls.panels[0].inputs.inputs["share"].stepper
+    assert (share.name, share.min, share.max) == ("Share", 0, 10)
 
 
 def test_rules_in_short_are_the_first_paragraph_of_a_prompt_if_it_is_short() -> None:
@@ -180,7 +181,8 @@ def test_the_box_for_a_typed_reply_is_open_where_there_is_no_option() -> None:
 def test_the_end_at_the_plain_table_tells_what_each_said_last() -> None:
     match = Match(Ultimatum(), seed=1)
     seated = HumanSeat(match, "A", {})
-    seated._controls._options.children[4].click()
+    seated._controls.panels[0].inputs.inputs["share"].stepper.take(4)
+    press(seated, "Offer")
     match.submit("B", "no")
     seated._session.advance()
     assert "A offered 4 units and B said no." in seated._log.value

@@ -16,7 +16,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote, format_terms
-from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.game import ANY_LENGTH, SEATS, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.agenda import draws, prompt
 from negolab.games.agenda.reading import option_name, read_offer, refusal, scan, write_offer
 from negolab.games.agenda.scenario import (
@@ -48,6 +48,7 @@ from negolab.games.agenda.state import (
     seen_by_author,
     worth,
 )
+from negolab.moves import Moves
 
 MAX_OFFERS = 500
 """Offers among the options of a seat; of more agreements evenly spaced ones."""
@@ -67,6 +68,8 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("points", "joint_points", "best_joint_points", "logrolling"), "points"
     ) | dict.fromkeys(("own_concession", "theirs_concession"), "points per message")
+
+    words: ClassVar[tuple[str, ...]] = ("talk",)
 
     title: str
     turns: int = 20
@@ -357,6 +360,12 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
         return measures.details(self, state)
 
     # What a seat reads.
+
+    @override
+    def moves(self, seen: Seen, talk: int = ANY_LENGTH) -> Moves:
+        from negolab.games.agenda import moves
+
+        return moves.moves(self, seen, talk)
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from negolab.analysis import measures as general
 from negolab.game import SEATS, End, Seat
-from negolab.games.balloon.moves import deal_payoffs, total
+from negolab.games.balloon.effects import deal_payoffs, total
 from negolab.games.balloon.reading import Reader
 from negolab.games.balloon.state import Names, Rules, Say, State
 from negolab.record import Record, final_state, start_state

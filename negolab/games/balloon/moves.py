@@ -1,265 +1,146 @@
-"""Effects of messages on the open proposals, as the prompt states them and as the reference has them, and messages
-written for a seat. Both rules use only what the author can see."""
+"""The moves of balloon: agree to or refuse open proposals by number, propose items by name, and argue.
+
+The instruction is in the game's language, the names of fields are English.
+"""
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypedDict
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
-from negolab.game import Seat, other
-from negolab.games.balloon.prompt import Tags, language
-from negolab.games.balloon.reading import NO_SET
-from negolab.games.balloon.state import Names, Public, Rules, Say, Seen, State, Terms
-from negolab.theory.frontier import best_set
+import msgspec
 
+from negolab.game import Invalid, other
+from negolab.games.balloon.effects import total
+from negolab.games.balloon.state import Names, Say, Seen
+from negolab.moves import Choice, Count, Field, Move, Moves, Several
+from negolab.moves import Words as Text
 
-class IllegalMove(NamedTuple):
-    """Codes of a fault, the tag word concerned, and the effort of a set over the LIMIT."""
+if TYPE_CHECKING:
+    from negolab.games.balloon.rules import Balloon
 
-    codes: tuple[str, ...]
-    tag: str
-    effort: int = 0
+Kind = Literal["agree", "propose", "refuse", "argue"]
 
 
-class MoveResult(NamedTuple):
-    """The open proposals after a message, its author's first; the set agreed on; why the match is lost at once."""
+class Words(msgspec.Struct, frozen=True):
+    """The sentences of the instruction in one language."""
 
-    mine: tuple[Names, ...]
-    theirs: tuple[Names, ...]
-    deal: Names | None = None
-    lost: str | None = None
-
-
-def total(numbers: Mapping[str, int], names: Collection[str]) -> int:
-    """Sum numbers over a set of items; `KeyError` for an unknown item."""
-    return sum(map(numbers.__getitem__, names))
+    head: str
+    opened: str
+    kinds: dict[Kind, str]
+    refusing: str
+    argument: str
+    reasoning: str
 
 
-def apply_stated(public: Public, seat: Seat, say: Say, tags: Tags) -> IllegalMove | MoveResult:
-    """Apply the rules of the prompt: one fault at a time, no set over the LIMIT, a set is open once or not at all."""
-    effort, limit = public.terms.effort, public.terms.limit
-    for names in say.propose:
-        try:
-            weight = total(effort, names)
-        except KeyError:
-            return IllegalMove(("unknown_item",), tags.propose)
-        if weight > limit:
-            return IllegalMove(("over_limit",), tags.propose, weight)
-    theirs = public.active[other(seat)]
-    if say.refuse:
-        left = dict.fromkeys(theirs)
-        for names in say.refuse:
-            if names not in left:
-                return IllegalMove(("refuse_inactive",), tags.refuse)
-            del left[names]
-        theirs = tuple(left)
-    mine = public.active[seat]
-    if say.propose:
-        mine = tuple(dict.fromkeys(mine + say.propose))
-    return _agree_stated(public, say, tags, mine, theirs) if say.agree else MoveResult(mine, theirs)
+_WORDS = {
+    "en": Words(
+        head="Answer with one JSON object and nothing else, not with the structured formats; its move is one of:",
+        opened="Open proposals of the other player:",
+        kinds={
+            "agree": "to agree to the open proposal of this number",
+            "propose": "to propose keeping exactly these items",
+            "refuse": "to refuse the open proposals of these numbers",
+            "argue": "to make no move",
+        },
+        refusing="refuse lists the open proposals that you refuse, or is empty.",
+        argument="argument is what you say to the other player.",
+        reasoning="reasoning is for yourself alone.",
+    ),
+    "de": Words(
+        head="Antworte mit genau einem JSON-Objekt und nichts sonst, nicht mit den Formaten oben; move ist eines von:",
+        opened="Offene Vorschläge der anderen Seite:",
+        kinds={
+            "agree": "um dem offenen Vorschlag mit dieser Nummer zuzustimmen",
+            "propose": "um genau diese Gegenstände vorzuschlagen",
+            "refuse": "um die offenen Vorschläge mit diesen Nummern abzulehnen",
+            "argue": "um keinen Zug zu machen",
+        },
+        refusing="refuse nennt die offenen Vorschläge, die du ablehnst, oder ist leer.",
+        argument="argument ist, was du der anderen Seite sagst.",
+        reasoning="reasoning ist nur für dich selbst.",
+    ),
+    "it": Words(
+        head="Rispondi con un solo oggetto JSON e nient'altro, non con i formati qui sopra; move è uno tra:",
+        opened="Proposte aperte dell'altra parte:",
+        kinds={
+            "agree": "per accettare la proposta aperta con questo numero",
+            "propose": "per proporre di tenere esattamente questi oggetti",
+            "refuse": "per rifiutare le proposte aperte con questi numeri",
+            "argue": "per non fare alcuna mossa",
+        },
+        refusing="refuse elenca le proposte aperte che rifiuti, oppure è vuoto.",
+        argument="argument è ciò che dici all'altra parte.",
+        reasoning="reasoning è solo per te.",
+    ),
+}
 
 
-def _agree_stated(
-    public: Public, say: Say, tags: Tags, mine: tuple[Names, ...], theirs: tuple[Names, ...]
-) -> IllegalMove | MoveResult:
-    if len(say.agree) > 1:
-        return IllegalMove(("agree_ambiguous",), tags.agree)
-    names = say.agree[0]
-    effort = public.terms.effort
-    weight = total(effort, names) if names <= effort.keys() else 0
-    if weight > public.terms.limit:
-        return IllegalMove(("over_limit",), tags.agree, weight)
-    if names not in theirs:
-        return IllegalMove(("agree_inactive",), tags.agree)
-    return MoveResult(mine, theirs, deal=names)
+def moves(told: Balloon, seen: Seen, talk: int) -> Moves:
+    sets, terms, words = open_proposals(seen), seen.public.terms, _WORDS.get(told.language, _WORDS["en"])
+    within = [
+        n for n, names in enumerate(sets, 1) if told.rules == "reference" or total(terms.effort, names) <= terms.limit
+    ]
+    numbers, items = Count(1, len(sets)), tuple(terms.effort)
+    refuse: dict[str, Field] = {"refuse": Several(numbers, 0, len(sets), default=[], example=[])} if sets else {}
+    propose = Several(Choice(items), 1, len(items), example=["...", "..."])
+    # Without words of the author's own, a required argument is a stock phrase.
+    writes = bool(talk) and (told.rules == "stated" or told.require_argument)
+    fields: dict[Kind, dict[str, Field]] = {
+        **({"agree": {"proposal": Choice(tuple(within), example=1)}} if within else {}),
+        "propose": {"items": propose, **refuse},
+        **({"refuse": {"refuse": Several(numbers, 1, len(sets), example=[1])}} if sets else {}),
+        **({"argue": {}} if told.require_argument or writes else {}),
+    }
+    found = tuple(
+        Move(kind, partial(_made, told, seen, sets), parts, means=words.kinds[kind]) for kind, parts in fields.items()
+    )
+    reasons = told.strategic_reasoning and talk > 0
+    text = Text(talk // 2 if reasons else talk, default=None)
+    return Moves(
+        found,
+        before={"reasoning": text} if reasons else {},
+        beside={"argument": text} if writes else {},
+        told=_told(words, seen, found, writes=writes, reasons=reasons),
+    )
 
 
-def apply_reference(public: Public, seat: Seat, say: Say, tags: Tags) -> IllegalMove | MoveResult:
-    """Apply the rules of clembench: all moves are checked against the proposals as they were, then applied in turn."""
-    items = public.terms.effort.keys()
-    for names in say.propose:
-        if names == NO_SET:
-            return IllegalMove(("bad_set",), tags.propose)
-        if not names <= items:
-            return IllegalMove(("unknown_item",), tags.propose)
-    mine, theirs = public.active[seat], public.active[other(seat)]
-    if say.refuse and not _all_open(theirs, say.refuse):
-        return IllegalMove(("refuse_inactive",), tags.refuse)
-    if say.agree:
-        codes: tuple[str, ...] = ("agree_ambiguous",) if len(say.agree) > 1 else ()
-        if say.agree[0] not in theirs:
-            codes += ("agree_inactive",)
-        if codes:
-            return IllegalMove(codes, tags.agree)
-    return _apply_in_turn(public, say, mine, theirs)
+def open_proposals(seen: Seen) -> tuple[Names, ...]:
+    """Return the other seat's open proposals, each once, in the order they were made: number 1 is the first."""
+    return tuple(dict.fromkeys(seen.public.active[other(seen.seat)]))
 
 
-def _all_open(theirs: tuple[Names, ...], refused: tuple[Names, ...]) -> bool:
-    """Return True if every refused set is open; one that is refused twice needs to be open only once."""
-    return refused[0] in theirs if len(refused) == 1 else set(refused) <= set(theirs)
+def _told(words: Words, seen: Seen, found: Sequence[Move], *, writes: bool, reasons: bool) -> str:
+    sets, items = open_proposals(seen), seen.public.terms.effort
+    opened = [f"{n}: {', '.join(item for item in items if item in names)}" for n, names in enumerate(sets, 1)]
+    lines = [words.opened, *opened] if sets else []
+    lines += [words.head, *(f"{Moves((move,)).example(move)} {move.means}" for move in found)]
+    notes = [words.refusing] if sets else []
+    notes += [f'{words.argument} ("argument":"...")'] if writes else []
+    notes += [f'{words.reasoning} ("reasoning":"...")'] if reasons else []
+    return "\n".join([*lines, " ".join(notes)] if notes else lines)
 
 
-def _apply_in_turn(public: Public, say: Say, mine: tuple[Names, ...], theirs: tuple[Names, ...]) -> MoveResult:
-    limit = public.terms.empty_turn_limit
-    if not say.propose and limit is not None and public.empty >= limit:
-        return MoveResult(mine, theirs, lost="empty_turns")
-    mine += say.propose
-    left = _remove_refused(theirs, say.refuse) if say.refuse else theirs
-    if left is None:
-        return MoveResult(mine, theirs, lost="refused_twice")
-    if not say.agree:
-        return MoveResult(mine, left)
-    names = say.agree[0]
-    return MoveResult(mine, left, deal=names) if names in left else MoveResult(mine, left, lost="agree_refused")
-
-
-def _remove_refused(theirs: tuple[Names, ...], refused: tuple[Names, ...]) -> tuple[Names, ...] | None:
-    """Remove one entry per refusal; None if an entry is missing."""
-    if len(refused) == 1:
-        at = theirs.index(refused[0])
-        return theirs[:at] + theirs[at + 1 :]
-    due = Counter(refused)
-    left = []
-    for names in theirs:
-        if due[names] > 0:
-            due[names] -= 1
-        else:
-            left.append(names)
-    return None if any(due.values()) else tuple(left)
-
-
-def deal_payoffs(state: State, names: Names) -> dict[Seat, int | float]:
-    """Return the payoffs of a deal on this set; 0 if it is over the LIMIT."""
-    terms, own = state.public.terms, state.private
-    if total(terms.effort, names) > terms.limit:
-        return {"A": 0, "B": 0}
-    return {"A": total(own["A"].importance, names), "B": total(own["B"].importance, names)}
-
-
-# Writing messages.
-
-MAX_OPTIONS = 64
-"""Largest number of options."""
-
-_MAX_ANSWERED = 16
-_TRIES = 200
-
-
-class MessageParts(TypedDict, total=False):
-    """Keyword arguments of `write_message`."""
-
-    refuse: Iterable[Collection[str]]
-    propose: Iterable[Collection[str]]
-    agree: Iterable[Collection[str]]
-    argument: str | None
-    reasoning: str | None
-
-
-def write_message(
-    rules: Rules,
-    terms: Terms,
-    *,
-    refuse: Iterable[Collection[str]] = (),
-    propose: Iterable[Collection[str]] = (),
-    agree: Iterable[Collection[str]] = (),
+def _made(
+    told: Balloon,
+    seen: Seen,
+    sets: tuple[Names, ...],
+    proposal: int | None = None,
+    items: Sequence[str] = (),
+    refuse: Sequence[int] = (),
     argument: str | None = None,
     reasoning: str | None = None,
-) -> Say:
-    """Write a message in the form of the published transcript: a line per move, REFUSE, PROPOSAL, AGREE, then ARGUMENT.
-
-    Braces in free text become parentheses. A required block that is not given gets a stock phrase; one that the rules
-    do not allow is left out.
-    """
-    spoken = language(terms.language)
-    tags, phrases = spoken.tags, spoken.phrases
-    sets = {
-        tag: tuple(map(frozenset, names))
-        for tag, names in zip((tags.refuse, tags.propose, tags.agree), (refuse, propose, agree), strict=True)
-    }
-    lines = [f"{tag}: {_set_literal(names, terms.effort)}" for tag, several in sets.items() for names in several]
-    if terms.require_argument or (argument is not None and rules == "stated"):
-        lines.append(f"{tags.argument}: {_quoted(phrases.argument if argument is None else argument)}")
-    thought = None
-    if terms.strategic_reasoning:
-        thought = _quoted(phrases.reasoning if reasoning is None else reasoning)[1:-1]
-    return Say("\n".join(lines), thought, sets[tags.propose], sets[tags.refuse], sets[tags.agree])
-
-
-def _set_literal(names: Collection[str], items: Iterable[str]) -> str:
-    """Write a Python set in item order; names that are no items follow by name."""
-    known = [name for name in items if name in names]
-    return "{" + ", ".join(map(repr, [*known, *sorted(set(names) - set(known))])) + "}"
-
-
-def _quoted(text: str) -> str:
-    return "{" + repr(text.replace("{", "(").replace("}", ")")) + "}"
-
-
-def message_options(rules: Rules, seen: Seen) -> tuple[Say, ...]:
-    """Return a fair sample of legal messages, at most `MAX_OPTIONS`.
-
-    AGREE to and REFUSE of the other's latest open sets, then proposals: the own optimum, open sets improved by an
-    exchange, and maximal sets.
-    """
-    terms = seen.public.terms
-    phrases = language(terms.language).phrases
-    theirs = tuple(dict.fromkeys(reversed(seen.public.active[other(seen.seat)])))[:_MAX_ANSWERED]
-    may_agree = [names for names in theirs if rules == "reference" or total(terms.effort, names) <= terms.limit]
-    says = [write_message(rules, terms, agree=(names,), argument=phrases.agree) for names in may_agree]
-    says += [write_message(rules, terms, refuse=(names,), argument=phrases.refuse) for names in theirs]
-    proposals: dict[Names, None] = {}
-    for names in _proposals(seen, theirs):
-        if names or rules == "stated":
-            proposals[names] = None
-        if len(proposals) == MAX_OPTIONS - len(says):
-            break
-    if not proposals and not says:
-        # The reference knows no empty set; there a set over the LIMIT is a move.
-        proposals[frozenset(list(terms.effort)[:1])] = None
-    return (*says, *(write_message(rules, terms, propose=(names,), argument=phrases.propose) for names in proposals))
-
-
-def _proposals(seen: Seen, theirs: tuple[Names, ...]) -> Iterator[Names]:
-    terms, own = seen.public.terms, seen.private.importance
-    yield best_set(terms.effort, own, terms.limit)
-    for names in theirs:
-        swapped = improve_by_exchange(names, terms, own)
-        if swapped is not None:
-            yield swapped
-    # Seeded by what is public: the order is fixed and tells nothing.
-    rng = random.Random(f"{seen.seat}{seen.public.turn}")
-    items = list(terms.effort)
-    for _ in range(_TRIES):
-        rng.shuffle(items)
-        yield fill_up(frozenset(), items, terms)
-
-
-def improve_by_exchange(names: Names, terms: Terms, own: Mapping[str, int]) -> Names | None:
-    """Exchange one item of a set for the one that raises its worth to `own` most within the LIMIT; None if none
-    does."""
-    room = terms.limit - total(terms.effort, names)
-    outside = sorted((item for item in own if item not in names), key=lambda item: -own[item])
-    swaps = []
-    for mine in sorted(names):
-        free = room + terms.effort[mine]
-        better = next((item for item in outside if terms.effort[item] <= free), None)
-        if better is not None and own[better] > own[mine]:
-            swaps.append((own[mine] - own[better], mine, better))
-    if not swaps:
-        return None
-    _, mine, better = min(swaps)
-    return (names - {mine}) | {better}
-
-
-def fill_up(names: Names, items: Iterable[str], terms: Terms) -> Names:
-    """Add every further item, in the given order, that still fits."""
-    effort = terms.effort
-    room = terms.limit - total(effort, names)
-    added = []
-    for item in items:
-        if effort[item] <= room and item not in names:
-            added.append(item)
-            room -= effort[item]
-    return names.union(added)
+) -> Say | Invalid:
+    agree = [] if proposal is None else [sets[proposal - 1]]
+    # The reference counts an agreement alone as one more message without a proposal, which could lose the match.
+    limit = seen.public.terms.empty_turn_limit
+    repeat = told.rules == "reference" and limit is not None and seen.public.empty >= limit
+    return told.message(
+        seen,
+        refuse=[sets[number - 1] for number in dict.fromkeys(refuse)],
+        propose=[frozenset(items)] if items else agree if repeat else [],
+        agree=agree,
+        argument=argument,
+        reasoning=reasoning,
+    )

@@ -13,7 +13,7 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.game import Seat, other
 from negolab.games.balloon import Balloon, Say
-from negolab.games.balloon.moves import fill_up, total
+from negolab.games.balloon.effects import fill_up, total
 from negolab.games.balloon.prompt import Phrases, language
 from negolab.games.balloon.state import Names, Seen
 from negolab.protocols import Scripted

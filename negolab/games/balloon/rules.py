@@ -14,8 +14,8 @@ import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
-from negolab.games.balloon import moves
+from negolab.game import ANY_LENGTH, SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
+from negolab.games.balloon import effects
 from negolab.games.balloon.instance import (
     MOST_ITEMS,
     Correlation,
@@ -43,6 +43,7 @@ from negolab.games.balloon.state import (
     State,
     Terms,
 )
+from negolab.moves import Moves
 
 _TURNS: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 _FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay"})
@@ -153,7 +154,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         if not isinstance(said, Say):
             return self._fault(seen, (said.code,), said.tag)
         played = self._play(seen.public, seen.seat, said)
-        if isinstance(played, moves.MoveResult):
+        if isinstance(played, effects.MoveResult):
             return said
         codes = played.codes[: seen.private.patience + 1]  # what comes after the end is not charged
         relay = said.text if len(codes) > 1 else None
@@ -163,8 +164,8 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
     def say(self, action: Say) -> str:
         return self.reader.write(action)
 
-    def _play(self, public: Public, seat: Seat, say: Say) -> moves.IllegalMove | moves.MoveResult:
-        rule = moves.apply_stated if self.rules == "stated" else moves.apply_reference
+    def _play(self, public: Public, seat: Seat, say: Say) -> effects.IllegalMove | effects.MoveResult:
+        rule = effects.apply_stated if self.rules == "stated" else effects.apply_reference
         return rule(public, seat, say, self.reader.tags)
 
     def _fault(self, seen: Seen, codes: tuple[str, ...], tag: str, effort: int = 0, relay: str | None = None) -> Fault:
@@ -183,18 +184,29 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         words = " ".join(fault_reason(self.language, code, slots) for code in codes)
         return Fault(codes, words, "format" if codes[0] in _FORMAT else "rule", relay)
 
-    def message(self, seen: Seen, **parts: Unpack[moves.MessageParts]) -> Say:
+    def message(self, seen: Seen, **parts: Unpack[effects.MessageParts]) -> Say:
         """Write a message of these moves and words, in the form of the published transcript; its legality is not
         checked."""
-        return moves.write_message(self.rules, seen.public.terms, **parts)
+        return effects.write_message(self.rules, seen.public.terms, **parts)
 
-    def compose(self, seen: Seen, **parts: Unpack[moves.MessageParts]) -> str:
+    def compose(self, seen: Seen, **parts: Unpack[effects.MessageParts]) -> str:
         """Return the text of `message(seen, **parts)`."""
         return self.say(self.message(seen, **parts))
 
     @override
     def options(self, seen: Seen) -> tuple[Say, ...]:
-        return moves.message_options(self.rules, seen) if seen.seat in self.turn(seen.public) else ()
+        return effects.message_options(self.rules, seen) if seen.seat in self.turn(seen.public) else ()
+
+    @override
+    def moves(self, seen: Seen, talk: int = ANY_LENGTH) -> Moves:
+        from negolab.games.balloon import moves
+
+        return moves.moves(self, seen, talk)
+
+    @override
+    def same(self, seen: Seen, decided: Say, said: Say) -> bool:
+        sets = ((set(say.propose), set(say.refuse), set(say.agree)) for say in (decided, said))
+        return next(sets) == next(sets)
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
@@ -219,7 +231,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
         if not self._reads_back(say):
             raise ValueError(f"no message of this game: {say!r:.200}")
         played = self._play(public, seat, say)
-        if isinstance(played, moves.IllegalMove):
+        if isinstance(played, effects.IllegalMove):
             raise ValueError(f"not legal ({', '.join(played.codes)}): {say!r:.200}")
         mine, theirs, deal, lost = played
         empty = 0 if say.propose else public.empty + 1
@@ -278,11 +290,11 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
             return Outcome("ABORTED", {"A": None, "B": None})
         if public.deal is None:
             return Outcome(public.end, {"A": 0, "B": 0})
-        return Outcome(public.end, {**moves.deal_payoffs(state, public.deal)})
+        return Outcome(public.end, {**effects.deal_payoffs(state, public.deal)})
 
     @override
     def stakes(self, state: State, seat: Seat, action: Say) -> tuple[dict[Seat, int | float], ...]:
-        return tuple(moves.deal_payoffs(state, names) for names in action.propose)
+        return tuple(effects.deal_payoffs(state, names) for names in action.propose)
 
     @override
     def terms(self, action: Say) -> tuple[dict[str, Any], ...]:
@@ -306,7 +318,7 @@ class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
 
         public = state.public
         deal = public.deal
-        effort = None if deal is None else moves.total(public.terms.effort, deal)
+        effort = None if deal is None else effects.total(public.terms.effort, deal)
         return {
             "deal": None if deal is None else sorted(deal),
             "effort": effort,

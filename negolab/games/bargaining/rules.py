@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import Game, Invalid, Outcome, Seat, State
+from negolab.game import ANY_LENGTH, Game, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompt as prompts
 from negolab.games.bargaining.parameters import check_parameters, check_reservation_values
 from negolab.games.bargaining.reading import (
@@ -46,6 +46,7 @@ from negolab.games.bargaining.state import (
     may_talk,
 )
 from negolab.money import divide_half_up
+from negolab.moves import Moves
 
 
 def draw_number(numbers: Sequence[int], rng: random.Random) -> int:
@@ -96,6 +97,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     seat_words: ClassVar[Mapping[str, str]] = {SEAT_NAMES["A"]: "A (seller)", SEAT_NAMES["B"]: "B (buyer)"}
     divisible: ClassVar[bool] = True
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False}
+    words: ClassVar[tuple[str, ...]] = ("message",)
 
     treatment: str | None = "exact"
     item: str = "item"
@@ -335,6 +337,12 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
         return fair_price(public.value, public.cost)
 
     # Information.
+
+    @override
+    def moves(self, seen: Seen, talk: int = ANY_LENGTH) -> Moves:
+        from negolab.games.bargaining import moves
+
+        return moves.moves(self, seen, talk)
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:

@@ -17,7 +17,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote, format_terms
-from negolab.game import SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
+from negolab.game import ANY_LENGTH, SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.split import draws, parameters, prompt
 from negolab.games.split.allocation import Rule, allocate, points
 from negolab.games.split.draws import Context, draw_rounds, parse_draw
@@ -47,7 +47,8 @@ from negolab.games.split.state import (
     Settled,
     Units,
 )
-from negolab.games.split.statements import announcement_text, true_statement
+from negolab.games.split.statements import announcement_text, parse_offer, parse_statement, true_statement
+from negolab.moves import Moves
 
 MAX_OPTIONS = 2000
 
@@ -387,6 +388,25 @@ class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
         return details(self, state)
 
     # Information.
+
+    @override
+    def moves(self, seen: Seen, talk: int = ANY_LENGTH) -> Moves:
+        from negolab.games.split import moves
+
+        return moves.moves(self, seen, talk)
+
+    @override
+    def same(self, seen: Seen, decided: Action, said: Action) -> bool:
+        if not isinstance(decided, Message) or not isinstance(said, Message):
+            return decided == said
+        return self._stated(seen, decided) == self._stated(seen, said)
+
+    def _stated(self, seen: Seen, message: Message) -> tuple[object, ...]:
+        """Return what a message states about its author (hand or values) and which division it offers (units)."""
+        hands = seen.private.hand is not None
+        return parse_statement(message.text, self.items, hands), parse_offer(
+            message.text, self.items, seen.public.stock
+        )
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:

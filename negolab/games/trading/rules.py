@@ -15,7 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.game import ANY_LENGTH, SEATS, Game, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
 from negolab.games.trading.reading import parse_lenient, parse_strict, refusal, scan_offers
 from negolab.games.trading.state import (
@@ -37,6 +37,7 @@ from negolab.games.trading.state import (
     has_traded,
     worth,
 )
+from negolab.moves import Moves
 from negolab.theory.surplus import exchange_frontier
 
 
@@ -70,6 +71,7 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         ("gain", "joint", "possible", "mutual", "worth_start", "worth_end"), "own worth"
     )
     divisible: ClassVar[bool] = True
+    words: ClassVar[tuple[str, ...]] = ("text", "malformed", "warnings")
 
     rules: Rules = "seed"
     max_turns: int = 10
@@ -287,6 +289,12 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         from negolab.games.trading import measures
 
         return measures.details(state)
+
+    @override
+    def moves(self, seen: Seen, talk: int = ANY_LENGTH) -> Moves:
+        from negolab.games.trading import moves
+
+        return moves.moves(self, seen, talk)
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import ipywidgets as w
 
 from negolab.catalog import AnyGame
-from negolab.game import Observation, Seat
-from negolab.studies.texts import table_texts
+from negolab.game import Invalid, Observation, Seat
+from negolab.studies.texts import refusal_text, table_texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.tables.decision import REFUSE, Decision
@@ -166,8 +166,16 @@ class Table:
         self.context.send(text)
 
     def act(self, action: Any, beside: w.HTML | None = None) -> None:
-        """Send a typed action as its words."""
-        self.say(self.game.say(action), beside)
+        """Send an action that is read back as it is meant; otherwise show why not, beside its button."""
+        if isinstance(action, Invalid):
+            self.refuse(refusal_text(self.game, action), beside)
+            return
+        text = self.game.say(action)
+        read = self.game.parse(text, self.seen)
+        if not self.asked or read == action:
+            self.say(text, beside)
+        else:
+            self.refuse(refusal_text(self.game, read) if isinstance(read, Invalid) else table_texts.NOT_NOW, beside)
 
     def refuse(self, reason: str, beside: w.HTML | None = None) -> None:
         """Show why nothing was done, where it was tried."""

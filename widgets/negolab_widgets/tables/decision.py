@@ -114,6 +114,7 @@ class DecisionBar(w.VBox):  # type: ignore[misc]
 
 _ESM = """
 const TYPING = "textarea, select, input:not([type=radio]):not([type=checkbox]):not([type=range])";
+const FILLED = "input:is([type=number], [type=range], [type=radio], [type=checkbox], [inputmode=decimal])";
 const seen = (node) => node && node.offsetParent && !node.disabled;
 const outermost = (node) => {
   let page = node.closest(".nl-page");
@@ -151,8 +152,7 @@ export default {
     };
     // Enter on a number or a choice sends what was composed, once however long it is held.
     const send = (event) => {
-      const part = event.target.matches("input:is([type=number], [type=range], [type=radio], [inputmode=decimal])")
-        && event.target.closest(".nl-compose");
+      const part = event.target.matches(FILLED) && event.target.closest(".nl-compose");
       const button = part && [...part.querySelectorAll(".nl-primary")].find(seen);
       if (button) { event.preventDefault(); if (!event.repeat) button.click(); }
     };

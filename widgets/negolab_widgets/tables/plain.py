@@ -1,27 +1,78 @@
-"""The table for any game: its prompts as a log, its options as buttons, and a box to type in."""
+"""The table for any game: its prompts as a log, buttons or inputs for each of its moves, and a box to type in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
 from typing import Any
 
 import ipywidgets as w
+import msgspec
+from msgspec import UNSET
 from typing_extensions import override
 
+from negolab.derived_moves import LISTED
+from negolab.game import Invalid
+from negolab.moves import Group, Move, Moves
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.tables.controls import Collapsible, ReplyBox, Table, column, render_facts, row, set_visible
 from negolab_widgets.tables.decision import COMPOSE
+from negolab_widgets.tables.inputs import GroupInput, choices
 
 MAX_BUTTONS = 24
-"""With more options than this they become a list to choose from."""
+"""Ways to make a move up to which each has a button; of more, each field has an input."""
 
 MAX_RULES, LONGEST_RULE = 7, 220
 """Lines, and characters of each, of a prompt's first paragraph that is shown as the rules in short."""
 
 
+class MovePanel:
+    """One move: a button for each way to make it where these are few, else an input for each field and a button that
+    sends them."""
+
+    def __init__(self, table: Table, move: Move, fields: Group) -> None:
+        self._table, self.move, self.notice = table, move, table.new_notice()
+        self.inputs: GroupInput | None = None
+        options = [choices(field) for field in fields.fields.values()]
+        if 1 <= prod(map(len, options)) <= MAX_BUTTONS:
+            every = (dict(zip(fields.fields, values, strict=True)) for values in product(*options))
+            buttons = row(*map(self._button, every))
+            buttons.add_class("nl-options")
+            self.widget = column(buttons, self.notice)
+            return
+        self.inputs = GroupInput(table, "", fields, lambda: None)
+        self.inputs.draw(fields, asked=True)
+        send = table.button(move.label or move.kind.capitalize(), self._send, cls="nl-primary")
+        self.widget = column(self.inputs.widget, send, self.notice)
+
+    def _button(self, filled: Mapping[str, Any]) -> w.Button:
+        action = self.move.make(**filled)
+        text = action.reason if isinstance(action, Invalid) else self._table.game.say(action)
+        short = text if len(text) <= 80 else text[:77] + "..."
+        return self._table.button(short, lambda: self._table.act(self.move.make(**filled), self.notice), hint=text)
+
+    def _send(self) -> None:
+        assert self.inputs is not None
+        if self.inputs.value is not UNSET:
+            self._table.act(self.move.make(**self.inputs.value), self.notice)
+        elif self.inputs.missing:
+            self._table.refuse(table_texts.FILL_IN.format(fields=", ".join(self.inputs.missing)), self.notice)
+        else:
+            self._table.refuse(table_texts.FILL_IN_ONE, self.notice)
+
+
+def _worded(move: Move) -> Move:
+    """Name the choice among a game's options, for which no game has words."""
+    if move.kind != LISTED:
+        return move
+    option = msgspec.structs.replace(move.fields[LISTED], label=table_texts.OPTIONS)
+    return msgspec.structs.replace(move, fields={LISTED: option}, label=table_texts.PLAY)
+
+
 class PlainTable(Table):
-    """A button per option, or a searchable list where there are many; the reply can always be typed."""
+    """The inputs of each move; the reply can always be typed."""
 
     @staticmethod
     @override
@@ -36,17 +87,12 @@ class PlainTable(Table):
         self._own, self._due = w.HTML(), w.HTML()
         self._typed = ReplyBox(self)
         self._typing = Collapsible(self, table_texts.TYPED, self._typed.widget)
-        self._options = row()
-        self._options.add_class("nl-options")
-        self._filter = w.Text(description=table_texts.FIND, continuous_update=False, placeholder=table_texts.FIND_HINT)
-        self._list = w.Select(description=table_texts.OPTIONS, rows=6)
-        self._choose = self.button(table_texts.PLAY, lambda: self.say(self._list.value or ""))
-        self._texts: list[str] = []
-        self.on_change(self._filter, self._narrow)
+        self._choices, self.panels = column(), list[MovePanel]()
+        self._drawn: list[tuple[str, str, Group]] | None = None
         self.compose = table_texts.CHOOSE
-        choices = column(self._options, self._filter, self._list, self._choose, self.notice, self._due)
-        choices.add_class(COMPOSE)
-        self.main.children = [self.context.log, choices, self._typing.widget]
+        composing = column(self._choices, self.notice, self._due)
+        composing.add_class(COMPOSE)
+        self.main.children = [self.context.log, composing, self._typing.widget]
         self.side.children = [self._own]
 
     @override
@@ -56,17 +102,24 @@ class PlainTable(Table):
         set_visible(self._due, bool(self._last_try()))
         self._typed.draw(asked=self.asked)
         set_visible(self._typing.widget, bool(self.game.turn(self.seen.public)))
-        self._texts = [self.game.say(a) for a in self.game.options(self.seen)] if self.asked else []
-        if self.asked and not self._texts:
+        self._draw_moves()
+        if self.asked and not self.panels:
             self._typing.open()
-        few = len(self._texts) <= MAX_BUTTONS
-        old, self._options.children = self._options.children, [self._button(t) for t in self._texts] if few else []
-        for button in old:
-            button.close()
-        for control in (self._filter, self._list, self._choose):
-            set_visible(control, not few)
-        self._filter.value = ""
-        self._narrow()
+
+    def _draw_moves(self) -> None:
+        """Draw the moves anew if they are others than before: what is being filled in stays."""
+        now = self.game.moves(self.seen) if self.asked else Moves(())
+        moves = [_worded(move) for move in now.moves]
+        drawn = [(move.kind, move.label, Group({**now.before, **move.fields, **now.beside})) for move in moves]
+        if drawn != self._drawn:
+            self._drawn = drawn
+            found = zip(moves, drawn, strict=True)
+            self.panels = [MovePanel(self, move, fields) for move, (_, _, fields) in found]
+            old, self._choices.children = self._choices.children, [panel.widget for panel in self.panels]
+            for widget in old:
+                widget.close()
+        for panel, move in zip(self.panels, moves, strict=True):
+            panel.move = move
 
     def _last_try(self) -> str:
         """Say what another reply that cannot be used would do; "" while one may still be corrected."""
@@ -76,12 +129,4 @@ class PlainTable(Table):
     @override
     def clear_input(self) -> None:
         self._typed.clear()
-
-    def _button(self, text: str) -> w.Button:
-        return self.button(text if len(text) <= 80 else text[:77] + "...", lambda: self.say(text), hint=text)
-
-    def _narrow(self) -> None:
-        wanted = self._filter.value.lower().split()
-        found = [text for text in self._texts if all(word in text.lower() for word in wanted)]
-        self._list.options = found
-        self._list.value = found[0] if found else None
+        self._drawn = None

@@ -3,181 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import ipywidgets as w
+from msgspec import UNSET
 from typing_extensions import override
 
 from negolab.formatting import format_number
-from negolab.game import Invalid, Seat, other
-from negolab.games.agenda.reading import option_name
+from negolab.game import Seat, other
+from negolab.games.agenda.moves import made, offer_field, option_number, option_value
+from negolab.games.agenda.reading import reads_as_token
 from negolab.games.agenda.rules import Agenda
-from negolab.games.agenda.scenario import Issue
-from negolab.games.agenda.state import Agreement, Message, Reply, Seen, seen_by_author, worth
+from negolab.games.agenda.state import Agreement, Reply, Seen, seen_by_author, worth
 from negolab.games.agenda.words import WORDS
-from negolab.studies.texts import refusal_text, table_texts
+from negolab.studies.texts import table_texts
 from negolab_widgets import charts, html
-from negolab_widgets.fields import Segments, Stepper
 from negolab_widgets.html import element
+from negolab_widgets.tables import decision
 from negolab_widgets.tables.agenda import view
-from negolab_widgets.tables.controls import (
-    ReplyBox,
-    Table,
-    framed,
-    row,
-    set_visible,
-)
+from negolab_widgets.tables.controls import ReplyBox, Table, framed, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, UNSET, name_accept, set_class
-
-MAX_SEGMENTS = 6
-"""Options of an issue up to which they stand beside each other; more are in a list."""
-
-
-class SegmentsInput:
-    """An issue whose options stand beside each other."""
-
-    def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
-        self._issue, self._at = issue, at
-        self.widget = Segments(description=issue.name, options=list(issue.options or ()))
-        controls.on_change(self.widget, changed)
-
-    @property
-    def choice(self) -> int | None:
-        # A page may have sent more options than there are.
-        value: int = self.widget.value
-        return value if 0 <= value < self._issue.size else None
-
-    def put(self, choice: int | None) -> None:
-        self.widget.value = -1 if choice is None else choice
-
-    def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
-        self.widget.notes = view.option_notes(self._issue, seen, self._at)
-        self.widget.marks = view.option_marks(self._issue, seen, self._at)
-        self.widget.about = view.importance_text(game, seen, self._at)
-        self.widget.disabled = not asked
-
-
-class ListInput:
-    """An issue with more options than can stand beside each other."""
-
-    def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
-        self._issue, self._at = issue, at
-        notes = view.option_notes(issue, controls.seen, at)
-        options = [(WORDS.OPTION.format(option=option_name(issue, k), points=note), k) for k, note in enumerate(notes)]
-        self._list = w.Dropdown(description=issue.name, options=[(WORDS.CHOOSE, -1), *options])
-        self._list.add_class("nl-issue-list")
-        controls.on_change(self._list, changed)
-        self._facts = w.HTML()
-        self.widget = w.VBox([self._list, self._facts])
-
-    @property
-    def choice(self) -> int | None:
-        value = self._list.value
-        return None if value is None or value < 0 else int(value)
-
-    def put(self, choice: int | None) -> None:
-        self._list.value = -1 if choice is None else choice
-
-    def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
-        marks = view.option_marks(self._issue, seen, self._at)
-        offered = [
-            WORDS.MARKED.format(mark=mark, option=option_name(self._issue, k)) for k, mark in enumerate(marks) if mark
-        ]
-        facts = filter(None, (view.importance_text(game, seen, self._at), *offered))
-        self._facts.value = element("div", "; ".join(facts), cls="nl-mark")
-        self._list.disabled = not asked
-
-
-class GoodsInput:
-    """Goods: how many units the seat gets, the rest being the other's."""
-
-    def __init__(self, controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> None:
-        self._issue, self._at = issue, at
-        self._units = Stepper(WORDS.FOR_YOU.format(issue=issue.name), WORDS.OF_FOR_YOU.format(issue=issue.name))
-        controls.on_change(self._units, changed)
-        self._facts, self._split = w.HTML(), w.HTML()
-        self.widget = w.Box([self._facts, self._units, self._split])
-        self.widget.add_class("nl-portion")
-
-    @property
-    def choice(self) -> int:
-        # A page may have sent any number; it is clipped to the units there are when it is drawn.
-        return min(int(self._units.value), self._issue.units or 0)
-
-    def put(self, choice: int | None) -> None:
-        self._units.value = choice or 0
-
-    def draw(self, game: Agenda, seen: Seen, *, asked: bool) -> None:
-        about = view.importance_text(game, seen, self._at)
-        self._facts.value = html.join(
-            [
-                element("div", self._issue.name, cls="nl-strong"),
-                element("div", view.unit_text(self._issue, seen, self._at), cls="nl-soft"),
-                element("div", about, cls="nl-soft") if about else "",
-            ]
-        )
-        self._units.limit(self._issue.units or 0)
-        self._units.disabled = not asked
-        self.draw_split(seen)
-
-    def draw_split(self, seen: Seen) -> None:
-        """Show who would get how many units, and who was to get them by the last offers."""
-        units = self._issue.units or 0
-        before = view.offered_units(self._issue, seen, self._at)
-        now = element("div", view.format_split(self.choice, units))
-        self._split.value = html.join([now, element("div", "; ".join(before), cls="nl-mark") if before else ""])
-
-
-IssueInput = SegmentsInput | ListInput | GoodsInput
-
-
-def _issue_input(controls: Table, issue: Issue, at: int, changed: Callable[[], None]) -> IssueInput:
-    if issue.units is not None:
-        return GoodsInput(controls, issue, at, changed)
-    kind = SegmentsInput if issue.size <= MAX_SEGMENTS else ListInput
-    return kind(controls, issue, at, changed)
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept, set_class
+from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
 
 
 class OfferEditor:
-    """An input for every issue, and what the offer would pay.
-
-    Nothing is chosen at first, because an option that stood there would suggest itself. `touched` says that something
-    was chosen: a press too many must not offer all goods to the other. `drawn` is called when the sum is drawn anew.
-    """
+    """An input for every issue, and what the offer would pay. `drawn` is called when the sum is drawn anew."""
 
     def __init__(self, controls: Table, game: Agenda, drawn: Callable[[], None]) -> None:
         self._controls, self._game, self._drawn = controls, game, drawn
-        self.touched = False
-        self.inputs = [_issue_input(controls, issue, at, self._changed) for at, issue in enumerate(game.agenda)]
-        self.widget = w.VBox([each.widget for each in self.inputs])
-        self.widget.add_class("nl-issues")
-        self.sum = w.HTML()
+        self.fields = GroupInput(controls, "", offer_field(game), self._changed)
+        self.widget, self.sum = self.fields.widget, w.HTML()
 
     @property
-    def missing(self) -> list[str]:
-        """The issues for which nothing is chosen."""
-        return [issue.name for issue, each in zip(self._game.agenda, self.inputs, strict=True) if each.choice is None]
-
-    @property
-    def offer(self) -> tuple[int, ...] | None:
-        """The offer from its author's side; None while issues are missing or nothing was touched."""
-        chosen = [each.choice for each in self.inputs]
-        found = tuple([number for number in chosen if number is not None])
-        return found if self.touched and len(found) == len(chosen) else None
+    def chosen(self) -> list[int | None]:
+        """The number chosen for each issue, from the author's side; None where none is."""
+        values = zip(self._game.agenda, self.fields.inputs.values(), strict=True)
+        return [None if each.value is UNSET else option_number(issue, each.value) for issue, each in values]
 
     def put(self, agreement: Agreement | None) -> None:
         """Show an agreement, or nothing."""
-        seat = self._controls.seat
-        numbers = None if agreement is None else seen_by_author(seat, self._game.agenda, agreement)
-        for at, each in enumerate(self.inputs):
-            each.put(None if numbers is None else numbers[at])
-        self.touched = agreement is not None
+        agenda = self._game.agenda
+        numbers = () if agreement is None else seen_by_author(self._controls.seat, agenda, agreement)
+        put = {issue.name: option_value(issue, number) for issue, number in zip(agenda, numbers, strict=False)}
+        self.fields.put(put or UNSET)
         self.draw_sum()
 
     def draw(self, *, asked: bool) -> None:
-        for each in self.inputs:
-            each.draw(self._game, self._controls.seen, asked=asked)
+        self.fields.draw(self.fields.field, asked=asked, each_beside=self._beside)
         self.draw_sum()
+
+    def _beside(self, name: str) -> Beside:
+        seen: Seen = self._controls.seen
+        at = list(self.fields.inputs).index(name)
+        issue, about = self._game.agenda[at], view.importance_text(self._game, seen, at)
+        if issue.units is None:
+            return Beside([about], view.option_notes(issue, seen, at), view.option_marks(issue, seen, at))
+        split = view.format_split(self.chosen[at] or 0, issue.units)
+        return Beside([name, view.unit_text(issue, seen, at), about], (), [split, *view.offered_units(issue, seen, at)])
 
     def draw_sum(self) -> None:
         """Show what the offer would pay."""
@@ -185,38 +68,30 @@ class OfferEditor:
         self._drawn()
 
     def _sum_parts(self) -> list[html.Markup]:
-        seen, offer = self._controls.seen, self.offer
-        if offer is not None:
-            agreement = seen_by_author(seen.seat, self._game.agenda, offer)
+        seen, missing, chosen = self._controls.seen, self.fields.missing, self.chosen
+        if self.fields.value is not UNSET:
+            agreement = seen_by_author(seen.seat, self._game.agenda, tuple(n for n in chosen if n is not None))
             theirs = view.last_offers(seen).get(other(seen.seat))
             beside = None if theirs is None else worth(seen.private.points, theirs)
             return [view.render_worth(self._game, seen, agreement, len(seen.public.messages) + 1, beside)]
-        missing = self.missing
-        if not self.touched or len(missing) == len(self.inputs):
-            words = WORDS.CHOOSE_ALL
-            if all(isinstance(each, GoodsInput) for each in self.inputs):
-                words = WORDS.STEP_UP
-            return [element("div", words, cls="nl-soft")]
-        so_far = sum(self._points(at, each) for at, each in enumerate(self.inputs))
+        if not self.fields.touched or len(missing) == len(chosen):
+            goods = all(issue.units is not None for issue in self._game.agenda)
+            return [element("div", WORDS.STEP_UP if goods else WORDS.CHOOSE_ALL, cls="nl-soft")]
+        so_far = sum(self._points(at, number) for at, number in enumerate(chosen) if number is not None)
         return [
             element("div", html.fill(WORDS.SO_FAR, points=element("b", format_number(so_far))), cls="nl-so-far"),
             element("div", WORDS.STILL.format(issues=", ".join(missing)), cls="nl-soft"),
         ]
 
-    def _points(self, at: int, each: IssueInput) -> int:
-        """Return the own points of what is chosen for an issue, 0 if nothing is."""
-        if each.choice is None:
-            return 0
-        issue, seat = self._game.agenda[at], self._controls.seat
-        (number,) = seen_by_author(seat, (issue,), (each.choice,))
-        seen: Seen = self._controls.seen
-        return seen.private.points[at][number]
+    def _points(self, at: int, number: int) -> int:
+        (own,) = seen_by_author(self._controls.seat, (self._game.agenda[at],), (number,))
+        points: int = self._controls.seen.private.points[at][own]
+        return points
 
     def _changed(self) -> None:
-        self.touched = True
-        for each in self.inputs:
-            if isinstance(each, GoodsInput):
-                each.draw_split(self._controls.seen)
+        for name, each in self.fields.inputs.items():
+            if isinstance(each, CountInput):
+                each.draw_after(self._beside(name).marks)
         self.draw_sum()
 
 
@@ -262,7 +137,7 @@ class AgendaTable(Table):
         self._answering = framed(self._standing)
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, self.game, lambda: set_class(self.offer, UNSET, self.composer.offer is None))
+        self.composer = OfferEditor(self, self.game, self._mark_offer)
         self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}"))
         set_visible(self.words, self.game.talk)
         self._title = w.HTML()
@@ -374,15 +249,18 @@ class AgendaTable(Table):
         if theirs is not None:
             self.composer.put(theirs)
 
+    def _mark_offer(self) -> None:
+        set_class(self.offer, decision.UNSET, self.composer.fields.value is UNSET)
+
     def _answer(self, reply: Reply) -> None:
         self._send(reply, None, self.answer_notice)
 
     def _make(self) -> None:
-        offer = self.composer.offer
-        if offer is not None:
-            self._send(None, offer, self.notice)
-        elif missing := self.composer.missing:
-            self.refuse(WORDS.NAME_ALL.format(issues=", ".join(missing)), self.notice)
+        fields = self.composer.fields
+        if fields.value is not UNSET:
+            self._send("none", fields.value, self.notice)
+        elif fields.missing:
+            self.refuse(WORDS.NAME_ALL.format(issues=", ".join(fields.missing)), self.notice)
         else:
             self.refuse(WORDS.STEP_FIRST, self.notice)
 
@@ -390,19 +268,12 @@ class AgendaTable(Table):
         if self.asked and not self.words.value.strip():
             self.refuse(WORDS.NOTHING_TO_SEND, self.notice)
         else:
-            self._send(None, None, self.notice)
+            self._send("none", None, self.notice)
 
-    def _send(self, reply: Reply | None, offer: tuple[int, ...] | None, beside: w.HTML) -> None:
+    def _send(self, reply: str, offer: dict[str, Any] | None, beside: w.HTML) -> None:
         """Send a message with the words of the box; what the game would not take as it is meant is shown, not sent."""
-        words = " ".join(self.words.value.split()) if self.game.talk else ""
-        try:
-            action = Message(reply, offer, words)
-        except ValueError:
+        words = self.words.value if self.game.talk else ""
+        if reads_as_token(words):
             self.refuse(WORDS.TOKEN, beside)
-            return
-        text = self.game.say(action)
-        read = self.game.parse(text, self.seen)
-        if not self.asked or read == action:
-            self.say(text, beside)
         else:
-            self.refuse(refusal_text(self.game, read) if isinstance(read, Invalid) else WORDS.NOT_AS_MEANT, beside)
+            self.act(made(self.game, reply, offer, words), beside)

@@ -12,7 +12,7 @@ import msgspec
 
 from negolab.game import Seat, other
 from negolab.games.balloon import Balloon, Message, Say
-from negolab.games.balloon.moves import total
+from negolab.games.balloon.effects import total
 from negolab.games.balloon.reading import parse_set
 from negolab.games.balloon.state import Names, Public, Seen
 from negolab.games.balloon.words import WORDS

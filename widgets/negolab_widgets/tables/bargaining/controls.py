@@ -2,95 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import ipywidgets as w
+from msgspec import UNSET
 from typing_extensions import override
 
 from negolab.formatting import format_money
-from negolab.game import SEATS, Invalid, Seat
-from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message, without_decimal_comma
+from negolab.game import ANY_LENGTH, SEATS, Seat
+from negolab.games.bargaining.moves import offer_move
+from negolab.games.bargaining.reading import MAX_MESSAGE, without_decimal_comma
 from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.state import Accept, Action, Offer, Reject, Seen, reservation_value
+from negolab.games.bargaining.state import Accept, Offer, Reject, reservation_value
 from negolab.games.bargaining.words import WORDS
-from negolab.money import cents_to_dollars
-from negolab.studies.texts import refusal_text, table_texts
+from negolab.studies.texts import table_texts
 from negolab_widgets import charts
-from negolab_widgets.fields import PriceField
 from negolab_widgets.html import element
+from negolab_widgets.tables import decision
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
 from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, UNSET, name_accept, set_class
-
-_STEPS = (
-    ("\N{MINUS SIGN}$1", -100, "dollar_less"),
-    ("\N{MINUS SIGN}1\N{CENT SIGN}", -1, "cent_less"),
-    ("+1\N{CENT SIGN}", 1, "cent_more"),
-    ("+$1", 100, "dollar_more"),
-)
-
-
-class PriceEditor:
-    """A price to type or to step to, parsed by the game, with what a deal at it would pay.
-
-    It starts empty, because a price that stood there would suggest one. `changed` is called when it changes.
-    """
-
-    def __init__(self, controls: Table, game: Bargaining, changed: Callable[[], None]) -> None:
-        self._controls, self._game = controls, game
-        low, high = game.price_lo, game.price_hi
-        hint = WORDS.PRICE_HINT.format(low=cents_to_dollars(low), high=cents_to_dollars(high))
-        steps = [[text, by, WORDS["steps"][name]] for text, by, name in _STEPS]
-        self.field = PriceField(description=WORDS.PRICE, placeholder=hint, steps=steps, min=low, max=high)
-        self.field.add_class("nl-price")
-        controls.on_change(self.field, changed)
-        self.sum = w.HTML()
-
-    @property
-    def cents(self) -> int | None:
-        """The price in the field; None if it holds none."""
-        found = self._game.parse(self.field.value, self._seen)
-        return found.cents if isinstance(found, Offer) else None
-
-    @property
-    def fault(self) -> str:
-        """The field's fault; "" if it holds a price."""
-        if self.cents is not None:
-            return ""
-        if meant := without_decimal_comma(self.field.value):
-            return WORDS.WRITE_POINT.format(price=meant)
-        lo, hi = format_money(self._game.price_lo), format_money(self._game.price_hi)
-        return WORDS.ENTER_ONE.format(low=lo, high=hi)
-
-    def draw(self, *, asked: bool) -> None:
-        self.field.disabled, self.field.base = not asked, self._base()
-        self.draw_sum()
-
-    def draw_sum(self) -> None:
-        """Show what a deal at the price in the field would pay."""
-        cents = self.cents
-        if cents is not None:
-            pays: object = render_deal_value(self._seen, cents, len(self._seen.public.offers) + 1)
-        elif self.field.value.strip():
-            pays = element("div", self.fault, cls="nl-due")
-        else:
-            pays = element("div", WORDS.ENTER, cls="nl-soft")
-        self.sum.value = element("div", pays, cls="nl-priced")
-
-    def clear(self) -> None:
-        self.field.value = ""
-
-    @property
-    def _seen(self) -> Seen:
-        return self._controls.seen
-
-    def _base(self) -> int:
-        """Return what to step from: the own last offer, else the standing offer or the own reservation value."""
-        seen = self._seen
-        own = [price for _, seat, price in seen.public.offers if seat == seen.seat]
-        standing = seen.public.standing
-        return own[-1] if own else reservation_value(seen) if standing is None else standing
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept, set_class
+from negolab_widgets.tables.inputs import PriceInput
 
 
 class BargainingTable(Table):
@@ -122,19 +53,21 @@ class BargainingTable(Table):
             part.add_class("nl-even")
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._play(Accept(), self.answer_notice), cls="nl-primary")
+        self.accept = self.button(WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls="nl-primary")
         self.accept.add_class(ACCEPT)
-        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self._play(Reject(), self.answer_notice))
+        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
         self.actions.children = [self.accept, self.reject]
 
     def _build_offer(self) -> None:
-        self.price = PriceEditor(self, self.game, self._priced)
+        fields = offer_move(self.game, self.seen, ANY_LENGTH).fields
+        self.price = PriceInput(self, "price_cents", fields["price_cents"], self._priced)
+        self.price.read, self.price.start, self._sum = self._read_price, self._first_price, w.HTML()
         self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE), WORDS.MESSAGE)
-        set_visible(self.words, view.may_write(self.seen))
+        set_visible(self.words, "message" in fields)
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
         self._offering = framed(
-            self._title, self._last, self.price.field, self.price.sum, self.words, self.offer, self.notice
+            self._title, self._last, self.price.widget, self._sum, self.words, self.offer, self.notice
         )
         self._offering.add_class(COMPOSE)
 
@@ -194,9 +127,9 @@ class BargainingTable(Table):
         self.compose = (
             "" if public.last_response else WORDS.COUNTEROFFER if public.offers else table_texts.MAKE_AN_OFFER
         )
-        self.price.draw(asked=self.asked)
+        self.price.draw(self.price.field, asked=self.asked)
         self.words.disabled = self.offer.disabled = not self.asked
-        self._name_offer()
+        self._priced()
 
     @override
     def draw_figure(self) -> None:
@@ -226,43 +159,49 @@ class BargainingTable(Table):
     @override
     def clear_input(self) -> None:
         self._typed.clear()
-        self.price.clear()
+        self.price.put(UNSET)
         self.words.value = ""
 
     # What is sent.
 
-    def _priced(self) -> None:
-        self.price.draw_sum()
-        self._name_offer()
+    def _read_price(self, text: str) -> int | None:
+        found = self.game.parse(text, self.seen)
+        return found.cents if isinstance(found, Offer) else None
 
-    def _name_offer(self) -> None:
-        cents = self.price.cents
+    def _first_price(self) -> int:
+        """Return the own last offer, else the standing offer or the own reservation value."""
+        own = [price for _, seat, price in self.seen.public.offers if seat == self.seat]
+        standing = self.seen.public.standing
+        return own[-1] if own else reservation_value(self.seen) if standing is None else standing
+
+    def _priced(self) -> None:
+        """Show what a deal at the price in the field would pay."""
+        cents, typed = self.price.value, self.price.widget.value.strip()
+        if cents is not UNSET:
+            pays: object = render_deal_value(self.seen, cents, len(self.seen.public.offers) + 1)
+        else:
+            pays = element("div", self._fault(), cls="nl-due") if typed else element("div", WORDS.ENTER, cls="nl-soft")
+        self._sum.value = element("div", pays, cls="nl-priced")
         self.offer.description = (
-            WORDS.OFFER_A_PRICE if cents is None else WORDS.OFFER.format(amount=format_money(cents))
+            WORDS.OFFER_A_PRICE if cents is UNSET else WORDS.OFFER.format(amount=format_money(cents))
         )
-        set_class(self.offer, UNSET, cents is None)
+        set_class(self.offer, decision.UNSET, cents is UNSET)
+
+    def _fault(self) -> str:
+        """Return what is wrong with what stands in the field."""
+        meant = without_decimal_comma(self.price.widget.value)
+        return WORDS.WRITE_POINT.format(price=meant) if meant else self.price.fault
 
     def _make(self) -> None:
-        words = clean_message(self.words.value) if view.may_write(self.seen) else ""
-        cents, count = self.price.cents, len(" ".join(self.words.value.split()))
+        offer, count = self.game.moves(self.seen).move("offer"), len(" ".join(self.words.value.split()))
         if not self.asked:
             self.say("offer", self.notice)
-        elif self.seen.public.last_response:
+        elif offer is None:
             self.refuse(WORDS.NO_ROUND_LEFT, self.notice)
-        elif cents is None:
-            self.refuse(self.price.fault, self.notice)
-        elif words and count > MAX_MESSAGE:
+        elif self.price.value is UNSET:
+            self.refuse(self._fault(), self.notice)
+        elif "message" in offer.fields and count > MAX_MESSAGE:
             self.refuse(WORDS.MESSAGE_TOO_LONG.format(count=count, most=MAX_MESSAGE), self.notice)
         else:
-            self._play(Offer(cents, words), self.notice)
-
-    def _play(self, action: Action, beside: w.HTML) -> None:
-        """Send an action that is parsed back as it is meant; otherwise show why not beside its button."""
-        text = self.game.say(action)
-        read = self.game.parse(text, self.seen)
-        if not self.asked or read == action:
-            self.say(text, beside)
-        elif isinstance(read, Invalid):
-            self.refuse(refusal_text(self.game, read), beside)
-        else:
-            self.refuse(table_texts.NOT_NOW, beside)
+            words = {"message": self.words.value} if "message" in offer.fields else {}
+            self.act(offer.make(price_cents=self.price.value, **words), self.notice)

@@ -314,17 +314,7 @@ class SplitTable(Table):
             self._propose(Proposal(self.share.keep))
 
     def _propose(self, proposal: Proposal) -> None:
-        text = self.game.say(proposal)
-        if self.asked and (fault := self._fault(proposal, text)):
-            self.refuse(fault, self.notice)
+        if self.asked and self.seen.public.phase != "split":
+            self.refuse(WORDS.AFTER_TALK, self.notice)
         else:
-            self.say(text, self.notice)
-
-    def _fault(self, proposal: Proposal, text: str) -> str:
-        """Return why the game would not take this proposal as it is meant, "" if it would."""
-        if self.seen.public.phase != "split":
-            return WORDS.AFTER_TALK
-        read = self.game.parse(text, self.seen)
-        if isinstance(read, Invalid):
-            return refusal_text(self.game, read)
-        return "" if read == proposal else WORDS.CANNOT_PROPOSE
+            self.act(proposal, self.notice)

@@ -1,0 +1,39 @@
+"""The moves of bargaining: offer a price in cents, accept, reject or walk away, as far as each is possible now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message
+from negolab.games.bargaining.state import Accept, Offer, Reject, Seen, may_talk
+from negolab.games.bargaining.words import WORDS
+from negolab.money import format_cents
+from negolab.moves import Count, Field, Move, Moves, Words
+
+if TYPE_CHECKING:
+    from negolab.games.bargaining.rules import Bargaining
+
+
+def moves(told: Bargaining, seen: Seen, talk: int) -> Moves:
+    accept = Move("accept", Accept, label=WORDS.ACCEPT, means="to accept the offer that stands")
+    if seen.public.last_response:
+        return Moves((accept, Move("reject", Reject, label=WORDS.REJECT, means="to end without a deal")))
+    away = Move("walk_away", Reject, label=WORDS.WALK_AWAY, means="to walk away without a deal")
+    answers = (accept, away) if told.walk_away else (accept,)
+    return Moves((offer_move(told, seen, talk), *(answers if seen.public.offers else ())))
+
+
+def offer_move(told: Bargaining, seen: Seen, talk: int) -> Move:
+    low, high = told.price_lo, told.price_hi
+    # The price of the prompt's own example, so that the form adds no anchor.
+    shown = 5250 if low <= 5250 <= high else (low + high) // 2
+    fields: dict[str, Field] = {"price_cents": Count(low, high, "cents", label=WORDS.PRICE, example=shown)}
+    means = f"to offer {format_cents(shown)} (from {low} to {high} cents)"
+    if talk and may_talk(told.talk, seen.seat):
+        fields["message"] = Words(min(talk, MAX_MESSAGE), label=WORDS.MESSAGE, default="")
+        means += ", with a short message or an empty one"
+    return Move("offer", _make_offer, fields, WORDS.OFFER_A_PRICE, means)
+
+
+def _make_offer(price_cents: int, message: str = "") -> Offer:
+    return Offer(price_cents, clean_message(message))

@@ -1,0 +1,314 @@
+"""What a seat may do now, described once: the fields of each move. From it follow the JSON that a model fills in with
+its instruction, and the inputs of a table.
+
+A game says it in `Game.moves`; without that it follows from its options (`negolab.derived_moves`). Schemas keep to the
+subset that OpenAI's strict mode and llama.cpp's grammars share: every property is required, no other is allowed, a
+choice is `anyOf` and not at the root, and the length of a text can only be bounded by its pattern.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+Schema = dict[str, Any]
+
+MAX_WORDS = 1000
+"""Bound of a text in characters; llama.cpp takes no pattern of 2,000 repetitions or more."""
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Base of the kinds of field, which are all in this module.
+
+    Args:
+        label: What people read beside its input; "": its name.
+        default: Its value where it is left out; UNSET: it must be filled in.
+        example: Its value in an instruction; UNSET: none that could be taken for advice.
+    """
+
+    label: str = ""
+    default: Any = UNSET
+    example: Any = UNSET
+
+
+class Choice(Field, frozen=True, gc=False):
+    """One of `options`, which are all texts, all whole numbers, or yes and no."""
+
+    options: tuple[Any, ...]
+
+
+class Count(Field, frozen=True, gc=False):
+    """A whole number, both ends included; `unit` is what people read it in ("cents": a price), `words` what each number
+    stands for, from `least` on, where it is one of a list."""
+
+    least: int
+    most: int
+    unit: str = ""
+    words: tuple[str, ...] = ()
+
+
+class Words(Field, frozen=True, gc=False):
+    """Free text of at most `most` characters."""
+
+    most: int
+
+
+class Nothing(Field, frozen=True, gc=False):
+    """Left empty."""
+
+
+class Several(Field, frozen=True, gc=False):
+    """A list of `least` to `most` fields of a kind."""
+
+    of: Field
+    least: int
+    most: int
+
+
+class Group(Field, frozen=True, gc=False):
+    """Fields with names, in this order; names are compared without case."""
+
+    fields: Mapping[str, Field]
+
+
+class Amounts(Field, frozen=True, gc=False):
+    """Amounts of some of these goods, up to `most` of each by name; a good named twice counts with both."""
+
+    most: Mapping[str, int]
+
+
+class Either(Field, frozen=True, gc=False):
+    """One of several kinds of field; what a value does not fit is said of the last."""
+
+    of: tuple[Field, ...]
+
+
+class Move(msgspec.Struct, frozen=True, gc=False):
+    """One way to act now.
+
+    Args:
+        kind: Its name, such as "offer".
+        make: Turns its filled fields, and those beside it, into an action or an `Invalid`.
+        fields: What is to be filled in, by name.
+        label: What people read on the button that makes it; "": its kind.
+        means: How an instruction goes on after its example, such as "to accept the offer that stands".
+    """
+
+    kind: str
+    make: Callable[..., Any]
+    fields: Mapping[str, Field] = {}
+    label: str = ""
+    means: str = ""
+
+
+class Moves(msgspec.Struct, frozen=True, gc=False):
+    """All that a seat may do now: one of `moves`, with the fields `before` and `beside` it whichever it is.
+
+    Args:
+        moves: At least one.
+        before: Fields that come first, such as reasoning.
+        beside: Fields that go with each of them, such as a message.
+        tag: The first field of a move's JSON, which holds its kind; "": none, its fields tell a move apart.
+        bare: There is one move, and its fields stand for themselves, not below the name `move`.
+        told: The instruction; "": it lists the moves.
+    """
+
+    moves: tuple[Move, ...]
+    before: Mapping[str, Field] = {}
+    beside: Mapping[str, Field] = {}
+    tag: str = "kind"
+    bare: bool = False
+    told: str = ""
+
+    def schema(self) -> Schema:
+        """Return the JSON schema of what is to be filled in."""
+        choice = Either(tuple(map(self._own, self.moves)))
+        return field_schema(choice if self.bare else self._around(choice))
+
+    def example(self, move: Move) -> str:
+        """Write one of the moves as JSON."""
+        return shown(self._own(move) if self.bare else self._around(self._own(move)))
+
+    @property
+    def instruction(self) -> str:
+        """What to fill in, and what numbers mean."""
+        shown = "; or ".join(f"{self.example(move)} {move.means}".strip() for move in self.moves)
+        return self.told or f"{HEAD}: {shown}."
+
+    def move(self, kind: str) -> Move | None:
+        """Return the move of a kind; None if it cannot be made now."""
+        return next((move for move in self.moves if move.kind == kind), None)
+
+    def action(self, value: Any) -> Any:
+        """Return what the first move makes whose fields a filled form fits; raises `Misfit` for any other JSON, with
+        what does not fit the last move of its kind."""
+        named = value.get("move") if isinstance(value, dict) else None
+        kind = named.get(self.tag) if isinstance(named, dict) and self.tag else None
+        misfit = Misfit("")
+        for move in [move for move in self.moves if move.kind == kind] or self.moves:
+            try:
+                return move.make(**self._read(move, value))
+            except Misfit as found:
+                misfit = found
+        raise misfit
+
+    def _own(self, move: Move) -> Group:
+        return Group({self.tag: Choice((move.kind,)), **move.fields} if self.tag else move.fields)
+
+    def _around(self, move: Field) -> Group:
+        return Group({**self.before, "move": move, **self.beside})
+
+    def _read(self, move: Move, value: Any) -> dict[str, Any]:
+        if self.bare:
+            return read_group(self._own(move), value)
+        filled = read_group(self._around(self._own(move)), value)
+        own = filled.pop("move")
+        own.pop(self.tag, None)
+        return {**filled, **own}
+
+
+def field_schema(field: Field) -> Schema:
+    """Return the JSON schema of a field."""
+    match field:
+        case Choice(options=options):
+            return {"type": _TYPES.get(type(options[0]), "string"), "enum": list(options)}
+        case Count(least=least, most=most):
+            return {"type": "integer", "minimum": least, "maximum": most}
+        case Words(most=most):
+            # Without quotation marks and line breaks: grammars cannot count escaped characters.
+            return {"type": "string", "pattern": r'^[^"\\\x00-\x1f\x7f]{0,' + str(min(most, MAX_WORDS)) + "}$"}
+        case Several(of=of, least=least, most=most):
+            return {"type": "array", "items": field_schema(of), "minItems": least, "maxItems": most}
+        case Amounts(most=goods):
+            lots = [Group({"good": Choice((name,)), "amount": Count(1, most)}) for name, most in goods.items()]
+            return field_schema(Several(Either(tuple(lots)), 1, len(lots)))
+        case Group(fields=fields):
+            inner = {name: field_schema(each) for name, each in fields.items()}
+            return {"type": "object", "properties": inner, "required": list(inner), "additionalProperties": False}
+        case Either(of=of):
+            return {"anyOf": list(map(field_schema, of))} if len(of) > 1 else field_schema(of[0])
+    return {"type": "null"}
+
+
+_TYPES = {bool: "boolean", int: "integer"}
+
+
+def shown(field: Field) -> str:
+    """Write the example of a field as JSON, with gaps where it has none."""
+    if field.example is not UNSET:
+        return as_json(field.example)
+    match field:
+        case Choice(options=options):
+            return as_json(options[0]) if len(options) == 1 else "..."
+        case Count():
+            return "n"
+        case Nothing():
+            return "null"
+        case Several(of=of):
+            return f"[{shown(of)}]"
+        case Group(fields=fields):
+            return "{" + ",".join(f"{as_json(name)}:{shown(each)}" for name, each in fields.items()) + "}"
+        case Either(of=of):
+            return shown(of[-1])
+    return '"..."'
+
+
+class Misfit(ValueError):
+    """A filled field that is not what was asked for; the message says so to its author."""
+
+
+def read(field: Field, value: Any) -> Any:
+    """Return a filled field as `make` gets it; raises `Misfit`."""
+    match field:
+        case Choice(options=options):
+            for option in options:
+                if type(option) is type(value) and _fold(option) == _fold(value):
+                    return option
+            raise _misfit(value, f"none of {', '.join(map(as_json, options[:20]))}")
+        case Count(least=least, most=most):
+            whole = int(value) if isinstance(value, float) and value.is_integer() else value
+            if type(whole) is int and least <= whole <= most:
+                return whole
+            raise _misfit(value, f"no whole number from {least} to {most}")
+        case Words():
+            if isinstance(value, str) and not any(0xD800 <= ord(char) < 0xE000 for char in value):
+                return value
+            raise _misfit(value, "no text, or holds half a character")
+        case Several(of=of, least=least, most=most):
+            if isinstance(value, list) and least <= len(value) <= most:
+                return [read(of, each) for each in value]
+            raise _misfit(value, f"no list of {least} to {most} entries")
+        case Amounts(most=goods):
+            # What is more than there is, the rules refuse in their own words.
+            lot = Group({"good": Choice(tuple(goods)), "amount": Count(1, 10**6)})
+            amounts = dict.fromkeys(goods, 0)
+            for each in read(Several(lot, 1, max(5, len(goods))), value):
+                amounts[each["good"]] += each["amount"]
+            return amounts
+        case Group():
+            return read_group(field, value)
+        case Either(of=(*others, last)):
+            for each in others:
+                try:
+                    return read(each, value)
+                except Misfit:
+                    continue
+            return read(last, value)
+    if value is None:
+        return None
+    raise _misfit(value, "not null")
+
+
+def read_group(group: Group, value: Any) -> dict[str, Any]:
+    """Return the filled fields of a group by name; raises `Misfit`."""
+    if not isinstance(value, dict):
+        raise _misfit(value, "no object")
+    known = {_fold(name): name for name in group.fields}
+    found = {str(known.get(_fold(name), name)): filled for name, filled in value.items()}
+    if strange := [name for name in found if name not in group.fields]:
+        raise _misfit(strange[0], "not among the names")
+    return {name: _read_named(name, field, found) for name, field in group.fields.items()}
+
+
+def _read_named(name: str, field: Field, found: Mapping[str, Any]) -> Any:
+    if found.get(name) is None and field.default is not UNSET and (name not in found or field.default is None):
+        return field.default
+    if name not in found:
+        raise Misfit(f"{name} is missing.")
+    try:
+        return read(field, found[name])
+    except Misfit as misfit:
+        raise Misfit(f"{name}: {misfit}") from None
+
+
+def _misfit(value: Any, what: str) -> Misfit:
+    return Misfit(f"{json.dumps(value)[:60]} is {what}.")
+
+
+HEAD = "Answer with one JSON object and nothing else"
+
+
+def as_json(value: Any) -> str:
+    """Write a value as instructions show it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _fold(word: Any) -> Any:
+    """Return what is compared of a name or an option."""
+    if not isinstance(word, str) or len(word) > _LONGEST:
+        return word
+    return " ".join(unicodedata.normalize("NFKC", word).casefold().split())
+
+
+_LONGEST = 1000
+"""Characters of a word that is compared without case: folding can take more than linear time."""
+
+
+def such_as(sample: str, *notes: str) -> str:
+    """Return the instruction that shows one filled form and says what its fields mean."""
+    return " ".join([f"{HEAD}, such as {sample}.", *notes])
