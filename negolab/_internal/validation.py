@@ -12,6 +12,7 @@ import re
 import reprlib
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -45,13 +46,15 @@ _WORDS: dict[type[types.Type], tuple[str, str]] = {
     types.StrType: ("a text", "texts"),
     types.StructType: ("a table", "tables"),
 }
-"""One and several of a type."""
+"""One and several of a type, without its bounds."""
 _TOML_VALUES = {"str": "a text", "int": "a whole number", "float": "a number with a point", "bool": "true or false"}
 _TOML_VALUES |= {"array": "a list, [...]", "object": "a table"}
 
 
 def without_none(kind: types.Type) -> types.Type:
-    """A type without its `| None`."""
+    """A type without its `| None` and without what `Meta` adds to its documentation."""
+    if isinstance(kind, types.Metadata):
+        return without_none(kind.type)
     if isinstance(kind, types.UnionType):
         rest = [one for one in kind.types if not isinstance(one, types.NoneType)]
         return rest[0] if len(rest) == 1 else types.UnionType(tuple(rest))
@@ -65,7 +68,7 @@ def choices(kind: types.Type) -> list[str]:
 
 
 def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
-    """One value of the type in words, or `many`; None for a type without a plain name."""
+    """One value of the type and its bounds in words, or `many`; None for a type without a plain name."""
     kind = without_none(kind)
     match kind:
         case types.LiteralType():
@@ -75,16 +78,49 @@ def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
             parts = [_describe_type(one, many=many) for one in kind.types]
             return None if None in parts else " or ".join(map(str, parts))
         case types.CollectionType():
-            return _describe_list(_describe_type(kind.item_type, many=True), many=many)
+            items = _describe_type(kind.item_type, many=True)
+            return _describe_list(items and f"{_describe_length(kind)}{items}", many=many)
         case types.TupleType() if len(set(map(repr, kind.item_types))) == 1:
             items = _describe_type(kind.item_types[0], many=True)
             return _describe_list(items and f"{len(kind.item_types)} {items}", many=many)
         case types.DictType():
             key, value = _describe_type(kind.key_type), _describe_type(kind.value_type)
-            return key and value and f"{'tables' if many else 'a table'} in which {key} has {value}"
+            length = (size := _describe_length(kind)) and f" of {size}entries"
+            return key and value and f"{'tables' if many else 'a table'}{length} in which {key} has {value}"
         case _:
-            one, several = _WORDS.get(type(kind), (None, None))
-            return several if many else one
+            words = _WORDS.get(type(kind))
+            return words and words[many] + _describe_bounds(kind)
+
+
+def _describe_length(kind: types.CollectionType | types.DictType | types.StrType) -> str:
+    """The bounds of a length, and a blank after them; "" where there are none."""
+    match kind.min_length, kind.max_length:
+        case None, None:
+            return ""
+        case least, None:
+            return f"at least {least} "
+        case None, most:
+            return f"at most {most} "
+        case least, most:
+            return f"{least} to {most} "
+
+
+def _describe_bounds(kind: types.Type) -> str:
+    """The bounds of a number or a text as the end of a phrase, such as ` from 1 up`; "" where there are none."""
+    if isinstance(kind, types.StrType):
+        length = (size := _describe_length(kind)) and f" of {size}characters"
+        return length + ("" if kind.pattern is None else f" that fits {kind.pattern}")
+    if not isinstance(kind, types.IntType | types.FloatType):
+        return ""
+    if kind.ge is not None and kind.gt is None and kind.lt is None:
+        return f" from {_number(kind.ge)} " + ("up" if kind.le is None else f"to {_number(kind.le)}")
+    bounds = {"at least": kind.ge, "above": kind.gt, "at most": kind.le, "below": kind.lt}
+    said = " and ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
+    return said and f" {said}"
+
+
+def _number(bound: float) -> str:
+    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def _describe_list(items: str | None, *, many: bool) -> str | None:
@@ -111,7 +147,7 @@ def _describe_toml_type(kind: types.Type) -> str:
 
 _OWN_WORDS = ("Expected `", "Invalid enum value")
 """Beginnings of msgspec's own messages; any other message comes from the type itself and is passed on."""
-_WRONG_TYPE = re.compile(r"Invalid enum value|.*, got `?(\w+)?")
+_WRONG_TYPE = re.compile(r"Expected .*, got `?(\w+)?")
 """Messages about the type itself rather than about a bound."""
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _PATH = re.compile(r"`\$(.*)`")
@@ -134,7 +170,7 @@ def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple
     places, end = [_Place("", "", types.type_info(kind), value)], 0
     while step := _STEP.match(path, end):
         last = places[-1]
-        inner = _type_at(without_none(last.kind), last.value, step)
+        inner = _type_at(last.kind, last.value, step)
         if inner is None:
             break
         key: str | int = step[1] or int(step[2])
@@ -145,6 +181,7 @@ def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple
 
 def _type_at(kind: types.Type, value: Any, step: re.Match[str]) -> types.Type | None:
     """The type one step inside `kind`; None where the type alone does not say it."""
+    kind = without_none(kind)
     match kind, value:
         case types.UnionType(), _:
             return next(filter(None, (_type_at(one, value, step) for one in kind.types)), None)
@@ -173,6 +210,29 @@ def convert_value(value: Any, kind: Any, name: str, label: str = "{}") -> Any:
         raise ValueError(explain_validation_error(error, kind, value, label, name)) from None
 
 
+def require(fits: bool, name: str, value: Any, must: str) -> None:
+    """Raise `ValueError` that `name` must be `must`, unless the value fits."""
+    if not fits:
+        raise ValueError(f"{name} must be {must}, not {value!r}")
+
+
+def check_fields(value: msgspec.Struct) -> None:
+    """Raise `ValueError` for the first field that does not fit its declared type and the bounds of its `Meta`.
+
+    msgspec checks both where it decodes, and neither where Python constructs. None fits any field: it is not told.
+    """
+    names, told = _declared(type(value))
+    convert_value({shown: getattr(value, name) for name, shown in names}, told, "")
+
+
+@cache
+def _declared(kind: type[msgspec.Struct]) -> tuple[tuple[tuple[str, str], ...], type[msgspec.Struct]]:
+    """Return each field's name and its name in data, and a type with the same fields that may all be None."""
+    fields = msgspec.structs.fields(kind)
+    told = msgspec.defstruct(kind.__name__, [(field.encode_name, field.type | None) for field in fields])
+    return tuple((field.name, field.encode_name) for field in fields), told
+
+
 def explain_validation_error(
     error: msgspec.ValidationError, kind: Any, value: Any, label: str = "{}", name: str = ""
 ) -> str:
@@ -187,7 +247,7 @@ def explain_validation_error(
         return f"{label.format(f'{path}.{missing[1]}'.removeprefix('.'))} is missing"
     if not message.startswith(_OWN_WORDS):
         return f"{label.format(path)}: {message}" if path else message
-    words = _describe_type(expected) if _WRONG_TYPE.match(message) and not re.search(r"\.\w", rest) else None
+    words = None if re.search(r"\.\w", rest) else _describe_type(expected)
     shown = reprlib.repr(found)
     return f"{label.format(path)} " + (
         f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
@@ -350,7 +410,7 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
         name = missing[1]
         tables = _item_type(_fields(without_none(places[-1].kind)).get(name, types.AnyType())) is not None
         return f"{where}{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
-    if message.startswith("Expected `") and (wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`"))):
+    if wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`")):
         found = _TOML_VALUES.get(wrong[1], wrong[1])
         expected = _describe_toml_type(places[-1].kind)
         if expected == _TOML_VALUES["object"] and len(places) == 2:
