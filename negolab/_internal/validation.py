@@ -97,6 +97,8 @@ def _describe_length(kind: types.CollectionType | types.DictType | types.StrType
     match kind.min_length, kind.max_length:
         case None, None:
             return ""
+        case 1, None:
+            return "one or more "
         case least, None:
             return f"at least {least} "
         case None, most:
