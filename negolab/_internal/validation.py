@@ -422,6 +422,8 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
         words = choices(places[-1].kind)
         known = suggest(choice[1], words) if len(words) > _FEW else f"there are: {', '.join(words)}."
         return f"{where}unknown word {choice[1]!r}: {known}"
+    if message.startswith(_OWN_WORDS):
+        return f"{where}expected {_describe_type(places[-1].kind)}, not {reprlib.repr(places[-1].value)}"
     return where + message
 
 

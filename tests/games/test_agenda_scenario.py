@@ -88,8 +88,16 @@ MISTAKES = {
     "no points": ("B = [0, 5, 9]\n", "", "issues[0].B is missing: give a number per option of"),
     "points of goods": ("A = 5", "A = [0, 5]", "issues[1].A is a list: give the value of one unit of 'food', such as"),
     "one number for options": ("[9, 5, 0]", "9", "issues[0].A is one number: give a number per option of 'price'"),
-    "points that are no integers": ("[9, 5, 0]", "[9.5, 5, 0]", "issue 'price': A: expected a whole number, not a"),
-    "huge points": ("[9, 5, 0]", "[9000000000, 5, 0]", "issues[0].A[0] must be a whole number from -1,000,000,000"),
+    "points that are no integers": (
+        "[9, 5, 0]",
+        "[9.5, 5, 0]",
+        "issue 'price': A: expected a whole number from -1,000,000,000 to 1,000,000,000, not a",
+    ),
+    "huge points": (
+        "[9, 5, 0]",
+        "[9000000000, 5, 0]",
+        "issue 'price': A: expected a whole number from -1,000,000,000 to 1,000,000,000, not 9000000000",
+    ),
     "one bracket": ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in two brackets"),
     "no issue at all": (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
     "no title": ('title = "Two issues"\n', "", "title is missing: write title = ..."),
@@ -106,16 +114,20 @@ MISTAKES = {
     "a sign of offers": ('"middle"', '"a; b"', "issues[0].options[1] must not hold ';', which offers are written with"),
     "a name without a letter": ('"food"', '"2 meals"', "issues[1].name must begin with a letter, not '2 meals'"),
     "an empty name": ('"food"', '" "', "issues[1].name is empty: write a name"),
-    "one option": ('["low", "middle", "high"]', '["low"]', "issues[0].options has 1 of at least 2 options"),
+    "one option": (
+        '["low", "middle", "high"]',
+        '["low"]',
+        "issue 'price': options: expected a list of at least 2 texts, not ['low']",
+    ),
     "options and units": (
         "units = 3",
         'units = 3\noptions = ["a", "b"]',
         "issues[1] ('food') has both options and",
     ),
     "neither": ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
-    "no units": ("units = 3", "units = 0", "issues[1].units must be a whole number from 1 to 10,000, not 0"),
-    "too few turns": ("turns = 10", "turns = 1", "turns must be a whole number from 2, not 1"),
-    "turns in quotes": ("turns = 10", 'turns = "10"', "turns: expected a whole number, not a text"),
+    "no units": ("units = 3", "units = 0", "issue 'food': units: expected a whole number from 1 to 10,000, not 0"),
+    "too few turns": ("turns = 10", "turns = 1", "turns: expected a whole number from 2 up, not 1"),
+    "turns in quotes": ("turns = 10", 'turns = "10"', "turns: expected a whole number from 2 up, not a text"),
     "a word that does not exist": (
         "turns = 10",
         'opens = "both"',
@@ -123,7 +135,11 @@ MISTAKES = {
     ),
     "talk that is no flag": ("turns = 10", 'talk = "yes"', "talk: expected true or false, not a text"),
     "a discount above 1": ("turns = 10", 'discount = "3/2"', 'discount must be a fraction such as "9/10"'),
-    "reservation in quotes": ("A = 3\n", 'A = "3"\n', "reservation: A: expected a whole number, not a text"),
+    "reservation in quotes": (
+        "A = 3\n",
+        'A = "3"\n',
+        "reservation: A: expected a whole number from -1,000,000,000 to 1,000,000,000, not a",
+    ),
     "an empty role": ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
     "too many agreements": (
         "units = 3\nA = 5\nB = 4\n",
@@ -134,7 +150,7 @@ MISTAKES = {
     "too many units": (
         "units = 3",
         "units = 20000",
-        "issues[1].units must be a whole number from 1 to 10,000",
+        "issue 'food': units: expected a whole number from 1 to 10,000, not 20000",
     ),
     "a seat that is shuffled twice": (
         "[roles]",

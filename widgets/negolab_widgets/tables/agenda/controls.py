@@ -12,7 +12,7 @@ from negolab.game import Invalid, Seat, other
 from negolab.games.agenda.reading import option_name
 from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.scenario import Issue
-from negolab.games.agenda.state import Agreement, Message, Reply, Seen, seen_by_author, worth
+from negolab.games.agenda.state import Agreement, Message, Response, Seen, seen_by_author, worth
 from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
@@ -374,7 +374,7 @@ class AgendaTable(Table):
         if theirs is not None:
             self.composer.put(theirs)
 
-    def _answer(self, reply: Reply) -> None:
+    def _answer(self, reply: Response) -> None:
         self._send(reply, None, self.answer_notice)
 
     def _make(self) -> None:
@@ -392,7 +392,7 @@ class AgendaTable(Table):
         else:
             self._send(None, None, self.notice)
 
-    def _send(self, reply: Reply | None, offer: tuple[int, ...] | None, beside: w.HTML) -> None:
+    def _send(self, reply: Response | None, offer: tuple[int, ...] | None, beside: w.HTML) -> None:
         """Send a message with the words of the box; what the game would not take as it is meant is shown, not sent."""
         words = " ".join(self.words.value.split()) if self.game.talk else ""
         try:
