@@ -57,7 +57,7 @@ def without_none(kind: types.Type) -> types.Type:
         return without_none(kind.type)
     if isinstance(kind, types.UnionType):
         rest = [one for one in kind.types if not isinstance(one, types.NoneType)]
-        return rest[0] if len(rest) == 1 else types.UnionType(tuple(rest))
+        return without_none(rest[0]) if len(rest) == 1 else types.UnionType(tuple(rest))
     return kind
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import negolab as nl
 from negolab._internal.validation import convert_value, explain_validation_error
+from negolab.game import Game
 from negolab.llm.settings import model_settings
 
 
@@ -106,6 +107,37 @@ def test_what_fits_is_returned_as_its_type() -> None:
 def test_a_parameter_of_a_game_says_what_fits(game: str, params: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         nl.load(game, **params)
+
+
+class Pie(Game[None, None, None], frozen=True, kw_only=True):
+    """A game of one's own with bounds beside its parameters."""
+
+    slices: Annotated[int, msgspec.Meta(ge=2, le=12)] = 8
+    shares: tuple[Annotated[float, msgspec.Meta(gt=0, lt=1)], ...] = ()
+    name: Annotated[str, msgspec.Meta(min_length=1, description="What people read.")] = "pie"
+    named: Annotated[dict[str, int], msgspec.Meta(min_length=1)] | None = msgspec.field(default=None, name="names")
+    prize: int = 3
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"slices": 1}, "slices must be a whole number from 2 to 12, not 1"),
+        ({"slices": True}, "slices must be a whole number from 2 to 12, not True"),
+        ({"shares": (0.5, 1)}, "shares[1] must be a number above 0 and below 1, not 1"),
+        ({"name": ""}, "name must be a text of one or more characters, not ''"),
+        ({"named": {}}, "names must be a table of one or more entries in which a text has a whole number, not {}"),
+        ({"prize": "3"}, "prize must be a whole number, not '3'"),
+    ],
+)
+def test_a_game_that_python_constructs_is_held_to_what_its_fields_declare(params: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError) as told:
+        Pie(**params)
+    assert str(told.value) == said
+
+
+def test_what_a_seat_is_not_told_fits_whatever_its_type() -> None:
+    assert msgspec.structs.replace(Pie(), prize=None).prize is None
 
 
 def test_a_parameter_of_a_player_says_what_fits() -> None:
