@@ -47,8 +47,6 @@ _WORDS: dict[type[types.Type], tuple[str, str]] = {
     types.StructType: ("a table", "tables"),
 }
 """One and several of a type, without its bounds."""
-_TOML_VALUES = {"str": "a text", "int": "a whole number", "float": "a number with a point", "bool": "true or false"}
-_TOML_VALUES |= {"array": "a list, [...]", "object": "a table"}
 
 
 def without_none(kind: types.Type) -> types.Type:
@@ -129,28 +127,10 @@ def _describe_list(items: str | None, *, many: bool) -> str | None:
     return items and f"{'lists' if many else 'a list'} of {items}"
 
 
-def _describe_toml_type(kind: types.Type) -> str:
-    """One value of the type as it is written in TOML."""
-    kind = without_none(kind)
-    match kind:
-        case types.LiteralType() | types.StrType():
-            return 'a text in quotes, "..."'
-        case types.UnionType():
-            return " or ".join(dict.fromkeys(map(_describe_toml_type, kind.types)))
-        case types.CollectionType() | types.TupleType():
-            return _TOML_VALUES["array"]
-        case types.DictType():
-            return _TOML_VALUES["object"]
-        case _:
-            return _describe_type(kind) or type(kind).__name__.removesuffix("Type").lower()
-
-
 # The place of an error.
 
 _OWN_WORDS = ("Expected `", "Invalid enum value")
 """Beginnings of msgspec's own messages; any other message comes from the type itself and is passed on."""
-_WRONG_TYPE = re.compile(r"Expected .*, got `?(\w+)?")
-"""Messages about the type itself rather than about a bound."""
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _PATH = re.compile(r"`\$(.*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
@@ -243,17 +223,21 @@ def explain_validation_error(
     `label` formats the path of that part, which begins with `name`, as in instance.limit or buyer_values[1].
     """
     message, places, rest = _parse_error(error, kind, value)
-    path, _, expected, found = places[-1]
-    path = f"{name}{path}".removeprefix(".")
+    path = f"{name}{places[-1].path}".removeprefix(".")
     if missing := _MISSING.fullmatch(message):
         return f"{label.format(f'{path}.{missing[1]}'.removeprefix('.'))} is missing"
-    if not message.startswith(_OWN_WORDS):
-        return f"{label.format(path)}: {message}" if path else message
-    words = None if re.search(r"\.\w", rest) else _describe_type(expected)
-    shown = reprlib.repr(found)
-    return f"{label.format(path)} " + (
-        f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
-    )
+    if message.startswith(_OWN_WORDS):
+        return f"{label.format(path)} {_describe_fault(error, places[-1], rest)}"
+    return f"{label.format(path)}: {message}" if path else message
+
+
+def _describe_fault(error: msgspec.ValidationError, place: _Place, rest: str) -> str:
+    """Say what the value at a place must be, and what it is; `rest` is what of its path has no name."""
+    words = None if re.search(r"\.\w", rest) else _describe_type(place.kind)
+    if not rest and isinstance(without_none(place.kind), types.DictType):
+        words = words or "a table"
+    shown = reprlib.repr(place.value)
+    return f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
 
 
 # Files.
@@ -328,8 +312,6 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
 
 
 _SYNTAX = re.compile(r"(.*) \(at (line \d+), column \d+\)")
-_FEW = 4
-"""Words that are all told where another one stands; of more the similar ones."""
 _REMEDIES = {
     "Invalid value": 'a text stands in quotes, "...", and true, false and numbers without',
     "Cannot overwrite a value": "this name is given a second time: give it once",
@@ -373,7 +355,7 @@ def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str,
                 raise ValueError(_ask_for_two_brackets(key))
             for i, one in enumerate(value if isinstance(value, list) else []):
                 if isinstance(one, dict) and isinstance(item, types.StructType):
-                    _check_keys(one, _fields(item), where + _name_item(key, i, value), top)
+                    _check_keys(one, _fields(item), f"{where}{_name_item(key, i, value)}: ", top)
         elif isinstance(kind, types.StructType) and isinstance(value, dict):
             _check_keys(value, _fields(kind), f"{where}{key}: ", top)
         elif isinstance(kind, types.DictType) and isinstance(value, dict):
@@ -397,34 +379,45 @@ def _explain_brackets(text: str, kind: types.Type) -> str:
 def _name_item(key: str, number: int, items: list[Any]) -> str:
     """A table of a list as its author would name it: by its name, else by its number from 1."""
     name = items[number].get("name") if isinstance(items[number], dict) else None
-    return f"{key.removesuffix('s')} {repr(name) if isinstance(name, str) else f'{number + 1} of {len(items)}'}: "
+    return f"{key.removesuffix('s')} {repr(name) if isinstance(name, str) else f'{number + 1} of {len(items)}'}"
 
 
 def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[str, Any]) -> str:
-    message, places, _ = _parse_error(error, kind, table)
-    where = ""
+    """Say which part of a file's table is invalid, what it must be, and how that is written."""
+    message, places, rest = _parse_error(error, kind, table)
+    where = [""]
     for before, place in pairwise(places):
         if isinstance(place.key, str):
-            where += f"{place.key}: "
+            where.append(place.key)
         elif _item_type(before.kind) is not None:
-            where = where.removesuffix(f"{before.key}: ") + _name_item(str(before.key), place.key, before.value)
-    if missing := _MISSING.fullmatch(message):
+            where[-1] = _name_item(str(before.key), place.key, before.value)
+        else:
+            where[-1] += f"[{place.key}]"
+    if message.startswith(_OWN_WORDS):
+        fault = f"{where.pop()} {_describe_fault(error, places[-1], rest)}{_toml_hint(places)}"
+    elif missing := _MISSING.fullmatch(message):
         name = missing[1]
         tables = _item_type(_fields(without_none(places[-1].kind)).get(name, types.AnyType())) is not None
-        return f"{where}{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
-    if wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`")):
-        found = _TOML_VALUES.get(wrong[1], wrong[1])
-        expected = _describe_toml_type(places[-1].kind)
-        if expected == _TOML_VALUES["object"] and len(places) == 2:
-            expected = f"{expected} that begins with [{places[-1].key}]"
-        return f"{where}expected {expected}, not {found}"
-    if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", message):
-        words = choices(places[-1].kind)
-        known = suggest(choice[1], words) if len(words) > _FEW else f"there are: {', '.join(words)}."
-        return f"{where}unknown word {choice[1]!r}: {known}"
-    if message.startswith(_OWN_WORDS):
-        return f"{where}expected {_describe_type(places[-1].kind)}, not {reprlib.repr(places[-1].value)}"
-    return where + message
+        fault = f"{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
+    else:
+        fault = message
+    return ": ".join((*filter(None, where), fault))
+
+
+def _toml_hint(places: list[_Place]) -> str:
+    """How the value at the last place is written in TOML, where its author may not know it; "" elsewhere."""
+    kind, value = without_none(places[-1].kind), places[-1].value
+    match kind:
+        case types.StructType() | types.DictType() if len(places) == 2:
+            return f": begin it with [{places[-1].key}]"
+        case types.StrType() if isinstance(value, bool | int | float):
+            return ': write it in quotes, "..."'
+        case types.BoolType() | types.IntType() | types.FloatType() if isinstance(value, str) and isinstance(
+            parse_value(value), bool | int | float
+        ):
+            return ": write it without quotes"
+        case _:
+            return ""
 
 
 def parse_value(value: str) -> Any:

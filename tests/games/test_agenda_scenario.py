@@ -70,12 +70,12 @@ MISTAKES = {
     "a number for a table": (
         "turns = 10",
         "turns = 10\ndraw = 3",
-        "draw: expected a table that begins with [draw], not a whole number",
+        "draw must be a table, not 3: begin it with [draw]",
     ),
     "a word like its opposite": (
         "turns = 10",
         'show = "everything"',
-        "show: unknown word 'everything': there are: all, nothing, order.",
+        "show must be one of all, nothing, order, not 'everything'",
     ),
     "a list without brackets": ("[9, 5, 0]", "9, 5, 0", 'a text stands in quotes, "...", and a list in brackets'),
     "a quote too few": ('"low", ', '"low, ', "its items are parted by commas, and each text stands in quotes"),
@@ -91,12 +91,12 @@ MISTAKES = {
     "points that are no integers": (
         "[9, 5, 0]",
         "[9.5, 5, 0]",
-        "issue 'price': A: expected a whole number from -1,000,000,000 to 1,000,000,000, not a",
+        "issue 'price': A[0] must be a whole number from -1,000,000,000 to 1,000,000,000, not 9.5",
     ),
     "huge points": (
         "[9, 5, 0]",
         "[9000000000, 5, 0]",
-        "issue 'price': A: expected a whole number from -1,000,000,000 to 1,000,000,000, not 9000000000",
+        "issue 'price': A[0] must be a whole number from -1,000,000,000 to 1,000,000,000, not 9000000000",
     ),
     "one bracket": ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in two brackets"),
     "no issue at all": (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
@@ -117,7 +117,7 @@ MISTAKES = {
     "one option": (
         '["low", "middle", "high"]',
         '["low"]',
-        "issue 'price': options: expected a list of at least 2 texts, not ['low']",
+        "issue 'price': options must be a list of at least 2 texts, not ['low']",
     ),
     "options and units": (
         "units = 3",
@@ -125,20 +125,24 @@ MISTAKES = {
         "issues[1] ('food') has both options and",
     ),
     "neither": ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
-    "no units": ("units = 3", "units = 0", "issue 'food': units: expected a whole number from 1 to 10,000, not 0"),
-    "too few turns": ("turns = 10", "turns = 1", "turns: expected a whole number from 2 up, not 1"),
-    "turns in quotes": ("turns = 10", 'turns = "10"', "turns: expected a whole number from 2 up, not a text"),
+    "no units": ("units = 3", "units = 0", "issue 'food': units must be a whole number from 1 to 10,000, not 0"),
+    "too few turns": ("turns = 10", "turns = 1", "turns must be a whole number from 2 up, not 1"),
+    "turns in quotes": (
+        "turns = 10",
+        'turns = "10"',
+        "turns must be a whole number from 2 up, not '10': write it without quotes",
+    ),
     "a word that does not exist": (
         "turns = 10",
         'opens = "both"',
-        "opens: unknown word 'both': there are: A, B",
+        "opens must be one of A, B, drawn, not 'both'",
     ),
-    "talk that is no flag": ("turns = 10", 'talk = "yes"', "talk: expected true or false, not a text"),
+    "talk that is no flag": ("turns = 10", 'talk = "yes"', "talk must be true or false, not 'yes'"),
     "a discount above 1": ("turns = 10", 'discount = "3/2"', 'discount must be a fraction such as "9/10"'),
     "reservation in quotes": (
         "A = 3\n",
         'A = "3"\n',
-        "reservation: A: expected a whole number from -1,000,000,000 to 1,000,000,000, not a",
+        "reservation: A must be a whole number from -1,000,000,000 to 1,000,000,000, not '3': write it without quotes",
     ),
     "an empty role": ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
     "too many agreements": (
@@ -150,7 +154,7 @@ MISTAKES = {
     "too many units": (
         "units = 3",
         "units = 20000",
-        "issue 'food': units: expected a whole number from 1 to 10,000, not 20000",
+        "issue 'food': units must be a whole number from 1 to 10,000, not 20000",
     ),
     "a seat that is shuffled twice": (
         "[roles]",
