@@ -6,7 +6,6 @@ All of them are made from msgspec's validation errors and the type that was expe
 from __future__ import annotations
 
 import difflib
-import io
 import json
 import re
 import reprlib
@@ -15,13 +14,10 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from math import isfinite
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect as types
-
-from negolab._internal.files import read_bytes
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -240,18 +236,6 @@ def _describe_fault(error: msgspec.ValidationError, place: _Place, rest: str) ->
     return f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
 
 
-# Files.
-
-
-def error_sentence(error: Exception) -> str:
-    """Return an error's message; that of an operating system's error begins with the file and says what to do."""
-    if not isinstance(error, OSError) or error.filename is None or error.strerror is None:
-        return str(error)
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return f"{error.filename}: is a file, where a folder is needed: choose another name"
-    return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
-
-
 # TOML files.
 
 
@@ -267,19 +251,6 @@ class LimitsTable(TomlTable, frozen=True):
             value = getattr(self, name)
             if value is not None and not (isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a number above 0, not {value:g}")
-
-
-def read_text(path: Path) -> str:
-    """Read a file that people write; `ValueError` if it cannot be read."""
-    try:
-        return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
-    except UnicodeDecodeError as error:
-        line = 1 + error.object.count(b"\n", 0, error.start)
-        raise ValueError(f"{path}: line {line}: is no text in UTF-8: save the file in this encoding") from None
-    except IsADirectoryError:
-        raise ValueError(f"{path}: is a folder: name a file") from None
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 
 from negolab import catalog, texts, user_code
 from negolab._internal import validation
+from negolab._internal.files import read_text
 from negolab.game import SEATS
 from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
@@ -34,7 +35,7 @@ def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = 
         ValueError: The file cannot be read, or the study cannot be run; names the file and the place in it.
     """
     file, path = Path(path), at or Path(path)
-    words = validation.read_text(file)
+    words = read_text(file)
     try:
         return parse_study(words, path, check_texts=check_texts)
     except ValueError as error:
