@@ -13,7 +13,6 @@ from negolab.formats.clembench.episodes import (
     import_published,
     read_episode,
     read_instances,
-    transcript_rows,
 )
 from negolab.formats.clembench.scores import NOTE, ScorePair, ScoreTally, compare_scores, score_pairs, stored_scores
 from negolab.formats.clembench.tree import GAME, LeftOut, count_left_out, episode_folders, read_tree
@@ -38,5 +37,4 @@ __all__ = [
     "read_tree",
     "score_pairs",
     "stored_scores",
-    "transcript_rows",
 ]

@@ -18,9 +18,7 @@ import msgspec
 from negolab._internal.files import read_bytes
 from negolab.catalog import load
 from negolab.formats.clembench.scores import NOTE, compare_scores, describe_pair, score_pairs, stored_scores
-from negolab.formats.transcript.rows import Row, Seen
-from negolab.formats.transcript.rows import rows as told_rows
-from negolab.game import Invalid, Reply, Seat
+from negolab.game import Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
 from negolab.match import Match
@@ -223,22 +221,6 @@ def episode_differences(imported: Imported) -> tuple[Difference, ...]:
         return (Difference("the dialogue goes on otherwise than by the rules", imported.differences[0]),)
     causes = (f"{name} is not what the dialogue comes to" for name in wrong)
     return tuple(Difference(*both) for both in zip(causes, imported.differences, strict=True))
-
-
-def transcript_rows(record: Record) -> list[Row]:
-    """Return the transcript rows of an imported match in its own game master's words, where the instance has them."""
-    notes = record.header.notes
-    prompts, reasons = notes.get("prompts", {}), notes.get("reasons", {})
-
-    def prompt(seen: Seen, since: Seen | None) -> str:
-        if since is not None or seen.seat not in prompts:
-            return record.game.told(seen.seat).prompt(seen, since)
-        return "\n\n".join((prompts[seen.seat], *(message.text for message in seen.public.messages)))
-
-    def reason(invalid: Invalid) -> str:
-        return "\n".join(reasons.get(code, invalid.reason) for code in invalid.codes)
-
-    return told_rows(record, prompt=prompt, reason=reason)
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -14,9 +14,6 @@ from negolab.games.agenda.reading import option_name, write_offer
 from negolab.games.agenda.scenario import Issue, Row
 from negolab.games.agenda.state import Agreement, Entry, Seen, seen_by_author, worth
 
-MAX_LISTED_UNITS = 3
-"""Units of goods up to which the points of each number of units are listed beside the value of one."""
-
 
 def full_prompt(game: Parameters, seen: Seen) -> str:
     """Write the complete prompt."""
