@@ -56,16 +56,21 @@ def without_none(kind: types.Type) -> types.Type:
 
 
 def choices(kind: types.Type) -> list[str]:
-    """The values of a `Literal`; none for any other type."""
-    kind = without_none(kind)
-    return [str(value) for value in kind.values] if isinstance(kind, types.LiteralType) else []
+    """The values of a `Literal` or an enum; none for any other type."""
+    match without_none(kind):
+        case types.LiteralType(values):
+            return list(map(str, values))
+        case types.EnumType(cls):
+            return [str(member.value) for member in cls]
+        case _:
+            return []
 
 
 def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
     """One value of the type and its bounds in words, or `many`; None for a type without a plain name."""
     kind = without_none(kind)
     match kind:
-        case types.LiteralType():
+        case types.LiteralType() | types.EnumType():
             values = choices(kind)
             return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
         case types.UnionType():
@@ -188,12 +193,6 @@ def convert_value(value: Any, kind: Any, name: str, label: str = "{}") -> Any:
         raise ValueError(explain_validation_error(error, kind, value, label, name)) from None
 
 
-def require(fits: bool, name: str, value: Any, must: str) -> None:
-    """Raise `ValueError` that `name` must be `must`, unless the value fits."""
-    if not fits:
-        raise ValueError(f"{name} must be {must}, not {value!r}")
-
-
 def check_fields(value: msgspec.Struct) -> None:
     """Raise `ValueError` for the first field that does not fit its declared type and the bounds of its `Meta`.
 
@@ -207,8 +206,12 @@ def check_fields(value: msgspec.Struct) -> None:
 def _declared(kind: type[msgspec.Struct]) -> tuple[tuple[tuple[str, str], ...], type[msgspec.Struct]]:
     """Return each field's name and its name in data, and a type with the same fields that may all be None."""
     fields = msgspec.structs.fields(kind)
-    told = msgspec.defstruct(kind.__name__, [(field.encode_name, field.type | None) for field in fields])
-    return tuple((field.name, field.encode_name) for field in fields), told
+    # msgspec converts to a member of an enum what it is written as, but refuses the member itself.
+    has_enum = ["EnumType(" in repr(types.type_info(field.type)) for field in fields]
+    told = [
+        (field.encode_name, Any if enum else field.type | None) for field, enum in zip(fields, has_enum, strict=True)
+    ]
+    return tuple((field.name, field.encode_name) for field in fields), msgspec.defstruct(kind.__name__, told)
 
 
 def explain_validation_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -25,6 +26,13 @@ class Place(msgspec.Struct):
             raise ValueError("at must not be below 0")
 
 
+class Crust(Enum):
+    """A type of which Python holds members, and data their values."""
+
+    THIN = "thin"
+    THICK = "thick"
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "must"),
     [
@@ -44,6 +52,7 @@ class Place(msgspec.Struct):
         (int, "x" * 10_000, "a whole number, not 'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
         (dict[str, Place], {"a": 3}, "a table in which a text has a table, not {'a': 3}"),
         (list[Place], 4, "a list of tables, not 4"),
+        (Crust, "burnt", "one of thin, thick, not 'burnt'"),
     ],
 )
 def test_what_fits_is_said(kind: Any, value: Any, must: str) -> None:
@@ -117,6 +126,7 @@ class Pie(Game[None, None, None], frozen=True, kw_only=True):
     name: Annotated[str, msgspec.Meta(min_length=1, description="What people read.")] = "pie"
     named: Annotated[dict[str, int], msgspec.Meta(min_length=1)] | None = msgspec.field(default=None, name="names")
     prize: int = 3
+    crust: Crust = Crust.THIN
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from functools import lru_cache
 from itertools import pairwise, product
 from typing import Any
 
-from negolab._internal.validation import convert_value, require
+from negolab._internal.validation import convert_value
 from negolab.game import SEATS, Seat, State, other
-from negolab.games.split.parameters import Parameters, Row
+from negolab.games.split.parameters import Parameters, Row, require
 from negolab.games.split.state import BEATEN_BY, BEATS, HANDS, HIGH, LOW, Draw, Hand, Position, Private, Schedule, Units
 
 Context = tuple[Units, Units, Units]

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Meta
 from typing_extensions import override
 
-from negolab._internal.validation import require
 from negolab.game import Game
 from negolab.games.split.allocation import Rule
 from negolab.games.split.reading import name_table
@@ -88,6 +87,12 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     def messages_each(self) -> int:
         """The most messages that a seat can send in a round; 0: there is no talk."""
         return (self.talk_limit + 1) // 2 if self.is_free else self.quota
+
+
+def require(fits: bool, name: str, value: Any, must: str) -> None:
+    """Raise `ValueError` that `name` must be `must`, unless the value fits."""
+    if not fits:
+        raise ValueError(f"{name} must be {must}, not {value!r}")
 
 
 def _to_tuples(rows: Any) -> Any:

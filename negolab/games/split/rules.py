@@ -15,13 +15,12 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from negolab._internal.validation import require
 from negolab.formatting import format_quote, format_terms
 from negolab.game import SEATS, FrozenDict, Invalid, Outcome, Seat, State, other
 from negolab.games.split import draws, prompt
 from negolab.games.split.allocation import allocate, points
 from negolab.games.split.draws import draw_rounds, parse_draw
-from negolab.games.split.parameters import Parameters
+from negolab.games.split.parameters import Parameters, require
 from negolab.games.split.reading import (
     SELECTION,
     is_sendable,
