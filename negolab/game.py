@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 import msgspec
 from typing_extensions import override
 
+from negolab._internal.validation import check_fields
 from negolab.derived_moves import derived_moves
 from negolab.formatting import format_amount, format_quote, format_terms
 from negolab.moves import Moves
@@ -197,6 +198,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     A subclass writes the eight methods from `deal` to `prompt`; the others have defaults. Its type arguments are the
     types of the public state, of a seat's private state and of an action, all frozen.
 
+    Each parameter must fit its declared type, whose bounds stand beside it as in `Annotated[int, msgspec.Meta(ge=1)]`,
+    or be None: not told. A subclass checks what spans parameters in `__post_init__`, after `super().__post_init__()`.
+
     Raises:
         ValueError: A parameter is invalid; the message names the parameter and its value.
     """
@@ -251,6 +255,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     Hidden: ClassVar[Any] = type(None)
     """Type of `State.hidden`, so that records can be read back."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     # Methods that every game writes.
 

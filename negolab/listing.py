@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from negolab import store
 from negolab.events import Ended, Replied
 from negolab.game import Seat
-from negolab.record import Record, parse_record
+from negolab.record import Record, decode_players, decode_raw, parse_record
 
 
 class ListedRecord(msgspec.Struct, frozen=True, gc=False):
@@ -86,63 +86,33 @@ def list_record(record: Record) -> ListedRecord:
 
 def list_file(file: Path) -> Iterator[ListedRecord]:
     """List the records of a file; errors and warnings are those of `store.read` for what is no JSON."""
-    decode = msgspec.json.Decoder(_Line).decode
-    for offset, line in store.iter_lines(file, decode):
-        yield _from_line(line, (file, offset))
+    for offset, listed in store.iter_lines(file, _parse_line):
+        yield msgspec.structs.replace(listed, source=(file, offset))
 
 
-class _Players(msgspec.Struct, frozen=True, gc=False):
-    A: str = "?"
-    B: str = "?"
-
-
-class _Header(msgspec.Struct, gc=False):
-    id: str
-    game: str
-    preset: str | None = None
-    seed: int | None = None
-    created: str = ""
-    players: _Players = _Players()
-    notes: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class _Line(msgspec.Struct, gc=False):
-    header: _Header
-    events: list[msgspec.Raw]
-
-
-_ended = msgspec.json.Decoder(Ended)
-
-
-def _from_line(line: _Line, source: Any) -> ListedRecord:
-    head = line.header
-    end, payoffs = _read_end(line.events)
+def _parse_line(line: bytes) -> ListedRecord:
+    raw = decode_raw(line)
+    head = raw.header
+    players = decode_players(bytes(head.players))
+    ended = _decode_end(raw.events[-1]) if raw.events and _ENDED(raw.events[-1]) else None
+    payoffs = ended.payoffs if ended is not None else {}
     return ListedRecord(
         head.id,
         sys.intern(head.game),
         head.preset and sys.intern(head.preset),
         head.seed,
         head.created,
-        sys.intern(head.players.A),
-        sys.intern(head.players.B),
-        end,
+        players.get("A", "?"),
+        players.get("B", "?"),
+        ended.end if ended is not None else None,
         payoffs.get("A"),
         payoffs.get("B"),
-        sum(_has_tag(event, b"replied") for event in line.events),
+        sum(_REPLIED(event) is not None for event in raw.events),
         bytes(head.notes),
-        source,
+        (Path(), 0),
     )
 
 
-def _read_end(events: list[msgspec.Raw]) -> tuple[str | None, dict[Any, Any]]:
-    if not (events and _has_tag(events[-1], b"ended")):
-        return None, {}
-    ended = _ended.decode(events[-1])
-    return ended.end, ended.payoffs
-
-
-def _has_tag(event: msgspec.Raw, tag: bytes) -> bool:
-    """Check the type of an event that negolab wrote: it stands first, in a file that somebody rewrote perhaps with
-    white space."""
-    begin = bytes(memoryview(event)[:24])
-    return begin.replace(b" ", b"").startswith(b'{"type":"' + tag + b'"')
+_decode_end = msgspec.json.Decoder(Ended).decode
+_ENDED, _REPLIED = (re.compile(rb'\s*\{\s*"type"\s*:\s*"%b"' % tag).match for tag in (b"ended", b"replied"))
+"""The type of an event stands first, in a file that somebody rewrote perhaps with white space."""

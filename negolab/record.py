@@ -132,29 +132,33 @@ _SHORT = 200
 """Bytes of an event up to which equal ones are decoded once: a step, a price, but not the answer of a model."""
 
 
-class _RawHeader(Header, frozen=True, kw_only=True):
-    params: msgspec.Raw  # type: ignore[assignment]
+class RawHeader(Header, frozen=True, kw_only=True):
+    """A header whose mappings are not decoded."""
+
+    params: msgspec.Raw = msgspec.Raw(b"")  # type: ignore[assignment]
     players: msgspec.Raw = msgspec.Raw(b"{}")  # type: ignore[assignment]
     notes: msgspec.Raw = msgspec.Raw(b"{}")  # type: ignore[assignment]
 
 
-class _RawRecord(msgspec.Struct):
-    header: _RawHeader
+class RawRecord(msgspec.Struct):
+    """A record of which only the plain parts of its header are decoded."""
+
+    header: RawHeader
     events: tuple[msgspec.Raw, ...]
 
 
-_raw_decoder = msgspec.json.Decoder(_RawRecord)
+decode_raw = msgspec.json.Decoder(RawRecord).decode
 _event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _event = lru_cache(maxsize=10_000)(_event_decoder.decode)
 _start = lru_cache(maxsize=1_000)(_event_decoder.decode)
 _params = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
-_players = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[Seat, str]).decode)
+decode_players = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[Seat, str]).decode)
 _notes = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
 
 
 def _decode_shared(line: bytes | str) -> Record:
     """Decode a line so that records share what is equal in them: parameters, players, notes, starts, short events."""
-    raw = _raw_decoder.decode(line)
+    raw = decode_raw(line)
     head = raw.header
     header = Header(
         schema=head.schema,
@@ -163,7 +167,7 @@ def _decode_shared(line: bytes | str) -> Record:
         preset=head.preset,
         params=_params(bytes(head.params)),
         seed=head.seed,
-        players=_players(bytes(head.players)),
+        players=decode_players(bytes(head.players)),
         created=head.created,
         negolab=head.negolab,
         notes=_notes(bytes(head.notes)),

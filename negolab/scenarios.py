@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from negolab._internal.validation import convert_table, parse_toml, read_text
+from negolab._internal.files import read_text
+from negolab._internal.validation import convert_table, parse_toml
 
 SUFFIX = ".toml"
 

@@ -1,8 +1,9 @@
-"""Durable file writes, which replace a file as a whole or create a new one, and the folder of notebooks."""
+"""Files: bounded reads, durable writes, which replace a file as a whole or create a new one, and errors in words."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,19 @@ def read_bytes(path: Path) -> bytes:
             if len(data) > MAX_BYTES:
                 raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB: no such file is")
     return bytes(data)
+
+
+def read_text(path: Path) -> str:
+    """Read a file that people write; `ValueError` if it cannot be read."""
+    try:
+        return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
+    except UnicodeDecodeError as error:
+        line = 1 + error.object.count(b"\n", 0, error.start)
+        raise ValueError(f"{path}: line {line}: is no text in UTF-8: save the file in this encoding") from None
+    except IsADirectoryError:
+        raise ValueError(f"{path}: is a folder: name a file") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
@@ -115,3 +129,12 @@ def fsync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def error_sentence(error: Exception) -> str:
+    """Return an error's message; that of an operating system's error begins with the file and says what to do."""
+    if not isinstance(error, OSError) or error.filename is None or error.strerror is None:
+        return str(error)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{error.filename}: is a file, where a folder is needed: choose another name"
+    return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"

@@ -6,21 +6,18 @@ All of them are made from msgspec's validation errors and the type that was expe
 from __future__ import annotations
 
 import difflib
-import io
 import json
 import re
 import reprlib
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 from math import isfinite
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect as types
-
-from negolab._internal.files import read_bytes
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -45,74 +42,96 @@ _WORDS: dict[type[types.Type], tuple[str, str]] = {
     types.StrType: ("a text", "texts"),
     types.StructType: ("a table", "tables"),
 }
-"""One and several of a type."""
-_TOML_VALUES = {"str": "a text", "int": "a whole number", "float": "a number with a point", "bool": "true or false"}
-_TOML_VALUES |= {"array": "a list, [...]", "object": "a table"}
+"""One and several of a type, without its bounds."""
 
 
 def without_none(kind: types.Type) -> types.Type:
-    """A type without its `| None`."""
+    """A type without its `| None` and without what `Meta` adds to its documentation."""
+    if isinstance(kind, types.Metadata):
+        return without_none(kind.type)
     if isinstance(kind, types.UnionType):
         rest = [one for one in kind.types if not isinstance(one, types.NoneType)]
-        return rest[0] if len(rest) == 1 else types.UnionType(tuple(rest))
+        return without_none(rest[0]) if len(rest) == 1 else types.UnionType(tuple(rest))
     return kind
 
 
 def choices(kind: types.Type) -> list[str]:
-    """The values of a `Literal`; none for any other type."""
-    kind = without_none(kind)
-    return [str(value) for value in kind.values] if isinstance(kind, types.LiteralType) else []
+    """The values of a `Literal` or an enum; none for any other type."""
+    match without_none(kind):
+        case types.LiteralType(values):
+            return list(map(str, values))
+        case types.EnumType(cls):
+            return [str(member.value) for member in cls]
+        case _:
+            return []
 
 
 def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
-    """One value of the type in words, or `many`; None for a type without a plain name."""
+    """One value of the type and its bounds in words, or `many`; None for a type without a plain name."""
     kind = without_none(kind)
     match kind:
-        case types.LiteralType():
+        case types.LiteralType() | types.EnumType():
             values = choices(kind)
             return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
         case types.UnionType():
             parts = [_describe_type(one, many=many) for one in kind.types]
             return None if None in parts else " or ".join(map(str, parts))
         case types.CollectionType():
-            return _describe_list(_describe_type(kind.item_type, many=True), many=many)
+            items = _describe_type(kind.item_type, many=True)
+            return _describe_list(items and f"{_describe_length(kind)}{items}", many=many)
         case types.TupleType() if len(set(map(repr, kind.item_types))) == 1:
             items = _describe_type(kind.item_types[0], many=True)
             return _describe_list(items and f"{len(kind.item_types)} {items}", many=many)
         case types.DictType():
             key, value = _describe_type(kind.key_type), _describe_type(kind.value_type)
-            return key and value and f"{'tables' if many else 'a table'} in which {key} has {value}"
+            length = (size := _describe_length(kind)) and f" of {size}entries"
+            return key and value and f"{'tables' if many else 'a table'}{length} in which {key} has {value}"
         case _:
-            one, several = _WORDS.get(type(kind), (None, None))
-            return several if many else one
+            words = _WORDS.get(type(kind))
+            return words and words[many] + _describe_bounds(kind)
+
+
+def _describe_length(kind: types.CollectionType | types.DictType | types.StrType) -> str:
+    """The bounds of a length, and a blank after them; "" where there are none."""
+    match kind.min_length, kind.max_length:
+        case None, None:
+            return ""
+        case 1, None:
+            return "one or more "
+        case least, None:
+            return f"at least {least} "
+        case None, most:
+            return f"at most {most} "
+        case least, most:
+            return f"{least} to {most} "
+
+
+def _describe_bounds(kind: types.Type) -> str:
+    """The bounds of a number or a text as the end of a phrase, such as ` from 1 up`; "" where there are none."""
+    if isinstance(kind, types.StrType):
+        length = (size := _describe_length(kind)) and f" of {size}characters"
+        return length + ("" if kind.pattern is None else f" that fits {kind.pattern}")
+    if not isinstance(kind, types.IntType | types.FloatType):
+        return ""
+    if kind.ge is not None and kind.gt is None and kind.lt is None:
+        return f" from {_number(kind.ge)} " + ("up" if kind.le is None else f"to {_number(kind.le)}")
+    bounds = {"at least": kind.ge, "above": kind.gt, "at most": kind.le, "below": kind.lt}
+    said = " and ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
+    return said and f" {said}"
+
+
+def _number(bound: float) -> str:
+    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def _describe_list(items: str | None, *, many: bool) -> str | None:
     return items and f"{'lists' if many else 'a list'} of {items}"
 
 
-def _describe_toml_type(kind: types.Type) -> str:
-    """One value of the type as it is written in TOML."""
-    kind = without_none(kind)
-    match kind:
-        case types.LiteralType() | types.StrType():
-            return 'a text in quotes, "..."'
-        case types.UnionType():
-            return " or ".join(dict.fromkeys(map(_describe_toml_type, kind.types)))
-        case types.CollectionType() | types.TupleType():
-            return _TOML_VALUES["array"]
-        case types.DictType():
-            return _TOML_VALUES["object"]
-        case _:
-            return _describe_type(kind) or type(kind).__name__.removesuffix("Type").lower()
-
-
 # The place of an error.
 
 _OWN_WORDS = ("Expected `", "Invalid enum value")
 """Beginnings of msgspec's own messages; any other message comes from the type itself and is passed on."""
-_WRONG_TYPE = re.compile(r"Invalid enum value|.*, got `?(\w+)?")
-"""Messages about the type itself rather than about a bound."""
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _PATH = re.compile(r"`\$(.*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
@@ -134,7 +153,7 @@ def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple
     places, end = [_Place("", "", types.type_info(kind), value)], 0
     while step := _STEP.match(path, end):
         last = places[-1]
-        inner = _type_at(without_none(last.kind), last.value, step)
+        inner = _type_at(last.kind, last.value, step)
         if inner is None:
             break
         key: str | int = step[1] or int(step[2])
@@ -145,6 +164,7 @@ def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple
 
 def _type_at(kind: types.Type, value: Any, step: re.Match[str]) -> types.Type | None:
     """The type one step inside `kind`; None where the type alone does not say it."""
+    kind = without_none(kind)
     match kind, value:
         case types.UnionType(), _:
             return next(filter(None, (_type_at(one, value, step) for one in kind.types)), None)
@@ -173,6 +193,27 @@ def convert_value(value: Any, kind: Any, name: str, label: str = "{}") -> Any:
         raise ValueError(explain_validation_error(error, kind, value, label, name)) from None
 
 
+def check_fields(value: msgspec.Struct) -> None:
+    """Raise `ValueError` for the first field that does not fit its declared type and the bounds of its `Meta`.
+
+    msgspec checks both where it decodes, and neither where Python constructs. None fits any field: it is not told.
+    """
+    names, told = _declared(type(value))
+    convert_value({shown: getattr(value, name) for name, shown in names}, told, "")
+
+
+@cache
+def _declared(kind: type[msgspec.Struct]) -> tuple[tuple[tuple[str, str], ...], type[msgspec.Struct]]:
+    """Return each field's name and its name in data, and a type with the same fields that may all be None."""
+    fields = msgspec.structs.fields(kind)
+    # msgspec converts to a member of an enum what it is written as, but refuses the member itself.
+    has_enum = ["EnumType(" in repr(types.type_info(field.type)) for field in fields]
+    told = [
+        (field.encode_name, Any if enum else field.type | None) for field, enum in zip(fields, has_enum, strict=True)
+    ]
+    return tuple((field.name, field.encode_name) for field in fields), msgspec.defstruct(kind.__name__, told)
+
+
 def explain_validation_error(
     error: msgspec.ValidationError, kind: Any, value: Any, label: str = "{}", name: str = ""
 ) -> str:
@@ -181,29 +222,21 @@ def explain_validation_error(
     `label` formats the path of that part, which begins with `name`, as in instance.limit or buyer_values[1].
     """
     message, places, rest = _parse_error(error, kind, value)
-    path, _, expected, found = places[-1]
-    path = f"{name}{path}".removeprefix(".")
+    path = f"{name}{places[-1].path}".removeprefix(".")
     if missing := _MISSING.fullmatch(message):
         return f"{label.format(f'{path}.{missing[1]}'.removeprefix('.'))} is missing"
-    if not message.startswith(_OWN_WORDS):
-        return f"{label.format(path)}: {message}" if path else message
-    words = _describe_type(expected) if _WRONG_TYPE.match(message) and not re.search(r"\.\w", rest) else None
-    shown = reprlib.repr(found)
-    return f"{label.format(path)} " + (
-        f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
-    )
+    if message.startswith(_OWN_WORDS):
+        return f"{label.format(path)} {_describe_fault(error, places[-1], rest)}"
+    return f"{label.format(path)}: {message}" if path else message
 
 
-# Files.
-
-
-def error_sentence(error: Exception) -> str:
-    """Return an error's message; that of an operating system's error begins with the file and says what to do."""
-    if not isinstance(error, OSError) or error.filename is None or error.strerror is None:
-        return str(error)
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return f"{error.filename}: is a file, where a folder is needed: choose another name"
-    return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+def _describe_fault(error: msgspec.ValidationError, place: _Place, rest: str) -> str:
+    """Say what the value at a place must be, and what it is; `rest` is what of its path has no name."""
+    words = None if re.search(r"\.\w", rest) else _describe_type(place.kind)
+    if not rest and isinstance(without_none(place.kind), types.DictType):
+        words = words or "a table"
+    shown = reprlib.repr(place.value)
+    return f"cannot be {shown}: {error}" if words is None else f"must be {words}, not {shown}"
 
 
 # TOML files.
@@ -221,19 +254,6 @@ class LimitsTable(TomlTable, frozen=True):
             value = getattr(self, name)
             if value is not None and not (isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a number above 0, not {value:g}")
-
-
-def read_text(path: Path) -> str:
-    """Read a file that people write; `ValueError` if it cannot be read."""
-    try:
-        return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
-    except UnicodeDecodeError as error:
-        line = 1 + error.object.count(b"\n", 0, error.start)
-        raise ValueError(f"{path}: line {line}: is no text in UTF-8: save the file in this encoding") from None
-    except IsADirectoryError:
-        raise ValueError(f"{path}: is a folder: name a file") from None
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -266,8 +286,6 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
 
 
 _SYNTAX = re.compile(r"(.*) \(at (line \d+), column \d+\)")
-_FEW = 4
-"""Words that are all told where another one stands; of more the similar ones."""
 _REMEDIES = {
     "Invalid value": 'a text stands in quotes, "...", and true, false and numbers without',
     "Cannot overwrite a value": "this name is given a second time: give it once",
@@ -311,7 +329,7 @@ def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str,
                 raise ValueError(_ask_for_two_brackets(key))
             for i, one in enumerate(value if isinstance(value, list) else []):
                 if isinstance(one, dict) and isinstance(item, types.StructType):
-                    _check_keys(one, _fields(item), where + _name_item(key, i, value), top)
+                    _check_keys(one, _fields(item), f"{where}{_name_item(key, i, value)}: ", top)
         elif isinstance(kind, types.StructType) and isinstance(value, dict):
             _check_keys(value, _fields(kind), f"{where}{key}: ", top)
         elif isinstance(kind, types.DictType) and isinstance(value, dict):
@@ -335,32 +353,45 @@ def _explain_brackets(text: str, kind: types.Type) -> str:
 def _name_item(key: str, number: int, items: list[Any]) -> str:
     """A table of a list as its author would name it: by its name, else by its number from 1."""
     name = items[number].get("name") if isinstance(items[number], dict) else None
-    return f"{key.removesuffix('s')} {repr(name) if isinstance(name, str) else f'{number + 1} of {len(items)}'}: "
+    return f"{key.removesuffix('s')} {repr(name) if isinstance(name, str) else f'{number + 1} of {len(items)}'}"
 
 
 def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[str, Any]) -> str:
-    message, places, _ = _parse_error(error, kind, table)
-    where = ""
+    """Say which part of a file's table is invalid, what it must be, and how that is written."""
+    message, places, rest = _parse_error(error, kind, table)
+    where = [""]
     for before, place in pairwise(places):
         if isinstance(place.key, str):
-            where += f"{place.key}: "
+            where.append(place.key)
         elif _item_type(before.kind) is not None:
-            where = where.removesuffix(f"{before.key}: ") + _name_item(str(before.key), place.key, before.value)
-    if missing := _MISSING.fullmatch(message):
+            where[-1] = _name_item(str(before.key), place.key, before.value)
+        else:
+            where[-1] += f"[{place.key}]"
+    if message.startswith(_OWN_WORDS):
+        fault = f"{where.pop()} {_describe_fault(error, places[-1], rest)}{_toml_hint(places)}"
+    elif missing := _MISSING.fullmatch(message):
         name = missing[1]
         tables = _item_type(_fields(without_none(places[-1].kind)).get(name, types.AnyType())) is not None
-        return f"{where}{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
-    if message.startswith("Expected `") and (wrong := _WRONG_TYPE.fullmatch(message.removesuffix("`"))):
-        found = _TOML_VALUES.get(wrong[1], wrong[1])
-        expected = _describe_toml_type(places[-1].kind)
-        if expected == _TOML_VALUES["object"] and len(places) == 2:
-            expected = f"{expected} that begins with [{places[-1].key}]"
-        return f"{where}expected {expected}, not {found}"
-    if choice := re.fullmatch(r"Invalid enum value '?(.*?)'?", message):
-        words = choices(places[-1].kind)
-        known = suggest(choice[1], words) if len(words) > _FEW else f"there are: {', '.join(words)}."
-        return f"{where}unknown word {choice[1]!r}: {known}"
-    return where + message
+        fault = f"{name} is missing: " + (f"begin one with [[{name}]]" if tables else f"write {name} = ...")
+    else:
+        fault = message
+    return ": ".join((*filter(None, where), fault))
+
+
+def _toml_hint(places: list[_Place]) -> str:
+    """How the value at the last place is written in TOML, where its author may not know it; "" elsewhere."""
+    kind, value = without_none(places[-1].kind), places[-1].value
+    match kind:
+        case types.StructType() | types.DictType() if len(places) == 2:
+            return f": begin it with [{places[-1].key}]"
+        case types.StrType() if isinstance(value, bool | int | float):
+            return ': write it in quotes, "..."'
+        case types.BoolType() | types.IntType() | types.FloatType() if isinstance(value, str) and isinstance(
+            parse_value(value), bool | int | float
+        ):
+            return ": write it without quotes"
+        case _:
+            return ""
 
 
 def parse_value(value: str) -> Any:

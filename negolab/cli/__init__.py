@@ -10,7 +10,8 @@ import warnings
 import typer
 from typer.exceptions import TyperException
 
-from negolab._internal.validation import error_sentence, suggest
+from negolab._internal.files import error_sentence
+from negolab._internal.validation import suggest
 from negolab._internal.version import __version__
 from negolab.cli import batch, bonus, cache, corpora, guide, model, new, play, records, serve, study, sweep, trial
 from negolab.user_code import describe_failure

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,6 @@ from negolab.store import Store
 
 if TYPE_CHECKING:
     from negolab.formats.clembench import LeftOut
-    from negolab.formats.dealornodeal import Dialogue
     from negolab.formats.dealornodeal_records import CorpusFile
 
 app = typer.Typer(
@@ -53,6 +53,43 @@ def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
         raise
 
 
+def import_records(
+    found: Mapping[str, tuple[str, Callable[[], Record]]], out: Path, unit: str
+) -> tuple[list[Record], int]:
+    """Write the records that are not in the folder yet, and print which dialogues or episodes have none.
+
+    Args:
+        found: By the id of each record its place in the corpus, and what makes it; a ValueError of that leaves it out.
+        out: The folder.
+        unit: The word for what a record is made of.
+
+    Returns:
+        All records, and how many of them are new.
+
+    Raises:
+        ValueError: There is no record at all, or the folder holds others (see `open_store`).
+    """
+    records, errors = [], []
+    with open_store(out, set(found)) as store:
+        there = store.ids()
+        for id_, (place, make) in tqdm(found.items(), unit=unit, file=sys.stderr, mininterval=0.5, disable=None):
+            try:
+                record = make()
+            except ValueError as error:
+                errors.append(f"{place}: {error}")
+                continue
+            if id_ not in there:
+                store.append(record)
+            records.append(record)
+        if not records:
+            raise ValueError(f"no {unit} could be played again: {errors[0]}")
+    for text in errors[:MAX_NAMED]:
+        print(escape_line(f"left out: {text}"))
+    if len(errors) > MAX_NAMED:
+        print(f"left out: {len(errors) - MAX_NAMED:,} more")
+    return records, len(records) - len(there)
+
+
 def list_some(items: Sequence[object]) -> str:
     """List the first `MAX_NAMED` items and count the rest."""
     more = len(items) - MAX_NAMED
@@ -80,11 +117,14 @@ def dealornodeal(
     chosen = [(file.path.name, one) for file in read for one in file.dialogues if all_ or one["views"] == 2]
     if not chosen:
         raise ValueError("of every dialogue here there is one view only: --all takes them")
-    records, errors = _write(chosen, out)
-    for text in errors[:MAX_NAMED]:
-        print(escape_line(f"left out: {text}"))
-    if len(errors) > MAX_NAMED:
-        print(f"left out: {len(errors) - MAX_NAMED:,} more")
+    records, _ = import_records(
+        {
+            corpus.record_id(one, name): (f"{name}, line {one['line']}", partial(corpus.to_record, one, name))
+            for name, one in chosen
+        },
+        out,
+        "dialogue",
+    )
     _print_result(records, out)
 
 
@@ -100,27 +140,6 @@ def _print_file(file: CorpusFile, all_: bool) -> None:
         print(escape_line(f"  no dialogue in {error}"))
     if len(file.errors) > MAX_NAMED:
         print(f"  no dialogue in {len(file.errors) - MAX_NAMED:,} more lines")
-
-
-def _write(chosen: Sequence[tuple[str, Dialogue]], out: Path) -> tuple[list[Record], list[str]]:
-    """Return all records, after those that are not there yet were written, and a line per dialogue that has none."""
-    from negolab.formats import dealornodeal_records as corpus
-
-    records, errors = [], []
-    with open_store(out, {corpus.record_id(one, name) for name, one in chosen}) as store:
-        there = store.ids()
-        for name, one in tqdm(chosen, unit="dialogue", file=sys.stderr, mininterval=0.5, disable=None):
-            try:
-                record = corpus.to_record(one, name)
-            except ValueError as error:
-                errors.append(f"{name}, line {one['line']}: {error}")
-                continue
-            if record.id not in there:
-                store.append(record)
-            records.append(record)
-        if not records:
-            raise ValueError(f"no dialogue could be played again: {errors[0]}")
-    return records, errors
 
 
 def _print_result(records: list[Record], out: Path) -> None:
@@ -159,26 +178,11 @@ def casino(
     from negolab.formats import casino as corpus
 
     read = [(path.name, one) for path in files for one in corpus.read_file(path)]
-    found = {corpus.record_id(one): (name, one) for name, one in read}
-    records: list[Record] = []
-    errors: list[str] = []
-    with open_store(out, set(found)) as store:
-        there = store.ids()
-        for id_, (name, one) in tqdm(found.items(), unit="dialogue", file=sys.stderr, mininterval=0.5, disable=None):
-            try:
-                record = corpus.to_record(one, name)
-            except ValueError as error:
-                errors.append(f"{name}, dialogue {one['dialogue_id']}: {error}")
-                continue
-            if id_ not in there:
-                store.append(record)
-            records.append(record)
-        if not records:
-            raise ValueError(f"no dialogue could be played again: {errors[0]}")
-    for text in errors[:MAX_NAMED]:
-        print(escape_line(f"left out: {text}"))
-    if len(errors) > MAX_NAMED:
-        print(f"left out: {len(errors) - MAX_NAMED:,} more")
+    found = {
+        corpus.record_id(one): (f"{name}, dialogue {one['dialogue_id']}", partial(corpus.to_record, one, name))
+        for name, one in read
+    }
+    records, _ = import_records(found, out, "dialogue")
     if len(read) > len(found):
         print(f"{_count(len(read) - len(found), 'dialogue')} found again, written once")
     _print_camps(records, out)
@@ -220,7 +224,8 @@ def clembench(
         raise ValueError(
             f"no episode to import in {', '.join(map(str, folders))}: {'; '.join(told) or 'there is none'}"
         )
-    written = _write_episodes(imported, out)
+    found = {id_: (id_, partial(imported.__getitem__, id_)) for id_ in imported}
+    _, written = import_records(found, out, "episode")
     print(f"{out}: {_count(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))
     for players, count in Counter(" / ".join(one.header.players.values()) for one in imported.values()).items():
         print(escape_line(f"  {players}: {_count(count, 'episode')}"))
@@ -259,16 +264,6 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
         print(escape_line(f"the files say something else than the rules in {list_some(differ)}"))
     for line in (*(tally.lines() if by_name else ()), tally.line()):
         print(escape_line(line))
-
-
-def _write_episodes(imported: dict[str, Record], out: Path) -> int:
-    """Write the records that are not there yet and return their number."""
-    with open_store(out, set(imported)) as store:
-        there = store.ids()
-        for record in imported.values():
-            if record.id not in there:
-                store.append(record)
-    return len(imported) - len(there)
 
 
 def add_to(app_: typer.Typer) -> None:

@@ -28,8 +28,7 @@ from negolab.studies.payment import Currency
 from negolab.studies.status import Cell, Person, Status
 from negolab.studies.status import status as study_status
 from negolab.studies.study_config import Study
-from negolab.studies.study_file import read_study, read_texts
-from negolab.studies.texts import needed_texts
+from negolab.studies.study_file import needed_texts, read_study, read_texts
 from negolab.texts import format_texts
 
 _CLEAR = "\x1b[H\x1b[2J"

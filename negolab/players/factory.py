@@ -14,7 +14,6 @@ from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.player import LLM
 from negolab.llm.settings import Settings
 from negolab.players.code import PlayerClass, code_facts
-from negolab.players.spec import format_settings
 from negolab.protocols import Player, Scripted
 from negolab.user_code import describe_failure
 
@@ -184,3 +183,8 @@ def model_factory(settings: Settings, given: Mapping[str, Any], strategy: Player
         facts={} if strategy is None else strategy.facts,
         _create=create,
     )
+
+
+def format_settings(settings: dict[str, Any]) -> str:
+    """Write settings as a player's name shows them."""
+    return ",".join(f"{name}={value}" for name, value in settings.items())

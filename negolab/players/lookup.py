@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from negolab import catalog
-from negolab._internal.validation import suggest
+from negolab._internal.validation import parse_value, suggest
 from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
@@ -15,7 +16,6 @@ from negolab.llm.settings import model_settings
 from negolab.players import agreements, any_game
 from negolab.players.code import CodeReference, PlayerClass, find_player, offered_players, parse_reference
 from negolab.players.factory import PlayerFactory, class_factory, model_factory, object_factory
-from negolab.players.spec import parse_model_name, parse_settings
 from negolab.protocols import MODEL_PREFIX, Player, Scripted
 
 PlayerSpec = str | Player | PlayerClass | PlayerFactory
@@ -198,3 +198,46 @@ def player(
         'random-legal'
     """
     return resolve(name, catalog.load(game), **params).make(seed=draws, match=match, models=models)
+
+
+# The text that specifies a player: `time:beta=0.2,seed=3`, `llm:MODEL,temperature=0.7`, `mine.py:Haggler,beta=2`.
+
+
+def parse_model_name(name: str) -> dict[str, Any]:
+    """Split `llm:qwen2.5:0.5b,seed=3` into settings; the model's name may hold colons, and values stay texts."""
+    model, _, tail = name.removeprefix(MODEL_PREFIX).partition(",")
+    if "=" in model:
+        begin, _, first = model.rpartition(":")
+        raise ValueError(f"settings of a model follow a comma: {MODEL_PREFIX}{begin or 'MODEL'},{first}")
+    return {"model": model, **dict(_pairs(tail, {"model"}))}
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """Parse `a=1,b=fair`; values are JSON, else texts."""
+    return {key: parse_value(value) for key, value in _pairs(text)}
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas, except inside of lists and objects."""
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char in "[{") - (char in "]}")
+        if char == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield names and values; ValueError for a name that comes twice or is `given` already."""
+    seen = set(given)
+    for part in filter(None, _split(text)):
+        key, sign, value = part.partition("=")
+        if not sign or not key:
+            raise ValueError(f"{part!r} is not of the form name=value")
+        key = key.strip()
+        if key in seen:
+            raise ValueError(f"{key} is given twice: give it once")  # its value may be a secret
+        seen.add(key)
+        yield key, value.strip()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from typing_extensions import override
@@ -42,12 +42,8 @@ Seen = Observation[Public, Private]
 class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
     """`pie` whole units are to be divided; outside options are drawn from 0 .. `outside`."""
 
-    pie: int = 10
-    outside: int = 3
-
-    def __post_init__(self) -> None:
-        if self.pie < 1:
-            raise ValueError(f"pie must be at least 1, not {self.pie}")
+    pie: Annotated[int, msgspec.Meta(ge=1)] = 10
+    outside: Annotated[int, msgspec.Meta(ge=0)] = 3
 
     @override
     def deal(self, rng: random.Random) -> State[Public, Private]:

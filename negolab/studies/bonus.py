@@ -26,8 +26,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from negolab._internal.files import atomic_write, private_files
-from negolab._internal.validation import read_text
+from negolab._internal.files import atomic_write, private_files, read_text
 from negolab.formatting import FORMULA_STARTS
 from negolab.studies.authentication import hash_panel_id
 from negolab.studies.database import BonusFile, Database, Participant

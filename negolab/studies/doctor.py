@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import httpx2
 import sqlalchemy as sa
 
-from negolab._internal.validation import error_sentence
+from negolab._internal.files import error_sentence
 from negolab.game import Seat
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.player import LLM

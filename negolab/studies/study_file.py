@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from negolab import texts, user_code
+from negolab import catalog, texts, user_code
 from negolab._internal import validation
+from negolab._internal.files import read_text
 from negolab.game import SEATS
 from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
@@ -18,7 +19,8 @@ from negolab.scenarios import SUFFIX
 from negolab.studies.delay import Delay
 from negolab.studies.steps import KINDS, MatchStep, RoundsStep
 from negolab.studies.study_config import Practice, Study, Treatment
-from negolab.studies.texts import catalogue, rename
+from negolab.studies.texts import gate_texts, rename, table_texts
+from negolab.studies.texts import texts as page_texts
 
 
 def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = True) -> Study:
@@ -33,7 +35,7 @@ def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = 
         ValueError: The file cannot be read, or the study cannot be run; names the file and the place in it.
     """
     file, path = Path(path), at or Path(path)
-    words = validation.read_text(file)
+    words = read_text(file)
     try:
         return parse_study(words, path, check_texts=check_texts)
     except ValueError as error:
@@ -192,3 +194,68 @@ def _unused_practice(practice: Practice) -> None:
 def _pairs(study: Study, written: bool) -> None:
     if written and not study.paired:
         raise ValueError("every treatment has an opponent, nobody waits: leave [pairing] out, or an opponent")
+
+
+# The texts of a study.
+
+
+def catalogue(study: Study) -> dict[str, str]:
+    """Return the default texts of a study by key: of any study, of its game, and of what its parameters name."""
+    games = [study.loaded(settings) for settings, _ in study.matches()]
+    found = gate_texts.defaults() | page_texts.defaults() | table_texts.defaults()
+    own = catalog.part(games[0], "WORDS")
+    if isinstance(own, texts.Texts):
+        found |= own.defaults()
+        for game in games:
+            found |= own.names(game)
+    return found
+
+
+def needed_texts(study: Study) -> dict[str, str]:
+    """Return those default texts of the catalogue that somebody in this study may read, by key."""
+    unused: list[str] = []
+    if not study.consent:
+        unused += ["page.consent", "page.agree", "page.decline", "page.endings.declined"]
+    kinds = study.kinds()
+    if not kinds & {"questions", "quiz"}:
+        unused += [f"page.{name}" for name in _QUESTION_TEXTS]
+    if not study.paired:
+        unused += [f"page.{name}" for name in _WAITING_TEXTS]
+    if "practice" not in kinds:
+        unused += ["page.practice", "page.result_practice"]
+    if "quiz" not in kinds:
+        unused += [f"page.{name}" for name in _QUIZ_TEXTS]
+    if "results" not in kinds:
+        unused += ["page.results", "page.no_results", "page.result_columns"]
+    if catalog.part(study.loaded(study.treatments[0]), "TABLE") is not None:
+        unused += [f"table.{name}" for name in _PLAIN_TEXTS]
+    return {
+        key: text
+        for key, text in catalogue(study).items()
+        if not any(key == name or key.startswith(f"{name}.") for name in unused)
+    }
+
+
+_QUESTION_TEXTS = (
+    *("questions", "send_answers", "some_required", "required", "optional", "no_choice", "number"),
+    *("one_wrong", "several_wrong", "wrong_answers"),
+)
+_QUIZ_TEXTS = (
+    "quiz",
+    "check",
+    "not_right",
+    "some_wrong",
+    "attempts_left",
+    "last_attempt",
+    "endings.quiz",
+)
+_WAITING_TEXTS = (
+    "please_wait",
+    "waiting",
+    "waiting_hint",
+    "waited",
+    "wait_over",
+    "endings.partner",
+    "endings.unpaired",
+)
+_PLAIN_TEXTS = ("role", "facts", "yes", "no", "told", "choose", "find", "find_hint", "options", "play", "last_try")

@@ -7,18 +7,12 @@ names in braces. A game's own are its part `WORDS`.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from negolab import catalog
+from negolab.catalog import AnyGame
 from negolab.formatting import format_money, format_number
-from negolab.game import Game, Invalid
+from negolab.game import End, Game, Invalid
 from negolab.texts import Texts, are_overridden
-
-if TYPE_CHECKING:
-    from negolab.catalog import AnyGame
-    from negolab.game import End
-    from negolab.studies.study_config import Study
-
 
 texts = Texts("page", __file__)
 """Texts of a participant's page around a game: its pages, its buttons, the reasons for what was not done."""
@@ -49,68 +43,6 @@ def rename(overrides: dict[str, str]) -> dict[str, str]:
     if "agenda.option" in overrides:
         new["table.option"] = overrides["agenda.option"].replace("{points}", "{note}")
     return new
-
-
-def catalogue(study: Study) -> dict[str, str]:
-    """Return the default texts of a study by key: of any study, of its game, and of what its parameters name."""
-    games = [study.loaded(settings) for settings, _ in study.matches()]
-    found = gate_texts.defaults() | texts.defaults() | table_texts.defaults()
-    own = catalog.part(games[0], "WORDS")
-    if isinstance(own, Texts):
-        found |= own.defaults()
-        for game in games:
-            found |= own.names(game)
-    return found
-
-
-def needed_texts(study: Study) -> dict[str, str]:
-    """Return those default texts of the catalogue that somebody in this study may read, by key."""
-    unused: list[str] = []
-    if not study.consent:
-        unused += ["page.consent", "page.agree", "page.decline", "page.endings.declined"]
-    kinds = study.kinds()
-    if not kinds & {"questions", "quiz"}:
-        unused += [f"page.{name}" for name in _QUESTION_TEXTS]
-    if not study.paired:
-        unused += [f"page.{name}" for name in _WAITING_TEXTS]
-    if "practice" not in kinds:
-        unused += ["page.practice", "page.result_practice"]
-    if "quiz" not in kinds:
-        unused += [f"page.{name}" for name in _QUIZ_TEXTS]
-    if "results" not in kinds:
-        unused += ["page.results", "page.no_results", "page.result_columns"]
-    if catalog.part(study.loaded(study.treatments[0]), "TABLE") is not None:
-        unused += [f"table.{name}" for name in _PLAIN_TEXTS]
-    return {
-        key: text
-        for key, text in catalogue(study).items()
-        if not any(key == name or key.startswith(f"{name}.") for name in unused)
-    }
-
-
-_QUESTION_TEXTS = (
-    *("questions", "send_answers", "some_required", "required", "optional", "no_choice", "number"),
-    *("one_wrong", "several_wrong", "wrong_answers"),
-)
-_QUIZ_TEXTS = (
-    "quiz",
-    "check",
-    "not_right",
-    "some_wrong",
-    "attempts_left",
-    "last_attempt",
-    "endings.quiz",
-)
-_WAITING_TEXTS = (
-    "please_wait",
-    "waiting",
-    "waiting_hint",
-    "waited",
-    "wait_over",
-    "endings.partner",
-    "endings.unpaired",
-)
-_PLAIN_TEXTS = ("role", "facts", "yes", "no", "told", "choose", "find", "find_hint", "options", "play", "last_try")
 
 
 def refusal_text(game: AnyGame, invalid: Invalid) -> str:

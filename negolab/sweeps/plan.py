@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from negolab._internal import validation
+from negolab._internal.files import read_text
 from negolab._internal.validation import LimitsTable, TomlTable
 from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
@@ -291,7 +292,7 @@ def _text(value: Any) -> str:
 def read_plan(path: str | Path) -> SweepPlan:
     """Read a plan; ValueError names the file, the place in it and what to do."""
     path = Path(path)
-    text = validation.read_text(path)
+    text = read_text(path)
     try:
         return validation.convert_table(validation.parse_toml(text, SweepPlan), SweepPlan)
     except ValueError as error:

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from negolab.studies.study_file import read_study
-from negolab.studies.texts import catalogue
+from negolab.studies.study_file import catalogue, read_study
 from negolab.texts import flatten, format_texts
 from tests.support.study_server import TIMEOUT_MS, Person, StudyServer, serving_study
 

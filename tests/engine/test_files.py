@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from negolab._internal import manifest
-from negolab._internal.files import atomic_write
-from negolab._internal.validation import read_text
+from negolab._internal.files import atomic_write, read_text
 from negolab.catalog import load
 from negolab.formats import casino
 from negolab.formats.clembench.episodes import read_json

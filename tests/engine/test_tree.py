@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,34 @@ def run(*command: str) -> None:
 )
 def test_checks_are_clean(command: tuple[str, ...]) -> None:
     run(*command)
+
+
+def imports(module: str, file: Path, modules: dict[str, Path]) -> set[str]:
+    """Return the modules that a module's text names in imports, at its top, in a function or under TYPE_CHECKING.
+
+    `from package import name` names the submodule if there is one of this name, else the package's own `__init__`. That
+    Python also runs the `__init__` of each package around a module that it imports does not count: nothing is taken
+    from it there, and an `__init__` that shows what its submodules define would make a circle of every package.
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module is not None and not node.level, f"{module}: imports are absolute here"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in modules else node.module for name in names}
+    return found & modules.keys() - {module}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    modules = {
+        ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): file
+        for source, package in ((ROOT, "negolab"), (ROOT / "widgets", "negolab_widgets"))
+        for file in (source / package).rglob("*.py")
+    }
+    assert len(modules) > 300
+    TopologicalSorter({module: imports(module, file, modules) for module, file in modules.items()}).prepare()
 
 
 def test_notebooks_carry_no_outputs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 
 import negolab as nl
 from negolab._internal.validation import convert_value, explain_validation_error
+from negolab.game import Game
 from negolab.llm.settings import model_settings
 
 
@@ -22,6 +24,13 @@ class Place(msgspec.Struct):
     def __post_init__(self) -> None:
         if self.at < 0:
             raise ValueError("at must not be below 0")
+
+
+class Crust(Enum):
+    """A type of which Python holds members, and data their values."""
+
+    THIN = "thin"
+    THICK = "thick"
 
 
 @pytest.mark.parametrize(
@@ -43,6 +52,7 @@ class Place(msgspec.Struct):
         (int, "x" * 10_000, "a whole number, not 'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
         (dict[str, Place], {"a": 3}, "a table in which a text has a table, not {'a': 3}"),
         (list[Place], 4, "a list of tables, not 4"),
+        (Crust, "burnt", "one of thin, thick, not 'burnt'"),
     ],
 )
 def test_what_fits_is_said(kind: Any, value: Any, must: str) -> None:
@@ -82,7 +92,7 @@ def test_a_field_that_is_missing_is_named_where_nothing_is_around_it() -> None:
 
 
 def test_a_bound_that_is_broken_is_said() -> None:
-    with pytest.raises(ValueError, match=r"^it cannot be 0: Expected `int` >= 1$"):
+    with pytest.raises(ValueError, match=r"^it must be a whole number from 1 up, not 0$"):
         convert_value(0, Annotated[int, msgspec.Meta(ge=1)], "it")
 
 
@@ -94,7 +104,7 @@ def test_what_fits_is_returned_as_its_type() -> None:
     ("game", "params", "said"),
     [
         ("split", {"roles": "odd"}, "roles must be one of alternate, fixed, random, not 'odd'"),
-        ("bargaining", {"rounds": "x"}, "rounds must be a whole number, not 'x'"),
+        ("bargaining", {"rounds": "x"}, "rounds must be a whole number from 1 up, not 'x'"),
         ("bargaining", {"buyer_values": [1, "x"]}, r"^buyer_values\[1\] must be a whole number, not 'x'$"),
         ("bargaining", {"rounds": 0}, "^rounds must be a whole number from 1 up, not 0$"),
         ("balloon", {"correlation": {"C": "subset-sum"}}, "correlation must be a table in which one of A, B has"),
@@ -106,6 +116,38 @@ def test_what_fits_is_returned_as_its_type() -> None:
 def test_a_parameter_of_a_game_says_what_fits(game: str, params: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         nl.load(game, **params)
+
+
+class Pie(Game[None, None, None], frozen=True, kw_only=True):
+    """A game of one's own with bounds beside its parameters."""
+
+    slices: Annotated[int, msgspec.Meta(ge=2, le=12)] = 8
+    shares: tuple[Annotated[float, msgspec.Meta(gt=0, lt=1)], ...] = ()
+    name: Annotated[str, msgspec.Meta(min_length=1, description="What people read.")] = "pie"
+    named: Annotated[dict[str, int], msgspec.Meta(min_length=1)] | None = msgspec.field(default=None, name="names")
+    prize: int = 3
+    crust: Crust = Crust.THIN
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"slices": 1}, "slices must be a whole number from 2 to 12, not 1"),
+        ({"slices": True}, "slices must be a whole number from 2 to 12, not True"),
+        ({"shares": (0.5, 1)}, "shares[1] must be a number above 0 and below 1, not 1"),
+        ({"name": ""}, "name must be a text of one or more characters, not ''"),
+        ({"named": {}}, "names must be a table of one or more entries in which a text has a whole number, not {}"),
+        ({"prize": "3"}, "prize must be a whole number, not '3'"),
+    ],
+)
+def test_a_game_that_python_constructs_is_held_to_what_its_fields_declare(params: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError) as told:
+        Pie(**params)
+    assert str(told.value) == said
+
+
+def test_what_a_seat_is_not_told_fits_whatever_its_type() -> None:
+    assert msgspec.structs.replace(Pie(), prize=None).prize is None
 
 
 def test_a_parameter_of_a_player_says_what_fits() -> None:

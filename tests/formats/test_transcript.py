@@ -405,17 +405,6 @@ def test_an_episode_becomes_a_record(tmp_path: Path) -> None:
     assert parse_record(record.to_line()).game == record.game
 
 
-def test_an_episode_keeps_the_words_of_its_master(tmp_path: Path) -> None:
-    record, _ = clembench.read_episode(folder(tmp_path / "x", interactions(*DEAL)))
-    assert [row.text for row in clembench.transcript_rows(record)][::2] == [
-        "first",
-        f"second\n\n{PROPOSE}",
-        "No loose text.",
-        "game successful",
-    ]
-    assert transcript.rows(record)[0].text.startswith("You are participating")
-
-
 @pytest.mark.parametrize(
     ("played", "told"),
     [

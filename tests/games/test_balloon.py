@@ -11,7 +11,7 @@ import pytest
 from negolab import laws
 from negolab.catalog import load
 from negolab.game import Invalid
-from negolab.games.balloon import FAMILIES, Balloon, Fault, Instance, Say
+from negolab.games.balloon import Balloon, Fault, Instance, Say
 from negolab.games.balloon.measures import (
     clemscore,
     max_harmonic,
@@ -232,9 +232,17 @@ def test_the_prompt_tells_what_is_new() -> None:
 # Starts.
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_is_dealt(family: str) -> None:
-    game = load("balloon", **FAMILIES[family])
+@pytest.mark.parametrize(
+    "published",
+    [
+        {"items": 15, "mode": "equal"},
+        {"items": 15, "mode": "inverse"},
+        {"items": 35, "mode": "equal", "correlation": {"A": "strongly-correlated", "B": "strongly-correlated"}},
+    ],
+    ids=str,
+)
+def test_instances_are_drawn_as_the_published_ones(published: dict[str, Any]) -> None:
+    game = load("balloon", **published)
     state = game.deal(random.Random(5))
     terms, own = state.public.terms, {seat: state.private[seat].importance for seat in ("A", "B")}
     assert len(terms.effort) == game.items and sum(terms.effort.values()) // 2 == terms.limit  # type: ignore[attr-defined]

@@ -17,8 +17,8 @@ from negolab.cli.study import app
 from negolab.studies.client import HostClient
 from negolab.studies.page_state import Closed, NotDelivered
 from negolab.studies.study_config import Study
-from negolab.studies.study_file import parse_study, read_study
-from negolab.studies.texts import catalogue, gate_texts, needed_texts, table_texts, texts
+from negolab.studies.study_file import catalogue, needed_texts, parse_study, read_study
+from negolab.studies.texts import gate_texts, table_texts, texts
 from negolab.texts import Texts, are_overridden, check, flatten, format_texts, install, placeholders, use
 from tests.support.host_process import running_host, solo_treatment, study_toml
 

@@ -122,7 +122,7 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
     [
         ("repeats = 0\n", "repeats must be at least 1"),
         ("repeat = 2\n", "unknown key 'repeat': did you mean repeats"),
-        ("repeats = 'two'\n", "repeats: expected a whole number, not a text"),
+        ("repeats = 'two'\n", "repeats must be a whole number, not 'two'"),
         ("[limits]\ncell_second = 3\n", "limits: unknown key 'cell_second': did you mean cell_seconds"),
         ("[limits]\ncell_seconds = -1\n", "limits: cell_seconds must be a number above 0"),
         ("[grid]\nbeta = []\n", "beta has no values"),
@@ -142,7 +142,7 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
         ("[fixed]\nbeta = 2026-01-01\n", "beta: a parameter is a number, a text"),
         ("[fixed]\nbeta = inf\n", "beta: a parameter is a number"),
         ("[grid]\na = {first=1, last=2000, step=1}\nb = {first=1, last=2000, step=1}\n", "more than 1,000,000 cells"),
-        ("grid = 3\n", "expected a table"),
+        ("grid = 3\n", "grid must be a table, not 3: begin it with [grid]"),
         ("repeats = \n", "Invalid value"),
     ],
 )

@@ -6,17 +6,20 @@ and `ScoreTally` derive the stored scores again from the dialogues.
 
 from negolab.formats.clembench.episodes import (
     DIFFERENCES,
+    GAME,
     CrashedError,
     Imported,
+    LeftOut,
     Published,
+    count_left_out,
     episode_differences,
+    episode_folders,
     import_published,
     read_episode,
     read_instances,
-    transcript_rows,
+    read_tree,
 )
 from negolab.formats.clembench.scores import NOTE, ScorePair, ScoreTally, compare_scores, score_pairs, stored_scores
-from negolab.formats.clembench.tree import GAME, LeftOut, count_left_out, episode_folders, read_tree
 
 __all__ = [
     "DIFFERENCES",
@@ -38,5 +41,4 @@ __all__ = [
     "read_tree",
     "score_pairs",
     "stored_scores",
-    "transcript_rows",
 ]

@@ -7,26 +7,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from negolab._internal.files import read_bytes
 from negolab.catalog import load
 from negolab.formats.clembench.scores import NOTE, compare_scores, describe_pair, score_pairs, stored_scores
-from negolab.formats.transcript.rows import Row, Seen
-from negolab.formats.transcript.rows import rows as told_rows
-from negolab.game import Invalid, Reply, Seat
+from negolab.game import Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
 from negolab.match import Match
 from negolab.record import Record, parse_record
 from negolab.verification import Difference
 
+GAME = "hot_air_balloon"
+_OWN_FIELDS = frozenset({"item_weights", "negotiation_mode", "player1_preferences"})
+"""Fields of an instance that no other game of clembench has."""
 REASONS = {
     "no_reasoning": "no_sr_prompt",
     "no_argument": "no_argument_prompt",
@@ -225,22 +228,6 @@ def episode_differences(imported: Imported) -> tuple[Difference, ...]:
     return tuple(Difference(*both) for both in zip(causes, imported.differences, strict=True))
 
 
-def transcript_rows(record: Record) -> list[Row]:
-    """Return the transcript rows of an imported match in its own game master's words, where the instance has them."""
-    notes = record.header.notes
-    prompts, reasons = notes.get("prompts", {}), notes.get("reasons", {})
-
-    def prompt(seen: Seen, since: Seen | None) -> str:
-        if since is not None or seen.seat not in prompts:
-            return record.game.told(seen.seat).prompt(seen, since)
-        return "\n\n".join((prompts[seen.seat], *(message.text for message in seen.public.messages)))
-
-    def reason(invalid: Invalid) -> str:
-        return "\n".join(reasons.get(code, invalid.reason) for code in invalid.codes)
-
-    return told_rows(record, prompt=prompt, reason=reason)
-
-
 def read_json(file: Path) -> dict[str, Any]:
     """Read a file of an episode; `ValueError` if it is missing or not a JSON object."""
     if not file.is_file():
@@ -310,3 +297,87 @@ def _compare(match: Match, theirs: Mapping[str, Any]) -> Iterator[str]:
     for pair in compare_scores(theirs, match.game, match.state, replies):
         if not pair.same:
             yield f"reply {replies}, the last: {describe_pair(pair)}"
+
+
+# All episodes below a folder, and what is left out.
+
+
+class LeftOut(NamedTuple):
+    """An episode that has no record.
+
+    Attributes:
+        folder: The folder of the episode.
+        kind: It is of another game, it crashed (there is no dialogue, or none that can be read), or its instance
+            cannot be read.
+        what: The other game, the models that crashed, or the reason.
+    """
+
+    folder: Path
+    kind: Literal["game", "crashed", "unreadable"]
+    what: str
+
+
+def read_tree(root: Path | str) -> Iterator[Imported | LeftOut]:
+    """Read every episode folder below `root`, in the order of their paths, one at a time."""
+    for folder in episode_folders(Path(root).resolve()):
+        game = _game_of(folder)
+        yield _read_or_leave_out(folder) if game == GAME else LeftOut(folder, "game", game)
+
+
+def episode_folders(root: Path) -> Iterator[Path]:
+    """Yield every folder below `root` that holds an episode, of any game, in the order of their paths."""
+    for path, folders, files in os.walk(root):
+        folders.sort()
+        if "instance.json" in files or "interactions.json" in files:
+            yield Path(path)
+
+
+def _read_or_leave_out(folder: Path) -> Imported | LeftOut:
+    try:
+        return read_episode(folder)
+    except CrashedError:
+        return LeftOut(folder, "crashed", _models(folder))
+    except ValueError as error:
+        return LeftOut(folder, "unreadable", str(error).replace(str(folder), "").lstrip("/: "))
+    except (TypeError, LookupError, AttributeError) as error:  # JSON of another shape
+        return LeftOut(folder, "unreadable", f"no instance of {GAME}: {type(error).__name__}: {error}"[:300])
+
+
+def _game_of(folder: Path) -> str:
+    """Return the name of the game of an episode, by its instance, else by what its files or folders say."""
+    if not _OWN_FIELDS.isdisjoint(_plain(folder / "instance.json")):
+        return GAME
+    stated = _plain(folder.parent / "experiment.json").get("game_name")
+    meta = stated or _plain(folder / "interactions.json").get("meta")
+    return str(stated or (isinstance(meta, dict) and meta.get("game_name")) or folder.parents[1].name)
+
+
+def _models(folder: Path) -> str:
+    """Return the models that played an episode, as its results folder names them."""
+    if found := results_folder(folder):
+        return found
+    return folder.parents[2].name if folder.parents[1].name == GAME else "models unknown"
+
+
+def _plain(file: Path) -> dict[str, Any]:
+    with suppress(ValueError):
+        return read_json(file)
+    return {}
+
+
+def count_left_out(left_out: Iterable[LeftOut]) -> tuple[str, ...]:
+    """Say in a sentence each which other games there are, whose episodes crashed, and what could not be read."""
+    groups: dict[tuple[str, str], list[Path]] = {}
+    for one in left_out:
+        groups.setdefault((one.kind, one.what), []).append(one.folder)
+    return tuple(_sentence(kind, what, folders) for (kind, what), folders in groups.items())
+
+
+def _sentence(kind: str, what: str, folders: list[Path]) -> str:
+    episodes = f"{len(folders):,} episode{'s' * (len(folders) > 1)}"
+    if kind == "game":
+        return f"{what}: {episodes} of another game, left out"
+    first = f"first: {folders[0]}"
+    if kind == "crashed":
+        return f"{what}: {episodes} crashed (interactions.json is missing or cannot be read), left out; {first}"
+    return f"{episodes} cannot be read, left out: {what}; {first}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import groupby
 from typing import Any, Literal
 
@@ -16,8 +15,6 @@ from negolab.record import Fold, Record, SeatOutcome, SeatRecord, start_state
 
 Who = Literal["A", "B", "GM"]
 Seen = Observation[Any, Any]
-Prompt = Callable[[Seen, Seen | None], str]
-Reason = Callable[[Invalid], str]
 
 CLOSING: dict[End, str] = {
     "AGREED": "game successful",
@@ -77,17 +74,9 @@ def usage_notes(reply: Reply) -> str:
     return ", ".join([*parts, f"{tokens} tokens"] if tokens else parts)
 
 
-def rows(source: Record | SeatRecord, *, prompt: Prompt | None = None, reason: Reason | None = None) -> list[Row]:
-    """Return the rows of a whole match, or of one seat's side of it.
-
-    Args:
-        source: A record, or one seat's view of it.
-        prompt: Replaces the game's prompts, for a match that was played with others; called like `Game.prompt`.
-        reason: Replaces the game's reasons of rejections.
-    """
-    if isinstance(source, SeatRecord):
-        return _of_view(source, prompt, reason)
-    return _of_record(source, prompt, reason)
+def rows(source: Record | SeatRecord) -> list[Row]:
+    """Return the rows of a whole match, or of one seat's side of it."""
+    return _of_view(source) if isinstance(source, SeatRecord) else _of_record(source)
 
 
 def messages(source: Record | SeatRecord) -> list[Row]:
@@ -123,10 +112,9 @@ def _with_rules_once(listed: list[Row]) -> list[Row]:
 class _RowBuilder:
     """Builder of the rows: before each reply, the prompt with everything that is new to its author since the last."""
 
-    def __init__(self, games: dict[Seat, AnyGame], prompt: Prompt | None, reason: Reason | None) -> None:
+    def __init__(self, told: dict[Seat, AnyGame]) -> None:
         self.rows: list[Row] = []
-        self._prompt = prompt or (lambda seen, since: games[seen.seat].prompt(seen, since))
-        self._reason = reason or (lambda invalid: invalid.reason)
+        self._told = told
         self._since: dict[Seat, Seen] = {}
         self._said: dict[Seat, int] = {}
         self._rejected: dict[Seat, Invalid] = {}
@@ -136,10 +124,10 @@ class _RowBuilder:
         seat = seen.seat
         rejected = self._rejected.pop(seat, None)
         if rejected is None:
-            self.rows.append(Row("GM", seat, self._prompt(seen, self._since.get(seat))))
+            self.rows.append(Row("GM", seat, self._told[seat].prompt(seen, self._since.get(seat))))
         else:
             self._mark(seat, reason="")
-            self.rows.append(Row("GM", seat, self._reason(rejected), refusal=True))
+            self.rows.append(Row("GM", seat, rejected.reason, refusal=True))
         self._since[seat] = seen
         self._said[seat] = len(self.rows)
         self.rows.append(Row(seat, "GM", reply.text, taken=usage_notes(reply)))
@@ -150,7 +138,7 @@ class _RowBuilder:
             codes = f"(no words: {', '.join(rejected.invalid.codes)})"
             self.reply(seen, Reply(rejected.said.text or codes) if rejected.said else Reply(codes))
         self._rejected[seen.seat] = rejected.invalid
-        self._mark(seen.seat, codes=rejected.invalid.codes, reason=self._reason(rejected.invalid))
+        self._mark(seen.seat, codes=rejected.invalid.codes, reason=rejected.invalid.reason)
 
     def forfeit(self, seat: Seat) -> None:
         self._mark(seat, forfeit=True)
@@ -169,10 +157,10 @@ class _RowBuilder:
         self.rows += (Row("GM", "GM", CLOSING[end]), Row("GM", "GM", "end game"))
 
 
-def _of_record(record: Record, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
+def _of_record(record: Record) -> list[Row]:
     game = record.game
     fold = Fold(game, start_state(record))
-    telling = _RowBuilder({seat: game.told(seat) for seat in SEATS}, prompt, reason)
+    telling = _RowBuilder({seat: game.told(seat) for seat in SEATS})
     for event in record.events:
         before = fold.state.public
         match event:
@@ -192,8 +180,8 @@ def _of_record(record: Record, prompt: Prompt | None, reason: Reason | None) -> 
     return telling.rows
 
 
-def _of_view(view: SeatRecord, prompt: Prompt | None, reason: Reason | None) -> list[Row]:
-    telling = _RowBuilder({view.seat: view.told}, prompt, reason)
+def _of_view(view: SeatRecord) -> list[Row]:
+    telling = _RowBuilder({view.seat: view.told})
     seen: Seen | None = None
     for entry in view.entries:
         match entry:

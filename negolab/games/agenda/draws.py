@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from negolab.game import SEATS, Seat, State, other
-from negolab.games.agenda.scenario import Issue, Row, Table, importance, points_table
+from negolab.games.agenda.parameters import Parameters
+from negolab.games.agenda.scenario import Issue, PointsTable, Row, importance, points_table
 from negolab.games.agenda.state import Position, Private
-
-if TYPE_CHECKING:
-    from negolab.games.agenda.rules import Agenda
 
 Points = dict[Seat, Sequence[Row | int]]
 _SPREAD = 30
 
 
-def draw_points(game: Agenda, rng: random.Random) -> Points:
+def draw_points(game: Parameters, rng: random.Random) -> Points:
     """Return the points of both seats as a scenario writes them, after all chance."""
     if isinstance(game.issues, int):
         return _random_points(game, rng)
@@ -42,7 +39,7 @@ def _permuted(issues: Sequence[Issue], rows: Sequence[Row | int], rng: random.Ra
     return [drawn.get(at, row) for at, row in enumerate(rows)]
 
 
-def _random_points(game: Agenda, rng: random.Random) -> Points:
+def _random_points(game: Parameters, rng: random.Random) -> Points:
     """Draw every number uniformly from `low` to `high`; those of B as the correlation says."""
     a = _random_table(game, rng)
     if game.correlation == 1:
@@ -54,11 +51,11 @@ def _random_points(game: Agenda, rng: random.Random) -> Points:
     return {"A": a, "B": b}
 
 
-def _random_table(game: Agenda, rng: random.Random) -> list[Row]:
+def _random_table(game: Parameters, rng: random.Random) -> list[Row]:
     return [tuple([rng.randint(game.low, game.high) for _ in range(issue.size)]) for issue in game.agenda]
 
 
-def private_states(game: Agenda, points: Mapping[Seat, Sequence[Row | int]]) -> dict[Seat, Private]:
+def private_states(game: Parameters, points: Mapping[Seat, Sequence[Row | int]]) -> dict[Seat, Private]:
     """Return what each seat knows, given the points of both."""
     for seat in SEATS:
         if len(points[seat]) != len(game.agenda):
@@ -71,7 +68,7 @@ def private_states(game: Agenda, points: Mapping[Seat, Sequence[Row | int]]) -> 
     return {seat: _private(game, seat, tables) for seat in SEATS}
 
 
-def _private(game: Agenda, seat: Seat, tables: Mapping[Seat, Table]) -> Private:
+def _private(game: Parameters, seat: Seat, tables: Mapping[Seat, PointsTable]) -> Private:
     reservation = game.reservation.A if seat == "A" else game.reservation.B
     brief = game.brief.A if seat == "A" else game.brief.B
     if reservation is None or brief is None:
@@ -86,7 +83,7 @@ def _private(game: Agenda, seat: Seat, tables: Mapping[Seat, Table]) -> Private:
     )
 
 
-def vary(game: Agenda, state: Position, seat: Seat, rng: random.Random) -> Position:
+def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> Position:
     """Redraw the reservation value and the brief of `seat`, and its points as far as the other seat does not see them:
     not at all if they are shown, and without a change of their order if that is shown."""
     own = state.private[seat]
@@ -99,7 +96,7 @@ def vary(game: Agenda, state: Position, seat: Seat, rng: random.Random) -> Posit
     return State(state.public, {**state.private, seat: varied})
 
 
-def _other_points(game: Agenda, seat: Seat, points: Table, rng: random.Random) -> Table:
+def _other_points(game: Parameters, seat: Seat, points: PointsTable, rng: random.Random) -> PointsTable:
     """Return other points: their multiple with another base per issue, or any where their order is not shown either."""
     factor = rng.randint(2, 5)
     scaled = []

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from negolab.analysis.measures import flatten_by_seat
 from negolab.game import SEATS, Seat, other
-from negolab.games.agenda.scenario import Table
+from negolab.games.agenda.scenario import PointsTable
 from negolab.games.agenda.state import Entry, Position, worth
 from negolab.record import Record, final_state
 from negolab.theory.agreements import Pair, even_compromise, frontier_of
-
-if TYPE_CHECKING:
-    from negolab.games.agenda.rules import Agenda
 
 
 def points_frontier(state: Position) -> tuple[Pair, ...]:
@@ -23,16 +20,15 @@ def points_frontier(state: Position) -> tuple[Pair, ...]:
 
 
 @lru_cache(maxsize=256)
-def _frontier(a: Table, b: Table) -> tuple[Pair, ...]:
+def _frontier(a: PointsTable, b: PointsTable) -> tuple[Pair, ...]:
     try:
         return frontier_of(a, b).points
     except ValueError:  # too many: the measures that need the frontier are then undefined
         return ()
 
 
-def details(game: Agenda, state: Position) -> dict[str, Any]:
-    """Return points and counts per seat, and the best points that the start allowed, as plain data."""
-    points = game.points(state)
+def details(state: Position, points: dict[Seat, int] | None) -> dict[str, Any]:
+    """Return the `points` and counts of each seat, and the best points that the start allowed, as plain data."""
     best = best_points(state)
     messages = state.public.messages
     return {

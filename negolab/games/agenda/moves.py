@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from negolab.game import Invalid
+from negolab.games.agenda.parameters import Parameters
 from negolab.games.agenda.reading import option_name, reads_as_token, refusal
 from negolab.games.agenda.scenario import Issue
 from negolab.games.agenda.state import Message, Seen
 from negolab.games.agenda.words import WORDS
 from negolab.moves import Choice, Count, Field, Group, Move, Moves, Nothing, Words, such_as
 
-if TYPE_CHECKING:
-    from negolab.games.agenda.rules import Agenda
 
-
-def moves(told: Agenda, seen: Seen, talk: int) -> Moves:
+def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
     replies, last, stands = _replies(told, seen), told.is_last(seen.public), seen.public.standing is not None
     speaks: dict[str, Field] = {"message": Words(min(talk, told.max_chars), default="")} if talk and told.talk else {}
     stock = last and not speaks and replies == ["none"]
@@ -32,7 +30,7 @@ def moves(told: Agenda, seen: Seen, talk: int) -> Moves:
     return Moves(tuple(found), beside=beside, tag="", told=such_as(sample, *notes))
 
 
-def _replies(told: Agenda, seen: Seen) -> list[str]:
+def _replies(told: Parameters, seen: Seen) -> list[str]:
     """Return the replies that are legal now without an offer, "none" where talk or nothing will do."""
     stands = seen.public.standing is not None
     found = ["accept", "reject"] if stands else []
@@ -40,12 +38,12 @@ def _replies(told: Agenda, seen: Seen) -> list[str]:
     return found + (["none"] if told.talk and not (told.answer == "must" and stands) else [])
 
 
-def _move(told: Agenda, kind: str, replies: list[str], offer: Field, *, example: str, label: str = "") -> Move:
+def _move(told: Parameters, kind: str, replies: list[str], offer: Field, *, example: str, label: str = "") -> Move:
     reply = Choice(tuple(replies), default="none", example=example)
     return Move(kind, partial(made, told), {"reply": reply, "offer": offer}, label)
 
 
-def offer_field(told: Agenda) -> Group:
+def offer_field(told: Parameters) -> Group:
     """An option for every issue, from the side of the offer's author."""
     return Group({issue.name: _issue(issue) for issue in told.agenda})
 
@@ -58,7 +56,7 @@ def _issue(issue: Issue) -> Field:
     return Choice(issue.options or (), label=issue.name, example=option_name(issue, middle))
 
 
-def _notes(told: Agenda, replies: list[str], *, last: bool, speaks: bool) -> list[str]:
+def _notes(told: Parameters, replies: list[str], *, last: bool, speaks: bool) -> list[str]:
     notes = [f"reply is {' or '.join(dict.fromkeys([*replies, 'none']))}."]
     if not last:
         numbers = "; numbers are units that you get" if any(issue.units is not None for issue in told.agenda) else ""
@@ -67,7 +65,7 @@ def _notes(told: Agenda, replies: list[str], *, last: bool, speaks: bool) -> lis
     return notes + (["message is free text, or empty."] if speaks else [])
 
 
-def made(told: Agenda, reply: Any, offer: dict[str, Any] | None, message: str = "") -> Message | Invalid:
+def made(told: Parameters, reply: Any, offer: dict[str, Any] | None, message: str = "") -> Message | Invalid:
     if reads_as_token(message):
         return refusal("two_replies", "Your message holds a reply or an offer in brackets: write it into move alone.")
     numbers = None if offer is None else tuple(option_number(issue, offer[issue.name]) for issue in told.agenda)

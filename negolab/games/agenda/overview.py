@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from negolab.game import SEATS, Seat
 from negolab.games.agenda.reading import option_name
 from negolab.games.agenda.rules import Agenda
-from negolab.games.agenda.scenario import Issue, Row, Table
+from negolab.games.agenda.scenario import Issue, PointsTable, Row
 from negolab.games.agenda.state import Position
 from negolab.theory.agreements import (
     MAX_ENUMERATED,
@@ -80,7 +80,7 @@ def _results(game: Agenda, state: Position) -> Iterator[str]:
         yield f"Nash point: {_point(game.agenda, frontier, pair)}"
 
 
-def _zone(a: Table, b: Table, alone: Pair, exists: bool) -> Iterator[str]:
+def _zone(a: PointsTable, b: PointsTable, alone: Pair, exists: bool) -> Iterator[str]:
     if not exists:
         yield "no zone of agreement: no agreement gives both as much as they have without a deal"
     elif count_agreements(a) <= MAX_ENUMERATED:

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from negolab.game import other
+from negolab.game import Seat, other
+from negolab.games.agenda.parameters import Parameters
 from negolab.games.agenda.reading import option_name, write_offer
 from negolab.games.agenda.scenario import Issue, Row
 from negolab.games.agenda.state import Agreement, Entry, Seen, seen_by_author, worth
 
-if TYPE_CHECKING:
-    from negolab.game import Seat
-    from negolab.games.agenda.rules import Agenda
 
-MAX_LISTED_UNITS = 3
-"""Units of goods up to which the points of each number of units are listed beside the value of one."""
-
-
-def full_prompt(game: Agenda, seen: Seen) -> str:
+def full_prompt(game: Parameters, seen: Seen) -> str:
     """Write the complete prompt."""
     parts = [
         _case(game, seen),
@@ -37,13 +30,13 @@ def full_prompt(game: Agenda, seen: Seen) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def update_prompt(game: Agenda, seen: Seen, since: Seen) -> str:
+def update_prompt(game: Parameters, seen: Seen, since: Seen) -> str:
     """Write what became visible after `since`, then what is due now."""
     fresh = seen.public.messages[len(since.public.messages) :]
     return "\n\n".join(filter(None, [_transcript(game, seen, fresh), _request(game, seen)]))
 
 
-def role(game: Agenda, seat: Seat) -> str:
+def role(game: Parameters, seat: Seat) -> str:
     """Return the name of a seat's role."""
     return game.roles.A if seat == "A" else game.roles.B
 
@@ -53,13 +46,13 @@ def own_row(issue: Issue, row: Row, seat: Seat) -> Row:
     return row[::-1] if issue.units is not None and seat == "B" else row
 
 
-def _case(game: Agenda, seen: Seen) -> str:
+def _case(game: Parameters, seen: Seen) -> str:
     you, they = role(game, seen.seat), role(game, other(seen.seat))
     head = f"{game.title}. You are {you} (seat {seen.seat}); the other side is {they} (seat {other(seen.seat)})."
     return f"{head}\n{seen.private.brief}" if seen.private.brief else head
 
 
-def _points(game: Agenda, seen: Seen) -> str:
+def _points(game: Parameters, seen: Seen) -> str:
     head = "You must agree on one option for every issue. Your own points:"
     rows = zip(game.agenda, seen.private.points, strict=True)
     return "\n".join([head, *(f"- {_issue_points(issue, row, seen.seat)}" for issue, row in rows)])
@@ -74,7 +67,7 @@ def _issue_points(issue: Issue, row: Row, seat: Seat) -> str:
     )
 
 
-def _shown(game: Agenda, seen: Seen) -> str:
+def _shown(game: Parameters, seen: Seen) -> str:
     """Say what is known of the other's points."""
     own = seen.private
     if own.theirs is not None:
@@ -92,7 +85,7 @@ def _shown(game: Agenda, seen: Seen) -> str:
     return "The other side has points of its own, which you do not see; it does not see yours."
 
 
-def _aim(game: Agenda, seen: Seen) -> str:
+def _aim(game: Parameters, seen: Seen) -> str:
     alone = seen.private.reservation
     aim = f"Your aim is as many points for yourself as you can get. Without an agreement you get {alone}."
     if str(game.discount) != "1":
@@ -100,7 +93,7 @@ def _aim(game: Agenda, seen: Seen) -> str:
     return aim
 
 
-def _tokens(game: Agenda, seen: Seen) -> str:
+def _tokens(game: Parameters, seen: Seen) -> str:
     middle = [issue.size // 2 for issue in game.agenda]
     around = ", with any text around them" if game.talk else " and nothing else"
     lines = [
@@ -114,12 +107,12 @@ def _tokens(game: Agenda, seen: Seen) -> str:
     return "\n".join(lines)
 
 
-def _units_note(game: Agenda) -> str:
+def _units_note(game: Parameters) -> str:
     goods = any(issue.units is not None for issue in game.agenda)
     return ". A number is how many units you get; the other side gets the rest" if goods else ""
 
 
-def _rules(game: Agenda) -> str:
+def _rules(game: Parameters) -> str:
     silence = (
         "An offer must be answered in the next message: accept it, reject it, walk away, or make an offer of your own, "
         "which rejects it."
@@ -136,18 +129,18 @@ def _rules(game: Agenda) -> str:
     )
 
 
-def _transcript(game: Agenda, seen: Seen, messages: tuple[Entry, ...]) -> str:
+def _transcript(game: Parameters, seen: Seen, messages: tuple[Entry, ...]) -> str:
     if not messages:
         return "" if seen.public.messages else "Nothing has been said yet."
     return "What was said:\n" + "\n".join(_line(game, seen, entry) for entry in messages)
 
 
-def _line(game: Agenda, seen: Seen, entry: Entry) -> str:
+def _line(game: Parameters, seen: Seen, entry: Entry) -> str:
     who = "You" if entry.seat == seen.seat else role(game, entry.seat)
     return f"{who}: " + "; ".join(_deeds(game, seen, entry))
 
 
-def _deeds(game: Agenda, seen: Seen, entry: Entry) -> Iterator[str]:
+def _deeds(game: Parameters, seen: Seen, entry: Entry) -> Iterator[str]:
     """Yield the parts of a message in words."""
     if entry.reply is not None:
         yield {"accept": "accepted the offer", "reject": "rejected the offer", "walk away": "walked away"}[entry.reply]
@@ -157,7 +150,7 @@ def _deeds(game: Agenda, seen: Seen, entry: Entry) -> Iterator[str]:
         yield f"offered {describe_agreement(game, seen.seat, entry.offer)}"
 
 
-def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:
+def describe_agreement(game: Parameters, seat: Seat, agreement: Agreement) -> str:
     """Write an agreement as one seat reads it, such as `salary = $55,000; food = 2 for you, 1 for the other`."""
     rows = zip(game.agenda, seen_by_author(seat, game.agenda, agreement), strict=True)
     return "; ".join(
@@ -167,7 +160,7 @@ def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:
     )
 
 
-def _request(game: Agenda, seen: Seen) -> str:
+def _request(game: Parameters, seen: Seen) -> str:
     public = seen.public
     if public.to_move is None:
         return "The match is over."

@@ -16,34 +16,18 @@ import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote, format_terms
-from negolab.game import ANY_LENGTH, SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.agenda import draws, prompt
+from negolab.games.agenda.parameters import Parameters
 from negolab.games.agenda.reading import option_name, read_offer, refusal, scan, write_offer
-from negolab.games.agenda.scenario import (
-    Answer,
-    Brief,
-    Correlation,
-    Draw,
-    Issue,
-    Opens,
-    Reservation,
-    Roles,
-    Row,
-    Show,
-    check_scenario,
-    iter_offers,
-    numbered_issues,
-    parse_discount,
-    without_points,
-)
+from negolab.games.agenda.scenario import Issue, Row, iter_offers, parse_discount, without_points
 from negolab.games.agenda.state import (
     Agreement,
     Entry,
     Message,
     Position,
-    Private,
     Public,
-    Reply,
+    Response,
     Seen,
     seen_by_author,
     worth,
@@ -55,51 +39,14 @@ MAX_OFFERS = 500
 _TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: ()}
 
 
-class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
-    """Several issues, one option each.
-
-    `turns` counts messages of both seats together, `max_chars` characters of talk. `answer` says whether an offer must
-    be answered ("may": silence rejects it). A payoff is the points times `discount` per message before the agreement.
-    `show` is what a seat sees of the other's points. `issues` are the tables of points; a number of issues, with as
-    many `options` each, draws the points at the deal, from `low` to `high`, with a `correlation` of 1 for equal points
-    of both seats, -1 for opposed and 0 for independent ones. `draw.permute` shuffles values of goods.
-    """
+class Agenda(Parameters, frozen=True, kw_only=True):
+    """Several issues, one option each."""
 
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("points", "joint_points", "best_joint_points", "logrolling"), "points"
     ) | dict.fromkeys(("own_concession", "theirs_concession"), "points per message")
 
     words: ClassVar[tuple[str, ...]] = ("talk",)
-
-    title: str
-    turns: int = 20
-    opens: Opens = "A"
-    talk: bool = True
-    max_chars: int = 1000
-    answer: Answer = "must"
-    walk_away: bool = True
-    discount: str | int | float = "1"
-    show: Show = "nothing"
-    source: str | None = ""
-    roles: Roles = Roles()
-    brief: Brief = Brief()
-    reservation: Reservation = Reservation()
-    issues: int | tuple[Issue, ...]
-    draw: Draw = Draw()
-    # The contract has a method of this name.
-    option_count: int = msgspec.field(default=4, name="options")
-    correlation: Correlation | None = 0
-    low: int = 0
-    high: int = 100
-
-    def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "discount", str(self.discount))
-        check_scenario(self)
-
-    @property
-    def agenda(self) -> tuple[Issue, ...]:
-        """The issues, numbered ones if their points are drawn."""
-        return numbered_issues(self.issues, self.option_count) if isinstance(self.issues, int) else self.issues
 
     @override
     def secrets(self, seat: Seat) -> dict[str, Any]:
@@ -198,9 +145,9 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
         public = seen.public
         if public.to_move != seen.seat:
             return ()
-        replies: list[Reply] = ["accept", "reject"] if public.standing is not None else []
+        replies: list[Response] = ["accept", "reject"] if public.standing is not None else []
         words = self._small_talk(public)
-        away: list[Reply] = ["walk away"] if self.walk_away else []
+        away: list[Response] = ["walk away"] if self.walk_away else []
         offers = () if self.is_last(public) else iter_offers(self.agenda, MAX_OFFERS)
         return (
             *(Message(reply) for reply in replies),
@@ -216,10 +163,6 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
         return (Message(talk="Make me an offer."[: self.max_chars].rstrip()),)
 
     # Playing.
-
-    def is_last(self, public: Public) -> bool:
-        """Return True if the next message is the last one."""
-        return len(public.messages) == self.turns - 1
 
     @override
     def step(self, state: Position, actions: Mapping[Seat, Message]) -> Position:
@@ -357,7 +300,7 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
     def details(self, state: Position) -> dict[str, Any]:
         from negolab.games.agenda import measures
 
-        return measures.details(self, state)
+        return measures.details(state, self.points(state))
 
     # What a seat reads.
 
@@ -388,7 +331,7 @@ class Agenda(Game[Public, Private, Message], frozen=True, kw_only=True):
         return draws.vary(self, state, seat, rng)
 
 
-_REPLIES: dict[str, Reply] = {"accept": "accept", "reject": "reject", "walk away": "walk away"}
+_REPLIES: dict[str, Response] = {"accept": "accept", "reject": "reject", "walk away": "walk away"}
 _ENDS: dict[str, Any] = {
     "agreed": "AGREED",
     "walked_away": "NO_DEAL",

@@ -11,10 +11,10 @@ import msgspec
 
 from negolab.game import Observation, Seat, State
 from negolab.games.agenda.reading import reads_as_token
-from negolab.games.agenda.scenario import Issue, Table
+from negolab.games.agenda.scenario import Issue, PointsTable
 
 Agreement = tuple[int, ...]
-Reply = Literal["accept", "reject", "walk away"]
+Response = Literal["accept", "reject", "walk away"]
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -29,7 +29,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         ValueError: The talk cannot be said: it holds what would be read as a reply or an offer, or other white space.
     """
 
-    reply: Reply | None = None
+    reply: Response | None = None
     offer: tuple[int, ...] | None = None
     talk: str = ""
 
@@ -45,7 +45,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     seat: Seat
     talk: str = ""
-    reply: Reply | None = None
+    reply: Response | None = None
     offer: Agreement | None = None
 
 
@@ -63,10 +63,10 @@ class Private(msgspec.Struct, frozen=True, gc=False):
     """What one seat knows alone: its points, its points without a deal, its brief; `theirs` are the other's points and
     `order` how the issues rank for the other, as far as the scenario shows them."""
 
-    points: Table
+    points: PointsTable
     reservation: int
     brief: str = ""
-    theirs: Table | None = None
+    theirs: PointsTable | None = None
     order: tuple[int, ...] | None = None
 
 
@@ -74,7 +74,7 @@ Position = State[Public, Private]
 Seen = Observation[Public, Private]
 
 
-def worth(table: Table, agreement: Agreement) -> int:
+def worth(table: PointsTable, agreement: Agreement) -> int:
     """Return the points of an agreement."""
     return sum([row[at] for row, at in zip(table, agreement, strict=True)])
 

@@ -21,21 +21,8 @@ PRESET_NOTES = {
 
 ALIASES = ("hot_air_balloon", "air_balloon_survival")
 
-_HARD = {"A": "strongly-correlated", "B": "strongly-correlated"}
-
-FAMILIES: dict[str, dict[str, Any]] = {
-    "negotiation_easy": {"items": 15, "mode": "equal", "strategic_reasoning": True},
-    "negotiation_hard": {"items": 15, "mode": "inverse", "strategic_reasoning": True},
-    "reasoning off_easy": {"items": 15, "mode": "equal", "strategic_reasoning": False},
-    "reasoning off_hard": {"items": 15, "mode": "inverse", "strategic_reasoning": False},
-    "complexity_easy": {"items": 35, "mode": "equal", "strategic_reasoning": True},
-    "complexity_hard": {"items": 35, "mode": "equal", "strategic_reasoning": True, "correlation": _HARD},
-}
-"""The published families of instances, as changes of parameters for a sweep."""
-
 __all__ = [
     "ALIASES",
-    "FAMILIES",
     "PRESETS",
     "PRESET_NOTES",
     "TABLE",

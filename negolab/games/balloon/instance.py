@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
+from negolab._internal.validation import check_fields
 from negolab.game import SEATS, Seat
-
-
-def require(name: str, value: Any, fits: bool, must: str) -> None:
-    """Raise `ValueError` with the parameter's name and value unless `fits`."""
-    if not fits:
-        raise ValueError(f"{name} must be {must}, not {value!r}")
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Return True for an integer of at least `least`; False for booleans."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def is_span(value: Any) -> bool:
-    """Return True for a pair of integers that is a range from 1 up."""
-    return isinstance(value, tuple) and len(value) == 2 and is_whole(value[0], 1) and is_whole(value[1], value[0])
-
-
-def is_share(value: Any) -> bool:
-    """Return True for a number above 0 and at most 1."""
-    return isinstance(value, int | float) and 0 < value <= 1
-
 
 Mode = Literal["equal", "inverse", "independent"]
 Correlation = Literal["uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum", "inversely-correlated"]
@@ -43,16 +23,16 @@ class Instance(msgspec.Struct, frozen=True):
     """An explicit instance. The order of each mapping is kept: prompts list the items in it."""
 
     effort: dict[str, int]
-    limit: int
+    limit: Annotated[int, Meta(ge=0)]
     importance: dict[Seat, dict[str, int]]
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 1 <= len(self.effort) <= MOST_ITEMS:
             raise ValueError(f"effort must have 1 to {MOST_ITEMS} items, not {len(self.effort)}")
         for name in self.effort:
             _check_name(name)
         _check_numbers("effort", self.effort, 1)
-        require("limit", self.limit, is_whole(self.limit, 0), "an integer of at least 0")
         if set(self.importance) != set(SEATS):
             raise ValueError(f"importance must have the seats A and B, not {list(self.importance)}")
         for seat, own in self.importance.items():
@@ -62,9 +42,9 @@ class Instance(msgspec.Struct, frozen=True):
             _check_numbers(f"importance of {seat}", own, 0)
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"an item's name must be a non-empty string, not {name!r}")
+def _check_name(name: str) -> None:
+    if not name:
+        raise ValueError("an item's name must not be empty")
     if "{" in name or "}" in name or len((name + ".").splitlines()) > 1:
         raise ValueError(f"an item's name must be without braces and line breaks, not {name!r}")
     if any("\ud800" <= letter <= "\udfff" for letter in name):
@@ -73,8 +53,8 @@ def _check_name(name: Any) -> None:
 
 def _check_numbers(what: str, numbers: Mapping[str, int], least: int) -> None:
     for name, number in numbers.items():
-        if not is_whole(number, least):
-            raise ValueError(f"{what} must be integers of at least {least}, not {number!r} for {name!r}")
+        if number < least:
+            raise ValueError(f"{what} must be whole numbers from {least} up, not {number!r} for {name!r}")
 
 
 def uncorrelated() -> dict[Seat, Correlation]:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from negolab.game import Invalid, other
-from negolab.games.balloon.effects import total
+from negolab.games.balloon.effects import total, write_message
+from negolab.games.balloon.parameters import Parameters
 from negolab.games.balloon.state import Names, Say, Seen
 from negolab.moves import Choice, Count, Field, Move, Moves, Several
 from negolab.moves import Words as Text
-
-if TYPE_CHECKING:
-    from negolab.games.balloon.rules import Balloon
 
 Kind = Literal["agree", "propose", "refuse", "argue"]
 
@@ -77,7 +75,7 @@ _WORDS = {
 }
 
 
-def moves(told: Balloon, seen: Seen, talk: int) -> Moves:
+def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
     sets, terms, words = open_proposals(seen), seen.public.terms, _WORDS.get(told.language, _WORDS["en"])
     within = [
         n for n, names in enumerate(sets, 1) if told.rules == "reference" or total(terms.effort, names) <= terms.limit
@@ -123,7 +121,7 @@ def _told(words: Words, seen: Seen, found: Sequence[Move], *, writes: bool, reas
 
 
 def _made(
-    told: Balloon,
+    told: Parameters,
     seen: Seen,
     sets: tuple[Names, ...],
     proposal: int | None = None,
@@ -136,8 +134,9 @@ def _made(
     # The reference counts an agreement alone as one more message without a proposal, which could lose the match.
     limit = seen.public.terms.empty_turn_limit
     repeat = told.rules == "reference" and limit is not None and seen.public.empty >= limit
-    return told.message(
-        seen,
+    return write_message(
+        told.rules,
+        seen.public.terms,
         refuse=[sets[number - 1] for number in dict.fromkeys(refuse)],
         propose=[frozenset(items)] if items else agree if repeat else [],
         agree=agree,

@@ -8,28 +8,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack, get_args
+from typing import Any, ClassVar, Unpack
 
 import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import ANY_LENGTH, SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
+from negolab.game import ANY_LENGTH, SEATS, End, FrozenDict, Invalid, Outcome, Seat, other
 from negolab.games.balloon import effects
 from negolab.games.balloon.instance import (
-    MOST_ITEMS,
-    Correlation,
     Instance,
-    Mode,
     draw_importance,
     draw_instance,
-    is_share,
-    is_span,
-    is_whole,
-    require,
-    uncorrelated,
 )
-from negolab.games.balloon.prompt import fault_reason, full_prompt, language
+from negolab.games.balloon.parameters import Parameters
+from negolab.games.balloon.prompt import fault_reason, full_prompt
 from negolab.games.balloon.reading import Reader, reader
 from negolab.games.balloon.state import (
     Fault,
@@ -37,7 +30,6 @@ from negolab.games.balloon.state import (
     Names,
     Private,
     Public,
-    Rules,
     Say,
     Seen,
     State,
@@ -49,55 +41,11 @@ _TURNS: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 _FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay"})
 
 
-class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
-    """The hot air balloon game.
-
-    `rules` are those that the prompt states or the reference's. `patience` is the number of invalid replies a seat may
-    make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
-    of accepted messages. The other parameters say how an instance is drawn, unless `instance` gives one.
-    """
+class Balloon(Parameters, frozen=True, kw_only=True):
+    """The hot air balloon game."""
 
     unit: ClassVar[str] = "points of own importance"
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("norm", "harmonic", "normalised_harmonic", "main"), "%")
-
-    rules: Rules = "stated"
-    language: str = "en"
-    strategic_reasoning: bool = False
-    require_argument: bool = True
-    patience: int = 2
-    empty_turn_limit: int | None = None
-    turn_limit: int | None = 40
-    items: int = 15
-    effort_range: tuple[int, int] = (1, 1001)
-    limit_ratio: float = 0.5
-    mode: Mode | None = "inverse"
-    correlation: dict[Seat, Correlation] | None = msgspec.field(default_factory=uncorrelated)
-    importance_seed: int | None = None
-    instance: Instance | None = None
-
-    def __post_init__(self) -> None:
-        language(self.language)
-        require("rules", self.rules, self.rules in get_args(Rules), "'stated' or 'reference'")
-        for name in ("strategic_reasoning", "require_argument"):
-            require(name, getattr(self, name), isinstance(getattr(self, name), bool), "True or False")
-        require("patience", self.patience, is_whole(self.patience, 0), "an integer of at least 0")
-        for name, least in (("empty_turn_limit", 0), ("turn_limit", 1)):
-            value = getattr(self, name)
-            require(name, value, value is None or is_whole(value, least), f"None or an integer of at least {least}")
-        self._check_drawing()
-
-    def _check_drawing(self) -> None:
-        require("items", self.items, is_whole(self.items, 1) and self.items <= MOST_ITEMS, f"1 to {MOST_ITEMS}")
-        must = "two integers, the first at least 1, the second not below it"
-        require("effort_range", self.effort_range, is_span(self.effort_range), must)
-        require("limit_ratio", self.limit_ratio, is_share(self.limit_ratio), "above 0 and at most 1")
-        require("mode", self.mode, self.mode in (None, *get_args(Mode)), f"one of {', '.join(get_args(Mode))}")
-        kinds = self.correlation
-        known = kinds is None or (set(kinds) == {"A", "B"} and {*kinds.values()} <= {*get_args(Correlation)})
-        require("correlation", kinds, known, f"for each of A and B one of {', '.join(get_args(Correlation))}")
-        seed = self.importance_seed
-        require("importance_seed", seed, seed is None or isinstance(seed, int), "None or an integer")
-        require("instance", self.instance, isinstance(self.instance, Instance | None), "None or an Instance")
 
     # Initial states.
 

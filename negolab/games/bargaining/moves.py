@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from negolab.games.bargaining.parameters import Parameters
 from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message
 from negolab.games.bargaining.state import Accept, Offer, Reject, Seen, may_talk
 from negolab.games.bargaining.words import WORDS
 from negolab.money import format_cents
 from negolab.moves import Count, Field, Move, Moves, Words
 
-if TYPE_CHECKING:
-    from negolab.games.bargaining.rules import Bargaining
 
-
-def moves(told: Bargaining, seen: Seen, talk: int) -> Moves:
+def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
     accept = Move("accept", Accept, label=WORDS.ACCEPT, means="to accept the offer that stands")
     if seen.public.last_response:
         return Moves((accept, Move("reject", Reject, label=WORDS.REJECT, means="to end without a deal")))
@@ -23,7 +19,7 @@ def moves(told: Bargaining, seen: Seen, talk: int) -> Moves:
     return Moves((offer_move(told, seen, talk), *(answers if seen.public.offers else ())))
 
 
-def offer_move(told: Bargaining, seen: Seen, talk: int) -> Move:
+def offer_move(told: Parameters, seen: Seen, talk: int) -> Move:
     low, high = told.price_lo, told.price_hi
     # The price of the prompt's own example, so that the form adds no anchor.
     shown = 5250 if low <= 5250 <= high else (low + high) // 2

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import ANY_LENGTH, Game, Invalid, Outcome, Seat, State
+from negolab.game import ANY_LENGTH, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompt as prompts
-from negolab.games.bargaining.parameters import check_parameters, check_reservation_values
+from negolab.games.bargaining.parameters import Parameters
 from negolab.games.bargaining.reading import (
     Grammar,
     grammar,
@@ -32,14 +32,11 @@ from negolab.games.bargaining.state import (
     SEAT_NAMES,
     Accept,
     Action,
-    Frame,
     Offer,
-    Opener,
     Private,
     Public,
     Reject,
     Seen,
-    Talk,
     Terms,
     Told,
     history,
@@ -80,16 +77,8 @@ _ONLY_A: tuple[Seat, ...] = ("A",)
 _ONLY_B: tuple[Seat, ...] = ("B",)
 
 
-class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
-    """Alternating-offer bargaining, amounts in cents.
-
-    `deal` draws one of `buyer_values` and one of `seller_costs`; `buyer_told` and `seller_told` say what a seat knows
-    of the other's. `default_opening` is A's first offer when its decision is missing.
-
-    `frame`: a deal at P pays A P - cost (`profit`), or P, and without a deal A keeps an item worth cost
-    (`keeps_item`). A deal on the offer of round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto`,
-    `unit_guard` and `refusal_guard` read "a", "no deal", "45 cents" and "not 45" more carefully than their letter.
-    """
+class Bargaining(Parameters, frozen=True, kw_only=True):
+    """Alternating-offer bargaining."""
 
     unit: ClassVar[str] = "cents"
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("price", "price_less_spe", "price_less_nash"), "cents")
@@ -98,38 +87,6 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
     divisible: ClassVar[bool] = True
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False}
     words: ClassVar[tuple[str, ...]] = ("message",)
-
-    treatment: str | None = "exact"
-    item: str = "item"
-    rounds: int = 6
-    opener: Opener = "seller"
-    price_lo: int = 0
-    price_hi: int = 10_000
-    buyer_values: tuple[int, ...] | None = (6500,)
-    seller_costs: tuple[int, ...] | None = (4000,)
-    buyer_told: Told = ("exact",)
-    seller_told: Told = ("exact",)
-    default_opening: int | Literal["fair"] | None = "fair"
-    examples: tuple[int | Literal["fair"], int | Literal["fair"]] = ("fair", 4500)
-    frame: Frame = "profit"
-    outside_seller: int = 0
-    outside_buyer: int = 0
-    discount_seller: float = 1.0
-    discount_buyer: float = 1.0
-    talk: Talk = "none"
-    walk_away: bool = False
-    extra_accept: tuple[str, ...] = ()
-    reject_named: bool = False
-    seller_retries: int | None = 1
-    buyer_retries: int | None = None
-    whole_a: bool = True
-    veto: bool = True
-    unit_guard: bool = True
-    refusal_guard: bool = True
-    allow_no_zopa: bool = False
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     # Initial states.
 
@@ -141,7 +98,7 @@ class Bargaining(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     def start(self, value: int, cost: int) -> State[Public, Private]:
         """Return the initial state for a value and a cost with price_lo <= cost < value <= price_hi."""
-        check_reservation_values(self, value, cost)
+        self.check_reservation_values(value, cost)
         public = Public(
             self._terms(),
             value=value if self.seller_told == ("exact",) else None,

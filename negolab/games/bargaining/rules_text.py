@@ -1,14 +1,11 @@
-"""The rules as the human buyer reads them in plain lines, and the seed's document as a prompt for a model."""
+"""The rules as the human buyer reads them, in plain lines."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from negolab.game import State
 from negolab.games.bargaining.prompt import list_alternatives
 from negolab.games.bargaining.rules import Bargaining, fair_price
-from negolab.games.bargaining.state import Private, Public, Seen, reservation_value
-from negolab.money import cents_to_dollars, divide_half_up, format_cents
+from negolab.games.bargaining.state import Seen, reservation_value
+from negolab.money import divide_half_up, format_cents
 
 
 def rules_text(game: Bargaining, seen: Seen) -> str:
@@ -181,34 +178,3 @@ def _no_deal_example(game: Bargaining) -> str:
     if game.outside_buyer or game.outside_seller:
         return f"You earn {format_cents(game.outside_buyer)}, Seller earns {format_cents(game.outside_seller)}"
     return "Both earn $0.00"
-
-
-# The document for a model in the manager's role.
-
-_MANAGER_DOCUMENT = Path(__file__).with_name("manager.md")
-_DESCRIBED_PARAMETERS = (
-    *("rounds", "opener", "price_lo", "price_hi", "buyer_told", "seller_told", "frame", "talk", "walk_away"),
-    *("outside_seller", "outside_buyer", "discount_seller", "discount_buyer", "extra_accept"),
-)
-"""Parameters that the document states in words: it describes no other values."""
-
-
-def manager_prompt(game: Bargaining, state: State[Public, Private]) -> str:
-    """Return the document with its placeholders filled in; `ValueError` for any game but the one it describes."""
-    if game.treatment != "exact":
-        raise ValueError(f"the document describes treatment 'exact', not {game.treatment!r}")
-    described = Bargaining()
-    for name in _DESCRIBED_PARAMETERS:
-        if getattr(game, name) != getattr(described, name):
-            raise ValueError(f"the document describes {name}={getattr(described, name)!r}, not {getattr(game, name)!r}")
-    value, cost = state.public.value, state.public.cost
-    assert value is not None and cost is not None
-    text = _MANAGER_DOCUMENT.read_text("utf-8")
-    for name, cents in {
-        "buyer_value": value,
-        "seller_cost": cost,
-        "fair_price": fair_price(value, cost),
-        "zopa": value - cost,
-    }.items():
-        text = text.replace("{{" + name + "}}", cents_to_dollars(cents))
-    return text

@@ -6,15 +6,12 @@ import random
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from negolab._internal.validation import convert_value
 from negolab.game import SEATS, Seat, State, other
-from negolab.games.split.parameters import is_units, require
+from negolab.games.split.parameters import Parameters, Row, require
 from negolab.games.split.state import BEATEN_BY, BEATS, HANDS, HIGH, LOW, Draw, Hand, Position, Private, Schedule, Units
-
-if TYPE_CHECKING:
-    from negolab.games.split.rules import Split
-
 
 Context = tuple[Units, Units, Units]
 """A stock, the values of A and the values of B."""
@@ -23,7 +20,7 @@ DOND_TOTAL = 10
 """Worth of the whole stock to each seat in Deal or No Deal."""
 
 
-def draw_rounds(game: Split, first: Seat, rng: random.Random) -> Iterator[Draw]:
+def draw_rounds(game: Parameters, first: Seat, rng: random.Random) -> Iterator[Draw]:
     """Yield the draws for the rounds of a match whose first speaker is `first`."""
     drawn: Draw | None = None
     winner: Seat = first
@@ -39,7 +36,7 @@ def draw_rounds(game: Split, first: Seat, rng: random.Random) -> Iterator[Draw]:
         yield drawn
 
 
-def _draw_round(game: Split, starter: Seat, rng: random.Random) -> Draw:
+def _draw_round(game: Parameters, starter: Seat, rng: random.Random) -> Draw:
     if game.source == "corpus":
         scenarios = corpus_scenarios()
         return _draw_of_context(scenarios[rng.randrange(len(scenarios))])
@@ -63,7 +60,7 @@ def _draw_of_context(context: Context) -> Draw:
     return Draw(stock, {"A": a, "B": b})
 
 
-def _draw_stock(game: Split, rng: random.Random) -> Units:
+def _draw_stock(game: Parameters, rng: random.Random) -> Units:
     return game.stock if game.stock is not None else random_composition(rng.randint(5, 7), len(game.items), rng)
 
 
@@ -73,7 +70,7 @@ def random_composition(total: int, parts: int, rng: random.Random) -> Units:
     return tuple([right - left for left, right in pairwise(cuts)])
 
 
-def draw_values(game: Split, rng: random.Random) -> Units:
+def draw_values(game: Parameters, rng: random.Random) -> Units:
     """Draw one seat's values, before conditions on the pair."""
     parts = len(game.items)
     if game.source == "uniform":
@@ -84,7 +81,7 @@ def draw_values(game: Split, rng: random.Random) -> Units:
     return tuple([rng.choice((HIGH, LOW)) for _ in range(parts)])
 
 
-def draw_partner_values(game: Split, values: Units, rng: random.Random) -> Units | None:
+def draw_partner_values(game: Parameters, values: Units, rng: random.Random) -> Units | None:
     """Draw values for the other seat; None: the pair is rejected and must be drawn again.
 
     Repeated until accepted, this draws the allowed pairs with equal probability. For equal totals only the last type is
@@ -104,7 +101,7 @@ def draw_partner_values(game: Split, values: Units, rng: random.Random) -> Units
     return None if game.conflict and drawn == values else drawn
 
 
-def _is_possible(game: Split, value: int) -> bool:
+def _is_possible(game: Parameters, value: int) -> bool:
     return game.low <= value <= game.high if game.source == "uniform" else value in (HIGH, LOW)
 
 
@@ -113,7 +110,7 @@ def _is_valid_pair(a: Units, b: Units) -> bool:
     return all(map(any, zip(a, b, strict=True))) and any(map(all, zip(a, b, strict=True)))
 
 
-def _assign_fixed_rows(game: Split, starter: Seat, rng: random.Random) -> dict[Seat, Units]:
+def _assign_fixed_rows(game: Parameters, starter: Seat, rng: random.Random) -> dict[Seat, Units]:
     """Assign the high row to A, by a coin flip, or to the seat that does not speak first."""
     high, low = game.fixed
     owner: Seat = "A"
@@ -124,7 +121,7 @@ def _assign_fixed_rows(game: Split, starter: Seat, rng: random.Random) -> dict[S
     return {"A": high, "B": low} if owner == "A" else {"A": low, "B": high}
 
 
-def _draw_hands(game: Split, winner: Seat, rng: random.Random) -> Draw:
+def _draw_hands(game: Parameters, winner: Seat, rng: random.Random) -> Draw:
     """Draw one of the three pairs of hands with this winner."""
     strong = rng.choice(HANDS)
     assert game.stock is not None
@@ -132,7 +129,7 @@ def _draw_hands(game: Split, winner: Seat, rng: random.Random) -> Draw:
     return Draw(game.stock, values_of_hands(game, winner), hands)
 
 
-def values_of_hands(game: Split, winner: Seat) -> dict[Seat, Units]:
+def values_of_hands(game: Parameters, winner: Seat) -> dict[Seat, Units]:
     """Return the values of both seats, given the winner of the hands."""
     return {seat: (HIGH if seat == winner else LOW,) * len(game.items) for seat in SEATS}
 
@@ -160,7 +157,7 @@ def _valuations(counts: Units) -> list[Units]:
     return [v for v in product(*ranges) if sum(n * x for n, x in zip(counts, v, strict=True)) == DOND_TOTAL]
 
 
-def parse_draw(game: Split, plain: Mapping[str, Any]) -> Draw:
+def parse_draw(game: Parameters, plain: Mapping[str, Any]) -> Draw:
     """Parse a draw from `{"stock": {item: n}, "values": {seat: {item: v}}, "hands": {seat: hand}}`."""
     values, hands = plain.get("values", {}), plain.get("hands")
     if game.show == "hand":
@@ -173,10 +170,9 @@ def parse_draw(game: Split, plain: Mapping[str, Any]) -> Draw:
     )
 
 
-def _parse_units(game: Split, plain: Mapping[str, int], what: str) -> Units:
+def _parse_units(game: Parameters, plain: Mapping[str, int], what: str) -> Units:
     require(plain.keys() == set(game.items), what, dict(plain), "one number for each of " + ", ".join(game.items))
-    units = tuple([plain[item] for item in game.items])
-    require(is_units(units, len(units)), what, units, "whole numbers")
+    units: Units = convert_value([plain[item] for item in game.items], Row, what)
     return units
 
 
@@ -185,7 +181,7 @@ def _parse_units(game: Split, plain: Mapping[str, int], what: str) -> Units:
 _MAX_TRIES = 2000
 
 
-def vary(game: Split, state: Position, seat: Seat, rng: random.Random) -> Position | None:
+def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> Position | None:
     """Redraw what `seat` alone knows; None where it knows nothing alone: values are public or follow from the
     other's."""
     if game.show == "both" or game.source in ("fixed", "ten_one_exclusive"):
@@ -207,7 +203,7 @@ def _with_draw(private: Private, drawn: Draw, seat: Seat) -> Private:
     return Private(values, hand, private.ask, private.lapsed, private.earned)
 
 
-def _vary_hands(game: Split, rounds: tuple[Draw, ...], seat: Seat, rng: random.Random) -> tuple[Draw, ...]:
+def _vary_hands(game: Parameters, rounds: tuple[Draw, ...], seat: Seat, rng: random.Random) -> tuple[Draw, ...]:
     """Redraw the winners, against the same hands of the other seat."""
     varied: list[Draw] = []
     wins = False
@@ -220,7 +216,7 @@ def _vary_hands(game: Split, rounds: tuple[Draw, ...], seat: Seat, rng: random.R
     return tuple(varied)
 
 
-def _vary_values(game: Split, rounds: tuple[Draw, ...], seat: Seat, rng: random.Random) -> tuple[Draw, ...]:
+def _vary_values(game: Parameters, rounds: tuple[Draw, ...], seat: Seat, rng: random.Random) -> tuple[Draw, ...]:
     """Redraw the values of `seat` in every round, or once where they are drawn once a match."""
     if game.redraw == "all":
         return tuple(_with_values(drawn, seat, _redraw_values(game, drawn, seat, rng)) for drawn in rounds)
@@ -232,7 +228,7 @@ def _with_values(drawn: Draw, seat: Seat, values: Units) -> Draw:
     return Draw(drawn.stock, {**drawn.values, seat: values}, drawn.hands)
 
 
-def _redraw_values(game: Split, drawn: Draw, seat: Seat, rng: random.Random) -> Units:
+def _redraw_values(game: Parameters, drawn: Draw, seat: Seat, rng: random.Random) -> Units:
     """Redraw from the source, given the stock and the other seat's values; unchanged if no other values are
     possible."""
     own, against = drawn.values[seat], drawn.values[other(seat)]

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from negolab.analysis.measures import flatten_by_seat
 from negolab.analysis.replies import Claim, claim_truth, iter_accepted
 from negolab.game import SEATS, Seat, other
 from negolab.games.split.allocation import complement, points
+from negolab.games.split.parameters import Parameters
 from negolab.games.split.state import Action, Draw, EndTalk, Position, Proposal, Public, Schedule, Settled, Units
 from negolab.games.split.statements import latest_statement, parse_statement
 from negolab.record import Record, final_state, start_state
 
-if TYPE_CHECKING:
-    from negolab.games.split.rules import Split
-
-
 Row = dict[str, Any]
 
 
-def details(game: Split, state: Position) -> Row:
+def details(game: Parameters, state: Position) -> Row:
     """Return `rounds`, `measures` and `forfeits` of a match, finished or not."""
     assert isinstance(state.hidden, Schedule)
     rounds = [
@@ -32,7 +29,7 @@ def details(game: Split, state: Position) -> Row:
     return {"rounds": rounds, "measures": _match_measures(rounds, len(forfeits)), "forfeits": forfeits}
 
 
-def _round_row(game: Split, public: Public, settled: Settled, drawn: Draw, earned: dict[Seat, float]) -> Row:
+def _round_row(game: Parameters, public: Public, settled: Settled, drawn: Draw, earned: dict[Seat, float]) -> Row:
     values, stock = drawn.values, settled.stock
     best = best_joint(stock, values["A"], values["B"])
     return {
@@ -57,11 +54,11 @@ def _round_row(game: Split, public: Public, settled: Settled, drawn: Draw, earne
     }
 
 
-def _by_item(game: Split, row: Sequence[Any] | None) -> Row | None:
+def _by_item(game: Parameters, row: Sequence[Any] | None) -> Row | None:
     return None if row is None else dict(zip(game.items, row, strict=True))
 
 
-def _by_seat(game: Split, rows: dict[Seat, Any]) -> Row:
+def _by_seat(game: Parameters, rows: dict[Seat, Any]) -> Row:
     return {seat: _by_item(game, rows[seat]) for seat in SEATS}
 
 
@@ -111,7 +108,7 @@ def _mean_ask(settled: Settled, values: dict[Seat, Units], seat: Seat, *, high: 
     return _mean(units for units, own, others in pairs if own != others and (own > others) == high)
 
 
-def _honest(game: Split, public: Public, number: int, drawn: Draw, seat: Seat) -> bool | None:
+def _honest(game: Parameters, public: Public, number: int, drawn: Draw, seat: Seat) -> bool | None:
     """Return True if the seat's last statement in the round was true; None if there was none or nothing to state."""
     if game.show == "both":
         return None
@@ -122,7 +119,7 @@ def _honest(game: Split, public: Public, number: int, drawn: Draw, seat: Seat) -
     return said == (drawn.hands[seat] if game.show == "hand" and drawn.hands is not None else drawn.values[seat])
 
 
-def _pareto(game: Split, settled: Settled, values: dict[Seat, Units]) -> bool | None:
+def _pareto(game: Parameters, settled: Settled, values: dict[Seat, Units]) -> bool | None:
     """Return True if no other division of whole units is better for one seat and no worse for the other."""
     if game.rule != "exact" or not settled.agreed:
         return None

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from negolab.game import Invalid
+from negolab.games.split.parameters import Parameters
 from negolab.games.split.reading import SELECTION
 from negolab.games.split.state import Action, Message, Proposal, Seen
 from negolab.games.split.words import WORDS
 from negolab.moves import HEAD, Choice, Count, Either, Field, Group, Move, Moves, Words, as_json, shown
 
-if TYPE_CHECKING:
-    from negolab.games.split.rules import Split
-
 _NO_DEAL = "no deal"
 
 
-def moves(told: Split, seen: Seen, talk: int) -> Moves:
+def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
     return _talk(told, seen, talk) if seen.public.phase == "talk" else _keep(told, seen)
 
 
-def _talk(told: Split, seen: Seen, talk: int) -> Moves:
+def _talk(told: Parameters, seen: Seen, talk: int) -> Moves:
     def made(message: str) -> Action | Invalid:
         # As the tagged text it would be, so that what was said is read as it is when a model writes it freely.
         return told.parse(f"<message>{message}</message>", seen)
@@ -38,7 +34,7 @@ def _talk(told: Split, seen: Seen, talk: int) -> Moves:
     return Moves((move,), tag="", bare=True, told=words)
 
 
-def _keep(told: Split, seen: Seen) -> Moves:
+def _keep(told: Parameters, seen: Seen) -> Moves:
     def made(keep: dict[str, int] | str) -> Action | Invalid:
         return told.parse(told.say(Proposal(None if isinstance(keep, str) else tuple(keep.values()))), seen)
 

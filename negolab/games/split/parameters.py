@@ -1,14 +1,17 @@
-"""Checks of split's parameters; each names the parameter and its value."""
+"""The parameters of split; each check names the parameter and its value."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
+import msgspec
+from msgspec import Meta
+from typing_extensions import override
+
+from negolab.game import Game
 from negolab.games.split.allocation import Rule
 from negolab.games.split.reading import name_table
-
-if TYPE_CHECKING:
-    from negolab.games.split.rules import Split
+from negolab.games.split.state import Action, Private, Public
 
 Source = Literal["uniform", "rps", "fixed", "ten_one_ties", "ten_one_exclusive", "dond", "corpus", "contexts"]
 Roles = Literal["fixed", "alternate", "random"]
@@ -18,98 +21,108 @@ First = Literal["random", "A", "B"]
 Talk = Literal["quota", "free"]
 Fallback = Literal["zero", "end"]
 
-_CHOICES: dict[str, tuple[Any, ...]] = {
-    "source": get_args(Source),
-    "roles": get_args(Roles),
-    "redraw": get_args(Redraw),
-    "show": get_args(Show),
-    "rule": get_args(Rule),
-    "talk": get_args(Talk),
-    "first": get_args(First),
-    "fallback": get_args(Fallback),
-    "equal_totals": (False, True),
-    "conflict": (False, True),
-    "reveal": (False, True),
-}
-_MINIMA = {"low": 0, "high": 0, "rounds": 1, "quota": 0, "talk_limit": 1, "max_chars": 1, "attempts": 1}
-_DRAWN_STOCK = ("dond", "corpus", "contexts")
-_MAX_WHOLE = 2**53
+MAX_WHOLE = 2**53
 """Points are floats, which hold whole numbers exactly up to here."""
+Whole = Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
+Positive = Annotated[int, Meta(ge=1, le=MAX_WHOLE)]
+Row = tuple[Whole, ...]
+"""`Units` with their bounds."""
+
+_DRAWN_STOCK = ("dond", "corpus", "contexts")
 
 
-def check_parameters(game: Split) -> None:
-    """Raise `ValueError` for the first invalid parameter."""
-    for name, choices in _CHOICES.items():
-        if getattr(game, name) not in choices:
-            raise parameter_error(name, getattr(game, name), "one of " + ", ".join(map(str, choices)))
-    for name, least in _MINIMA.items():
-        value = getattr(game, name)
-        if not is_whole(value) or value < least:
-            raise parameter_error(name, value, f"a whole number from {least}")
-    require(game.low <= game.high, "low", game.low, f"at most high = {game.high}")
-    require(type(game.items) is tuple, "items", game.items, "a tuple of names")
-    name_table(game.items)
-    _check_stock(game)
-    _check_source(game)
-    _check_redraw(game)
-    _check_support(game)
+class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
+    """Parameters of all variants.
+
+    `stock` counts units per type (None: drawn with the values); `source` says where values come from, from `low` to
+    `high` or from the rows of `fixed` or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and
+    `conflict` keep only some draws; `redraw` says how often there is one. `show` is what a seat sees of the round,
+    `reveal` whether its summary publishes values and points. With `talk="quota"` each seat sends `quota` messages per
+    round; with `talk="free"` either seat ends the talk in its turn, and there are at most `talk_limit` messages.
+    `max_chars` counts characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the
+    match ends.
+    """
+
+    items: tuple[str, ...] = ("coins",)
+    stock: Row | None = (10,)
+    source: Source = "uniform"
+    low: Whole = 1
+    high: Whole = 20
+    fixed: tuple[Row, Row] = ((10,), (1,))
+    roles: Roles = "fixed"
+    equal_totals: bool = False
+    conflict: bool = False
+    redraw: Redraw = "all"
+    show: Show = "own"
+    reveal: bool = True
+    rule: Rule = "proportional"
+    rounds: Positive = 10
+    talk: Talk = "quota"
+    quota: Whole = 1
+    talk_limit: Positive = 20
+    max_chars: Positive = 500
+    first: First = "random"
+    attempts: Positive = 3
+    fallback: Fallback = "zero"
+    contexts: tuple[tuple[Row, Row, Row], ...] | None = ()
+
+    @override
+    def __post_init__(self) -> None:
+        for name in ("items", "stock", "fixed", "contexts"):
+            msgspec.structs.force_setattr(self, name, _to_tuples(getattr(self, name)))
+        super().__post_init__()
+        require(self.low <= self.high, "low", self.low, f"at most high = {self.high}")
+        name_table(self.items)
+        _check_stock(self)
+        _check_source(self)
+        _check_redraw(self)
+        _check_support(self)
+
+    @property
+    def is_free(self) -> bool:
+        """True if either seat may end the talk."""
+        return self.talk == "free"
+
+    @property
+    def messages_each(self) -> int:
+        """The most messages that a seat can send in a round; 0: there is no talk."""
+        return (self.talk_limit + 1) // 2 if self.is_free else self.quota
 
 
-def parameter_error(name: str, value: Any, wanted: str) -> ValueError:
-    """Return the error that names the parameter, what it must be and what it was."""
-    return ValueError(f"{name} must be {wanted}, not {value!r}")
+def require(fits: bool, name: str, value: Any, must: str) -> None:
+    """Raise `ValueError` that `name` must be `must`, unless the value fits."""
+    if not fits:
+        raise ValueError(f"{name} must be {must}, not {value!r}")
 
 
-def require(ok: bool, name: str, value: Any, wanted: str) -> None:
-    """Raise a `parameter_error` unless `ok`."""
-    if not ok:
-        raise parameter_error(name, value, wanted)
-
-
-def is_whole(value: Any) -> bool:
-    """Return True for an integer from 0 to the largest that points can count."""
-    return type(value) is int and 0 <= value <= _MAX_WHOLE
-
-
-def is_units(row: Any, width: int) -> bool:
-    """Return True for a tuple of one whole number per type."""
-    return isinstance(row, tuple) and len(row) == width and all(map(is_whole, row))
-
-
-def to_tuples(rows: Any) -> Any:
+def _to_tuples(rows: Any) -> Any:
     """Convert lists, and lists in them, to tuples."""
-    return tuple([to_tuples(row) for row in rows]) if type(rows) in (list, tuple) else rows
+    return tuple([_to_tuples(row) for row in rows]) if type(rows) in (list, tuple) else rows
 
 
-def _check_stock(game: Split) -> None:
+def _check_stock(game: Parameters) -> None:
     if game.source in _DRAWN_STOCK:
         require(game.stock is None, "stock", game.stock, f"None with source {game.source!r}, which draws it")
     else:
-        require(is_units(game.stock, len(game.items)), "stock", game.stock, "one whole number per type")
+        fits = game.stock is not None and len(game.stock) == len(game.items)
+        require(fits, "stock", game.stock, "one whole number per type")
 
 
-def _check_source(game: Split) -> None:
+def _check_source(game: Parameters) -> None:
     width, source = len(game.items), game.source
     require((game.show == "hand") == (source == "rps"), "show", game.show, "hand with source rps, and only there")
     require(source != "rps" or game.roles != "fixed", "roles", game.roles, "random or alternate with source rps")
     require(source != "corpus" or width == 3, "items", game.items, "three types with source corpus")
     require(source != "dond" or width >= 2, "items", game.items, "at least two types with source dond")
     if source == "fixed":
-        fixed: Any = game.fixed
-        rows = isinstance(fixed, tuple) and len(fixed) == 2 and all(is_units(row, width) for row in fixed)
+        rows = all(len(row) == width for row in game.fixed)
         require(rows, "fixed", game.fixed, "a high row and a low row with one whole number per type")
     if source == "contexts" and game.contexts is not None:
-        require(_are_contexts(game.contexts, width), "contexts", game.contexts, "rows of (stock, values A, values B)")
+        fit = bool(game.contexts) and all(len(row) == width for context in game.contexts for row in context)
+        require(fit, "contexts", game.contexts, "rows of (stock, values A, values B)")
 
 
-def _are_contexts(contexts: Any, width: int) -> bool:
-    return bool(contexts) and all(
-        isinstance(context, tuple) and len(context) == 3 and all(is_units(row, width) for row in context)
-        for context in contexts
-    )
-
-
-def _check_redraw(game: Split) -> None:
+def _check_redraw(game: Parameters) -> None:
     redraw, source = game.redraw, game.source
     if redraw == "all":
         return
@@ -119,7 +132,7 @@ def _check_redraw(game: Split) -> None:
     require(not published, "redraw", redraw, "all where reveal is on: a summary would publish values that stay private")
 
 
-def _check_support(game: Split) -> None:
+def _check_support(game: Parameters) -> None:
     """Require that some pair of values is allowed: drawing again until one is would never end."""
     source, width = game.source, len(game.items)
     restricted = game.equal_totals or game.conflict

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from negolab.game import SEATS, Seat, other
+from negolab.games.split.parameters import Parameters
 from negolab.games.split.reading import NO_AGREEMENT, NO_DEAL, SELECTION, write_proposal
 from negolab.games.split.state import HIGH, LOW, Seen, Sent, Settled
-
-if TYPE_CHECKING:
-    from negolab.games.split.rules import Split
-
 
 # The rules.
 
 
-def rules_text(game: Split, seat: Seat) -> str:
+def rules_text(game: Parameters, seat: Seat) -> str:
     """Write the rules of the match, as `seat` is told them."""
     total = "1 round" if game.rounds == 1 else f"{game.rounds} rounds"
     aim = "Your aim is to earn as many points as you can over the whole match."
@@ -33,7 +30,7 @@ def rules_text(game: Split, seat: Seat) -> str:
     return "\n".join(parts)
 
 
-def _protocol_rule(game: Split) -> str:
+def _protocol_rule(game: Parameters) -> str:
     kinds = " and ".join(filter(None, [", ".join(game.items[:-1]), game.items[-1]]))
     goods = f"In each round a stock of {kinds} is to be divided between you."
     if not game.messages_each:
@@ -56,7 +53,7 @@ def _protocol_rule(game: Split) -> str:
     )
 
 
-def _values_rule(game: Split) -> str:
+def _values_rule(game: Parameters) -> str:
     parts = [
         "You earn the units you receive times what one unit is worth to you, summed over the types.",
         _SOURCE_RULES[game.source](game),
@@ -68,7 +65,7 @@ def _values_rule(game: Split) -> str:
     return " ".join(parts)
 
 
-def _fixed_rule(game: Split) -> str:
+def _fixed_rule(game: Parameters) -> str:
     high, low = (format_units(game.items, row, "=") for row in game.fixed)
     who = {
         "fixed": "A has the first, B the second",
@@ -78,7 +75,7 @@ def _fixed_rule(game: Split) -> str:
     return f"There are two rows of values, {high} and {low}: {who[game.roles]}."
 
 
-def _hands_rule(game: Split) -> str:
+def _hands_rule(game: Parameters) -> str:
     turns = " The winner changes from round to round." if game.roles == "alternate" else ""
     return (
         "In each round both of you are dealt different hands of rock-paper-scissors (rock beats scissors, scissors "
@@ -86,7 +83,7 @@ def _hands_rule(game: Split) -> str:
     )
 
 
-def _drawing_rule(game: Split, free: str) -> str:
+def _drawing_rule(game: Parameters, free: str) -> str:
     """Say how values are drawn: freely, or from the draws that meet the conditions."""
     conditions = []
     if game.equal_totals:
@@ -98,7 +95,7 @@ def _drawing_rule(game: Split, free: str) -> str:
     return f"such that {' and '.join(conditions)}; all such draws are equally likely."
 
 
-_SOURCE_RULES: dict[str, Callable[[Split], str]] = {
+_SOURCE_RULES: dict[str, Callable[[Parameters], str]] = {
     "uniform": lambda game: (
         f"Each of you has an own value for each type, a whole number drawn from {game.low} to {game.high}, "
         + _drawing_rule(game, "all equally likely and independent of one another")
@@ -129,7 +126,7 @@ _VISIBILITY_RULES = {
 }
 
 
-def _allocation_rule(game: Split) -> str:
+def _allocation_rule(game: Parameters) -> str:
     if game.rule == "exact":
         return (
             "It is a deal only if the two proposals agree exactly: for every type what you keep and what the other "
@@ -142,13 +139,13 @@ def _allocation_rule(game: Split) -> str:
     )
 
 
-def _publication_rule(game: Split) -> str:
+def _publication_rule(game: Parameters) -> str:
     own = "hands, values and points" if game.show == "hand" else "values and points"
     also = f", and {own} of both" if game.reveal else " only"
     return f"After each round you are both told both proposals and the shares{also}."
 
 
-def _attempts_rule(game: Split) -> str:
+def _attempts_rule(game: Parameters) -> str:
     none = "no deal" if game.rule == "exact" else "0 units of every type"
     filled = f"an empty message or {none} is filled in" if game.messages_each else f"{none} is filled in"
     then = "the match ends and the round in progress pays nothing" if game.fallback == "end" else filled
@@ -159,7 +156,7 @@ def _attempts_rule(game: Split) -> str:
     )
 
 
-def describe_forfeit(game: Split, talking: bool) -> str:
+def describe_forfeit(game: Parameters, talking: bool) -> str:
     """Say what the rules do after the last unreadable reply of a turn."""
     if game.fallback == "end":
         return "the match ends and the round in progress pays nothing"
@@ -181,7 +178,7 @@ def format_decimal(number: float) -> str:
 _LINE_BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x7f\x85\u2028\u2029", " "))
 
 
-def full_prompt(game: Split, seen: Seen) -> str:
+def full_prompt(game: Parameters, seen: Seen) -> str:
     """Write the complete prompt."""
     return _join(
         rules_text(game, seen.seat),
@@ -192,7 +189,7 @@ def full_prompt(game: Split, seen: Seen) -> str:
     )
 
 
-def update_prompt(game: Split, seen: Seen, since: Seen) -> str:
+def update_prompt(game: Parameters, seen: Seen, since: Seen) -> str:
     """Write what became visible after `since`, then what is asked now."""
     told = len(since.public.messages)
     past = _finished_rounds(game, seen, len(since.public.history), told)
@@ -200,7 +197,7 @@ def update_prompt(game: Split, seen: Seen, since: Seen) -> str:
     return _join(past, now, _current_messages(seen, told), _request(game, seen))
 
 
-def facts(game: Split, seen: Seen) -> dict[str, Any]:
+def facts(game: Parameters, seen: Seen) -> dict[str, Any]:
     """Return the stock and its worth to the seat, for its table."""
     public, private = seen.public, seen.private
     named: dict[str, Any] = {"round": f"{public.round} of {game.rounds}"}
@@ -222,13 +219,13 @@ def _join(*parts: str) -> str:
 # What happened.
 
 
-def _finished_rounds(game: Split, seen: Seen, rounds: int = 0, told: int = 0) -> str:
+def _finished_rounds(game: Parameters, seen: Seen, rounds: int = 0, told: int = 0) -> str:
     """Describe the rounds finished after the first `rounds`, without the first `told` messages."""
     messages = seen.public.messages[told:]
     return "\n\n".join(_round_summary(game, seen, settled, messages) for settled in seen.public.history[rounds:])
 
 
-def _round_summary(game: Split, seen: Seen, settled: Settled, messages: Sequence[Sent]) -> str:
+def _round_summary(game: Parameters, seen: Seen, settled: Settled, messages: Sequence[Sent]) -> str:
     lines = [f"Round {settled.round} is over. The stock was {format_units(game.items, settled.stock)}."]
     lines += [_quoted(sent) for sent in messages if sent.round == settled.round]
     lines += [_seat_summary(game, settled, seat) for seat in SEATS]
@@ -240,7 +237,7 @@ def _round_summary(game: Split, seen: Seen, settled: Settled, messages: Sequence
     return "\n".join(lines)
 
 
-def _seat_summary(game: Split, settled: Settled, seat: Seat) -> str:
+def _seat_summary(game: Parameters, settled: Settled, seat: Seat) -> str:
     ask = settled.asks[seat]
     asked = "proposed no deal" if ask is None else f"asked for {format_units(game.items, ask)}"
     parts = [f"{seat} {asked} and got {format_units(game.items, settled.shares[seat])}"]
@@ -257,7 +254,7 @@ def _seat_summary(game: Split, settled: Settled, seat: Seat) -> str:
 # This round.
 
 
-def _current_round(game: Split, seen: Seen) -> str:
+def _current_round(game: Parameters, seen: Seen) -> str:
     public = seen.public
     if public.phase == "over":
         return ""
@@ -268,7 +265,7 @@ def _current_round(game: Split, seen: Seen) -> str:
     return "\n".join(filter(None, [stock, first, _own_information(game, seen)]))
 
 
-def _own_information(game: Split, seen: Seen) -> str:
+def _own_information(game: Parameters, seen: Seen) -> str:
     public, private = seen.public, seen.private
     if private.hand is not None:
         return f"Your hand in this round: {private.hand}."
@@ -301,7 +298,7 @@ def _quoted(sent: Sent) -> str:
 # What is asked.
 
 
-def _request(game: Split, seen: Seen) -> str:
+def _request(game: Parameters, seen: Seen) -> str:
     public = seen.public
     if public.phase == "over":
         return f"The match is over. You earned {format_decimal(sum(seen.private.earned))} points in all."
@@ -310,7 +307,7 @@ def _request(game: Split, seen: Seen) -> str:
     return _talk_request(game, seen) if public.phase == "talk" else _split_request(game, seen)
 
 
-def _talk_request(game: Split, seen: Seen) -> str:
+def _talk_request(game: Parameters, seen: Seen) -> str:
     if game.is_free:
         left = game.talk_limit - sum(sent.round == seen.public.round for sent in seen.public.messages)
         ends = "the last one of this talk" if left == 1 else f"{left} are left to the two of you, this one included"
@@ -330,7 +327,7 @@ def _talk_request(game: Split, seen: Seen) -> str:
     )
 
 
-def _split_request(game: Split, seen: Seen) -> str:
+def _split_request(game: Parameters, seen: Seen) -> str:
     stock = seen.public.stock
     ranges = ", ".join(f"0 to {units} {item}" for item, units in zip(game.items, stock, strict=True))
     example = write_proposal(game.items, ["n"] * len(game.items))

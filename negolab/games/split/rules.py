@@ -13,15 +13,14 @@ from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar
 
-import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote, format_terms
-from negolab.game import ANY_LENGTH, SEATS, FrozenDict, Game, Invalid, Outcome, Seat, State, other
-from negolab.games.split import draws, parameters, prompt
-from negolab.games.split.allocation import Rule, allocate, points
-from negolab.games.split.draws import Context, draw_rounds, parse_draw
-from negolab.games.split.parameters import Fallback, First, Redraw, Roles, Show, Source, Talk, require, to_tuples
+from negolab.game import ANY_LENGTH, SEATS, FrozenDict, Invalid, Outcome, Seat, State, other
+from negolab.games.split import draws, prompt
+from negolab.games.split.allocation import allocate, points
+from negolab.games.split.draws import draw_rounds, parse_draw
+from negolab.games.split.parameters import Parameters, require
 from negolab.games.split.reading import (
     SELECTION,
     is_sendable,
@@ -87,60 +86,13 @@ def _proposal_at(index: int, stock: Units) -> Units:
 _ONLY: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 
 
-class Split(Game[Public, Private, Action], frozen=True, kw_only=True):
-    """One protocol for all variants.
-
-    `stock` counts units per type (None: drawn with the values); `source` says where values come from, from `low` to
-    `high` or from the rows of `fixed` or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and
-    `conflict` keep only some draws; `redraw` says how often there is one. `show` is what a seat sees of the round,
-    `reveal` whether its summary publishes values and points. With `talk="quota"` each seat sends `quota` messages per
-    round; with `talk="free"` either seat ends the talk in its turn, and there are at most `talk_limit` messages.
-    `max_chars` counts characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the
-    match ends.
-    """
-
-    items: tuple[str, ...] = ("coins",)
-    stock: Units | None = (10,)
-    source: Source = "uniform"
-    low: int = 1
-    high: int = 20
-    fixed: tuple[Units, Units] = ((10,), (1,))
-    roles: Roles = "fixed"
-    equal_totals: bool = False
-    conflict: bool = False
-    redraw: Redraw = "all"
-    show: Show = "own"
-    reveal: bool = True
-    rule: Rule = "proportional"
-    rounds: int = 10
-    talk: Talk = "quota"
-    quota: int = 1
-    talk_limit: int = 20
-    max_chars: int = 500
-    first: First = "random"
-    attempts: int = 3
-    fallback: Fallback = "zero"
-    contexts: tuple[Context, ...] | None = ()
+class Split(Parameters, frozen=True, kw_only=True):
+    """One protocol for all variants."""
 
     pays_as_it_goes: ClassVar[bool] = True
     measure_units: ClassVar[Mapping[str, str]] = {"joint": "points", "best": "points"}
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"talk": "quota", "talk_limit": 20}
     Hidden: ClassVar[Any] = Schedule
-
-    def __post_init__(self) -> None:
-        for name in ("items", "stock", "fixed", "contexts"):
-            msgspec.structs.force_setattr(self, name, to_tuples(getattr(self, name)))
-        parameters.check_parameters(self)
-
-    @property
-    def is_free(self) -> bool:
-        """True if either seat may end the talk."""
-        return self.talk == "free"
-
-    @property
-    def messages_each(self) -> int:
-        """The most messages that a seat can send in a round; 0: there is no talk."""
-        return (self.talk_limit + 1) // 2 if self.is_free else self.quota
 
     # Dealing.
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from negolab.game import Invalid
 from negolab.games.trading import state
 from negolab.games.trading.offers import canonical_text
+from negolab.games.trading.parameters import Parameters
 from negolab.games.trading.state import GOODS, Goods, Seen, covers, exchange
 from negolab.games.trading.words import WORDS
 from negolab.moves import Amounts, Choice, Either, Field, Group, Move, Moves, Nothing, Words, such_as
-
-if TYPE_CHECKING:
-    from negolab.games.trading.rules import Trading
 
 _TOKENS = {"accept": "[Accept]", "deny": "[Deny]", "none": ""}
 _BRACKETS = str.maketrans("[]", "()")
 _SAMPLE = {"give": [{"good": "Wheat", "amount": 2}], "want": [{"good": "Sheep", "amount": 3}]}
 
 
-def moves(told: Trading, seen: Seen, talk: int) -> Moves:
+def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
     replies = possible_replies(seen)
     found = tuple(_move(told, seen, reply) for reply in replies)
     beside: dict[str, Field] = {"message": Words(talk, default="")} if talk else {}
@@ -39,7 +36,7 @@ def possible_replies(seen: Seen) -> tuple[str, ...]:
     return ("accept", "deny") if covers(seen.private.holdings, waiting.want) else ("deny",)
 
 
-def _move(told: Trading, seen: Seen, reply: str) -> Move:
+def _move(told: Parameters, seen: Seen, reply: str) -> Move:
     offer: Field = Nothing(example=_SAMPLE)
     if seen.public.turn < (told.max_turns if told.lenient else told.max_turns - 1):
         mine, theirs = (_some(most) for most in _most(told, seen, reply))
@@ -50,7 +47,7 @@ def _move(told: Trading, seen: Seen, reply: str) -> Move:
     return Move(reply, partial(_made, told, seen), fields)
 
 
-def _most(told: Trading, seen: Seen, reply: str) -> tuple[Goods, Goods]:
+def _most(told: Parameters, seen: Seen, reply: str) -> tuple[Goods, Goods]:
     """Return what the seat holds after its reply, and the most that the other can hold: the most it can have had at the
     start plus what the seat has given away since."""
     own, waiting = seen.private, seen.public.waiting
@@ -66,7 +63,7 @@ def _some(goods: Goods) -> dict[str, int]:
 
 
 def _made(
-    told: Trading, seen: Seen, offer: dict[str, dict[str, int]] | None, reply: str = "none", message: str = ""
+    told: Parameters, seen: Seen, offer: dict[str, dict[str, int]] | None, reply: str = "none", message: str = ""
 ) -> state.Move | Invalid:
     deal = None if offer is None else (_goods(offer["give"]), _goods(offer["want"]))
     # A token in free text would be a second move.

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from negolab.games.trading.parameters import Parameters
 from negolab.games.trading.state import Deal, Goods, Seen, covers, exchange, format_goods, single_good
-
-if TYPE_CHECKING:
-    from negolab.games.trading.rules import Trading
 
 Parts = tuple[str, bool, bool, Deal | None]
 """The first fields of a `Move`: text, accept, deny, offer."""
@@ -23,7 +20,7 @@ def canonical_text(reply: str, deal: Deal | None) -> str:
     return f"{reply} {offer}" if reply else offer
 
 
-def message_options(game: Trading, seen: Seen) -> Iterator[Parts]:
+def message_options(game: Parameters, seen: Seen) -> Iterator[Parts]:
     """Yield the canonical messages of the seat on turn: replies first, then each reply with each offer."""
     own, waiting = seen.private, seen.public.waiting
     replies = [("", own.holdings)]

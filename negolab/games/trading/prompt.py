@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from negolab.games.trading.parameters import Parameters
 from negolab.games.trading.state import GOODS, Entry, Offer, Seen, format_goods, worth
 
-if TYPE_CHECKING:
-    from negolab.games.trading.rules import Trading
 
-
-def full_prompt(game: Trading, seen: Seen) -> str:
+def full_prompt(game: Parameters, seen: Seen) -> str:
     """Write the complete prompt."""
     parts = [_own_goods(game, seen)]
     if game.lenient:
@@ -22,7 +19,7 @@ def full_prompt(game: Trading, seen: Seen) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def update_prompt(game: Trading, seen: Seen, since: Seen) -> str:
+def update_prompt(game: Parameters, seen: Seen, since: Seen) -> str:
     """Write what became visible after `since`, then what is due now."""
     fresh = seen.public.messages[len(since.public.messages) :]
     moved = _holdings(seen) if seen.private.holdings != since.private.holdings else ""
@@ -30,7 +27,7 @@ def update_prompt(game: Trading, seen: Seen, since: Seen) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _own_goods(game: Trading, seen: Seen) -> str:
+def _own_goods(game: Parameters, seen: Seen) -> str:
     own = seen.private
     rows = "\n".join(
         f"- {name}: you hold {n}, each worth {v} to you"
@@ -43,7 +40,7 @@ def _own_goods(game: Trading, seen: Seen) -> str:
     return f"{head}\nTogether they are worth {now} to you now; at the start they were worth {start}."
 
 
-def _prior_knowledge(game: Trading) -> str:
+def _prior_knowledge(game: Parameters) -> str:
     base = ", ".join(f"{name} {value}" for name, value in zip(GOODS, game.base_values, strict=True))
     low, high = game.holdings_range
     return (
@@ -53,7 +50,7 @@ def _prior_knowledge(game: Trading) -> str:
     )
 
 
-def _objective(game: Trading) -> str:
+def _objective(game: Parameters) -> str:
     kept = 0 if game.rules == "seed" else "+1"
     return (
         f"You take turns, A first; after {game.max_turns} turns in all the game is over. Your objective is a larger "
@@ -73,7 +70,7 @@ def _tokens() -> str:
     )
 
 
-def _reply_rules(game: Trading) -> str:
+def _reply_rules(game: Parameters) -> str:
     silence = (
         "must be answered in your next message with exactly one of [Accept] and [Deny]"
         if game.rules == "seed"
@@ -127,7 +124,7 @@ def _notices(seen: Seen, told: int = 0) -> str:
     return "Errors of yours so far: " + "; ".join(_NOTICES[code] for code in fresh) + "." if fresh else ""
 
 
-def _request(game: Trading, seen: Seen) -> str:
+def _request(game: Parameters, seen: Seen) -> str:
     public = seen.public
     if public.to_move is None:
         return "The game is over."

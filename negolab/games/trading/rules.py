@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import msgspec
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import ANY_LENGTH, SEATS, Game, Invalid, Outcome, Seat, State, other
+from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
+from negolab.games.trading.parameters import Parameters
 from negolab.games.trading.reading import parse_lenient, parse_strict, refusal, scan_offers
 from negolab.games.trading.state import (
     GOODS,
@@ -52,18 +52,11 @@ def stakes(game: Trading, state: Position, seat: Seat, move: Move) -> tuple[dict
     return ({"A": gain(own["A"]), "B": gain(own["B"])},)
 
 
-Rules = Literal["seed", "tolerant", "textarena-0.7.4"]
-
-
 _TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: ()}
 
 
-class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
-    """Resource trading.
-
-    `max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
-    `value_clamp`, holdings from `holdings_range` (both ends included).
-    """
+class Trading(Parameters, frozen=True, kw_only=True):
+    """Resource trading."""
 
     unit: ClassVar[str] = "win +1, draw 0, loss -1"
     stake_unit: ClassVar[str | None] = "gain in own worth"
@@ -72,34 +65,6 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
     )
     divisible: ClassVar[bool] = True
     words: ClassVar[tuple[str, ...]] = ("text", "malformed", "warnings")
-
-    rules: Rules = "seed"
-    max_turns: int = 10
-    base_values: Goods = (5, 10, 15, 25, 40)
-    spread_percent: int = 20
-    value_clamp: tuple[int, int] = (5, 40)
-    holdings_range: tuple[int, int] = (5, 25)
-
-    def __post_init__(self) -> None:
-        if self.rules not in ("seed", "tolerant", "textarena-0.7.4"):
-            raise ValueError(f"rules must be seed, tolerant or textarena-0.7.4, not {self.rules!r}")
-        least = 0 if self.lenient else 1
-        _require("max_turns", self.max_turns, self.max_turns >= least, f"at least {least}")
-        _require("base_values", self.base_values, _is_vector(self.base_values, 1), "five integers from 1")
-        _require("spread_percent", self.spread_percent, 0 <= self.spread_percent <= 100, "0 to 100")
-        low, high = self.holdings_range
-        _require("holdings_range", self.holdings_range, 0 <= low <= high, "0 <= low <= high")
-        low, high = self.value_clamp
-        inside = all(1 <= least <= most for least, most in self._value_ranges())
-        _require("value_clamp", self.value_clamp, inside, "leaving each base value a range of at least 1")
-
-    @property
-    def lenient(self) -> bool:
-        """True if TextArena's own grammar and turn rules apply."""
-        return self.rules == "textarena-0.7.4"
-
-    def _value_ranges(self) -> tuple[tuple[int, int], ...]:
-        return _value_ranges(self.base_values, self.spread_percent, self.value_clamp)
 
     @override
     def deal(self, rng: random.Random) -> Position:
@@ -113,14 +78,14 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return a, b, c, d, e
 
     def _draw_values(self, rng: random.Random) -> Goods:
-        a, b, c, d, e = [rng.randint(low, high) for low, high in self._value_ranges()]
+        a, b, c, d, e = [rng.randint(low, high) for low, high in self.value_ranges()]
         return a, b, c, d, e
 
     def start(self, holdings: Mapping[Seat, Goods], values: Mapping[Seat, Goods]) -> Position:
         """Return the initial state for explicit goods vectors: holdings from 0, values from 1, without upper limit."""
         for seat in SEATS:
-            _require(f"holdings of {seat}", holdings[seat], _is_vector(holdings[seat], 0), "five integers from 0")
-            _require(f"values of {seat}", values[seat], _is_vector(values[seat], 1), "five integers from 1")
+            _require_goods(f"holdings of {seat}", holdings[seat], 0)
+            _require_goods(f"values of {seat}", values[seat], 1)
         goods: dict[Seat, Goods] = {seat: _goods(holdings[seat]) for seat in SEATS}
         private = {seat: Private(goods[seat], _goods(values[seat]), goods[seat]) for seat in SEATS}
         return State(Public(0, self.max_turns, "A"), private)
@@ -325,19 +290,9 @@ class Trading(Game[Public, Private, Move], frozen=True, kw_only=True):
         return public.end is not None
 
 
-@cache
-def _value_ranges(base: Goods, percent: int, clamp: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return the lowest and highest value of each good."""
-    return tuple((max(b - b * percent // 100, clamp[0]), min(b + b * percent // 100, clamp[1])) for b in base)
-
-
-def _require(name: str, value: Any, ok: bool, wanted: str) -> None:
-    if not ok:
-        raise ValueError(f"{name} must be {wanted}, not {value!r}")
-
-
-def _is_vector(row: Any, least: int) -> bool:
-    return len(row) == 5 and all(isinstance(n, int) and n >= least for n in row)
+def _require_goods(name: str, row: Any, least: int) -> None:
+    if len(row) != 5 or not all(isinstance(n, int) and n >= least for n in row):
+        raise ValueError(f"{name} must be five integers from {least}, not {row!r}")
 
 
 def _goods(row: Any) -> Goods:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from negolab._internal.validation import error_sentence
+from negolab._internal.files import error_sentence
 from negolab.cli.serve import OPTIONS
 from negolab_widgets.server.launcher import parse_options, run
 from negolab_widgets.server.logs import print_warning

@@ -14,7 +14,7 @@ from negolab.game import Seat, other
 from negolab.games.agenda.moves import made, offer_field, option_number, option_value
 from negolab.games.agenda.reading import reads_as_token
 from negolab.games.agenda.rules import Agenda
-from negolab.games.agenda.state import Agreement, Reply, Seen, seen_by_author, worth
+from negolab.games.agenda.state import Agreement, Response, Seen, seen_by_author, worth
 from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import charts, html
@@ -252,7 +252,7 @@ class AgendaTable(Table):
     def _mark_offer(self) -> None:
         set_class(self.offer, decision.UNSET, self.composer.fields.value is UNSET)
 
-    def _answer(self, reply: Reply) -> None:
+    def _answer(self, reply: Response) -> None:
         self._send(reply, None, self.answer_notice)
 
     def _make(self) -> None:
