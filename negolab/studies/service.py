@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -34,6 +34,7 @@ from negolab.studies.page_state import (
     Quiz,
     Results,
     Waiting,
+    place,
 )
 from negolab.studies.progress import Progress
 from negolab.studies.questions import check_answers, wrong_answers
@@ -43,6 +44,7 @@ from negolab.studies.sessions import SessionManager
 from negolab.studies.status import status
 from negolab.studies.steps import (
     MOST_ATTEMPTS,
+    BaseStep,
     ConsentStep,
     InstructionsStep,
     QuestionsStep,
@@ -52,6 +54,8 @@ from negolab.studies.steps import (
 )
 from negolab.studies.study_config import Study, version_hash
 from negolab.studies.texts import format_payoff, match_end, texts
+
+AnyStep = TypeVar("AnyStep", bound=BaseStep)
 
 
 class PageService:
@@ -90,8 +94,11 @@ class PageService:
             AccessDenied: The match of the page does not exist.
             LeaseTaken: A newer page holds the lease, or nobody has this one.
         """
-        await self.presence[self._page(lease)].newer(after, seconds)
-        return self.now(lease)
+        page = self.presence[self._page(lease)]
+        await page.newer(after, seconds)
+        id = self._page(lease)  # a newer page may have come meanwhile
+        kept = page.pop_answer()
+        return kept if kept is not None and kept.version != after else self._answer(id)
 
     def now(self, lease: str) -> Answer:
         """Return the current state of a page without waiting; raises what `poll` does."""
@@ -179,12 +186,20 @@ class StudyService(PageService):
 
     # Page states.
 
+    def _page_of(self, participant: Participant) -> StepPage | None:
+        """Return the page that a participant is at; None: the last one."""
+        is_over = participant.status in ENDINGS and participant.status != "complete"
+        return None if is_over else self.progress.page(participant)
+
+    def _shown_match(self, participant: Participant) -> StoredMatch | None:
+        """Return the match that is shown at a page with one, running or finished; None: it is waited for."""
+        matches = self._database.matches(self.study.name, participant=participant.id)
+        return matches[participant.passed] if participant.passed < len(matches) else None
+
     @override
     def _state(self, id: str) -> PageState:
         participant = self._database.participant(id)
-        if participant.status in ENDINGS and participant.status != "complete":
-            return self._closed(participant)
-        page = self.progress.page(participant)
+        page = self._page_of(participant)
         if page is None:
             return self._closed(participant)
         if page.has_match:
@@ -252,9 +267,8 @@ class StudyService(PageService):
     def _match_state(self, participant: Participant, page: StepPage) -> PageState:
         """Return a participant's match, or their wait for a partner."""
         number, total = self.progress.steps(participant)
-        matches = self._database.matches(self.study.name, participant=participant.id)
-        if len(matches) > participant.passed:
-            return self._playing(participant, page, matches[participant.passed], step=number, steps=total)
+        if (stored := self._shown_match(participant)) is not None:
+            return self._playing(participant, page, stored, step=number, steps=total)
         if participant.id not in self.scheduler.waiting:
             self.scheduler.enter(participant)  # the host stopped between saving a click and acting on it
             if participant.id not in self.scheduler.waiting:
@@ -311,31 +325,40 @@ class StudyService(PageService):
         except NotDelivered as error:
             return self._answer(participant.id, not_done=str(error))
         self.presence[participant.id].touch()
-        return self._answer(participant.id, refused=refused or "")
+        answer = self._answer(participant.id)
+        self.presence[participant.id].keep_answer(answer)
+        return msgspec.structs.replace(answer, refused=refused or "")
 
-    def _check_page(self, participant: Participant, action: Mapping[str, Any], *kinds: type) -> Any:
-        """Return the current page state if it is of a kind, and at the `place` that the action names, if it names one;
-        `NotDelivered` for a click on an outdated page."""
-        state = self._state(participant.id)
-        if not isinstance(state, kinds) or action.get("place", state.place) != state.place:
+    def _check_page(self, participant: Participant, action: Mapping[str, Any], kind: type[AnyStep]) -> AnyStep:
+        """Return the step of the participant's page, which must be of this kind, without matches, and at the `place`
+        that the action names, if any; `NotDelivered` for a click on an outdated page."""
+        page = self._page_of(participant)
+        if page is None or not isinstance(page.step, kind) or not _is_at(action, place(page.number)):
             raise NotDelivered(texts.MOVED_ON)
-        return state
+        return page.step
 
-    def _shown_match(self, participant: Participant) -> StoredMatch:
-        """Return the match that the page shows."""
-        return self._database.matches(self.study.name, participant=participant.id)[participant.passed]
+    def _check_match(self, participant: Participant, action: Mapping[str, Any]) -> StoredMatch:
+        """Return the match that the participant's page shows, as `_check_page` does a page."""
+        page = self._page_of(participant)
+        if page is not None and page.has_match:
+            stored = self._shown_match(participant)
+            if stored is not None and _is_at(action, place(page.number, stored.id)):
+                return stored
+        raise NotDelivered(texts.MOVED_ON)
 
     def _consent(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        text = self._check_page(participant, action, Consent).text
+        step = self._check_page(participant, action, ConsentStep)
         if action.get("agreed") is True:
-            version = version_hash(text)
+            version = version_hash(step.text or self.study.consent)
             values = {"consented": time.time(), "consent": version}
             self.scheduler.go_on(participant, "consented", detail=version, **values)
         else:
             self._database.change(participant.id, "declined", status="declined", ended=time.time())
 
     def _answer_questions(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        state = self._check_page(participant, action, Questionnaire, Quiz)
+        state = self._state(participant.id)
+        if not isinstance(state, Questionnaire | Quiz) or not _is_at(action, state.place):
+            raise NotDelivered(texts.MOVED_ON)
         try:
             answers = check_answers(state.questions, action.get("answers"))
         except ValueError as error:
@@ -350,22 +373,23 @@ class StudyService(PageService):
             self.scheduler.go_on(participant)
 
     def _start(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        self._check_page(participant, action, Instructions)
+        self._check_page(participant, action, InstructionsStep)
         self.scheduler.go_on(participant)
 
     def _reply(self, participant: Participant, action: Mapping[str, Any]) -> str:
-        self._check_page(participant, action, Playing)
-        stored = self._shown_match(participant)
+        stored = self._check_match(participant, action)
         text, turn = reply_of(action)
         if action.get("match") != stored.id:
             raise NotDelivered(texts.MOVED_ON)
         return self._sessions.resume(stored).submit(_seat(participant, stored), text, turn)
 
     def _next(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        if isinstance(self._check_page(participant, action, Playing, Results), Results):
+        page = self._page_of(participant)
+        if page is None or not page.has_match:
+            self._check_page(participant, action, ResultsStep)
             self.scheduler.go_on(participant)
             return
-        stored = self._shown_match(participant)
+        stored = self._check_match(participant, action)
         if stored.ended is None:
             raise NotDelivered(texts.NOT_OVER)
         self._sessions.close(stored.id)  # reopened on demand if the partner's page still shows it
@@ -373,10 +397,9 @@ class StudyService(PageService):
 
     def _fault(self, participant: Participant, action: Mapping[str, Any]) -> None:
         """End a match of the researcher's own game that a page cannot draw; lead on from one that is over."""
-        self._check_page(participant, action, Playing)
+        stored, where = self._check_match(participant, action), str(action.get("where"))[:300]
         if self.module is None:
             raise NotDelivered(texts.UNKNOWN_ACTION)
-        stored, where = self._shown_match(participant), str(action.get("where"))[:300]
         self._sessions.resume(stored).fail(where)
         if stored.ended is not None:
             self._database.note(
@@ -404,11 +427,10 @@ class StudyService(PageService):
         """Lead those on whose page shows a finished match of which words are deleted: it can be shown no more."""
         for id in stored.people.values():
             person = self._database.participant(str(id))
-            page = None if person.status in ENDINGS and person.status != "complete" else self.progress.page(person)
+            page = self._page_of(person)
             if page is None or not page.has_match or stored.ended is None:
                 continue
-            matches = self._database.matches(self.study.name, participant=person.id)
-            if matches[person.passed : person.passed + 1] == [stored]:
+            if self._shown_match(person) == stored:
                 self.scheduler.go_on(person, passed=person.passed + 1)
 
     def away(self, kernel: str, away: bool) -> None:
@@ -472,6 +494,11 @@ class StudyService(PageService):
     def metrics(self) -> str:
         """Return the numbers of the study for Prometheus."""
         return render(status(self._database, self.study), self.gate)
+
+
+def _is_at(action: Mapping[str, Any], where: str) -> bool:
+    """Return True if an action is of the page at that `place`, or names none."""
+    return bool(action.get("place", where) == where)
 
 
 def _seat(participant: Participant, stored: StoredMatch) -> Seat:

@@ -98,7 +98,7 @@ class MatchSession:
         """Seats of people whose view the last change has changed: nobody else may learn that there was one."""
         self.fault = ""
         """Where code of the game or of a player raised, which ended the match (see `locate_fault`); "": nowhere."""
-        self._views: dict[Seat, SeatView] = {}
+        self._told: dict[Seat, SeatView] = {}
         self._save, self._delay, self._limits = save, delay, limits
         self._patience, self._fall_back, self._check = patience, fall_back, check
         self._outage: _Outage | None = None
@@ -146,8 +146,10 @@ class MatchSession:
         self._watchers.append(changed)
 
     def view(self, seat: Seat) -> SeatView:
-        """Return the current view of a person's seat."""
-        return self.seat_sessions[seat].view(self.match)
+        """Return the view of a person's seat as of the last saved event."""
+        if seat not in self._views:
+            self._views[seat] = self.seat_sessions[seat].view(self.match)
+        return self._views[seat]
 
     @property
     def paused(self) -> bool:
@@ -410,6 +412,7 @@ class MatchSession:
     def _keep(self, seat_sessions: Mapping[Seat, SeatSession]) -> None:
         """Keep the match and what people were told, as what a fault or a failed save leads back to."""
         self.seat_sessions = dict(seat_sessions)
+        self._views: dict[Seat, SeatView] = {}
         self._saved, self._kept = len(self.match.events), self.match.snapshot()
 
     def _notify(self) -> None:
@@ -428,9 +431,9 @@ class MatchSession:
         views = {seat: self.view(seat) for seat in self.seat_sessions}
         has_paused, self._told_paused = self.paused != self._told_paused, self.paused
         self.changed_seats = frozenset(
-            seat for seat, view in views.items() if has_paused or view != self._views.get(seat)
+            seat for seat, view in views.items() if has_paused or view != self._told.get(seat)
         )
-        self._views = views
+        self._told = views
         for changed in self._watchers:
             changed()
 
