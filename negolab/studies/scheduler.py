@@ -103,7 +103,7 @@ class Scheduler:
         self._database, self._sessions, self._presence, self._progress = database, sessions, presence, progress
         self._matching = Matching(database, study.name)
         self.waiting: dict[str, WaitingPlace] = {}
-        self.disclosures = database.disclosures(study.name)
+        self.disclosures = database.kept_notes(study.name, DISCLOSURE, str)
         """Statements shown to participants about who sits across, by the match's id, as kept."""
         self._stopped: dict[str, Mapping[str, Ending]] = {}
         self._began = time.time()
@@ -252,7 +252,7 @@ class Scheduler:
             endings = self._completed(people.values()) if match.ended else {}
             if told := settings.disclosure:
                 self.disclosures[match.id] = told
-                self._database.note(DISCLOSURE, "host", study=self.study.name, match=match.id, detail=told)
+                self._database.keep(DISCLOSURE, told, study=self.study.name, match=match.id)
             self._sessions.begin(match, people, treatment=settings.name, practice=practice, endings=endings)
         except (sa.exc.SQLAlchemyError, DatabaseClosed):
             raise

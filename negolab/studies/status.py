@@ -9,9 +9,10 @@ from datetime import datetime
 import msgspec
 
 from negolab.studies.database import ACTIVE, Database, Note, Participant, StoredMatch
+from negolab.studies.database.payments import EARNINGS
 from negolab.studies.earnings import computed_earnings, paid_earnings
-from negolab.studies.model_seats import Fallback, Pause, describe_use
-from negolab.studies.payment import Currency
+from negolab.studies.model_seats import FALLBACK, Fallback, Pause, describe_use
+from negolab.studies.payment import Currency, Earnings
 from negolab.studies.study_config import Study
 
 ERROR = "error"
@@ -114,7 +115,9 @@ def status(database: Database, study: Study) -> Status:
     moved, ends = database.moved(study.name), database.ends(study.name)
     errors = database.notes(study.name, ERROR)
     returned, now = database.returned(study.name), database.clock()
-    earned = paid_earnings(computed_earnings(study, people, matches, ends), database.shown_earnings(study.name))
+    earned = paid_earnings(
+        computed_earnings(study, people, matches, ends), database.kept_notes(study.name, EARNINGS, Earnings)
+    )
     return Status(
         study=study.name,
         title=study.title,
@@ -125,7 +128,7 @@ def status(database: Database, study: Study) -> Status:
         ended=dict(Counter(ends[match.id].end for match in matches if match.id in ends and not match.practice)),
         errors=_describe_errors(errors[-_LATEST:], everybody),
         currency=None if study.payment is None else study.payment.money,
-        fallbacks=database.fallbacks(study.name),
+        fallbacks=database.kept_notes(study.name, FALLBACK, Fallback),
         paused=database.pauses(study.name),
         models=_describe_models(database, study),
     )
