@@ -16,7 +16,7 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.game import Observation, Seat
 from negolab.record import SeatOutcome
-from negolab.studies import clock as time
+from negolab.studies import clock
 from negolab.studies.payment import Earnings
 from negolab.studies.questions import Question
 from negolab.studies.texts import texts
@@ -276,7 +276,7 @@ class PagePresence:
     """
 
     def __init__(self) -> None:
-        self.version = int(time.time() * 1000)
+        self.version = int(clock.time() * 1000)
         self._polls = 0
         self._last_poll = 0.0
         self._change = asyncio.Event()
@@ -287,12 +287,12 @@ class PagePresence:
     @property
     def polled(self) -> bool:
         """True if the page is polling, or stopped less than `GONE` seconds ago."""
-        return self._polls > 0 or time.monotonic() - self._last_poll < GONE
+        return self._polls > 0 or clock.monotonic() - self._last_poll < GONE
 
     @property
     def present(self) -> bool:
         """True if the page is there at this moment: it is polling, and its browser is not away."""
-        return not self.away and (self._polls > 0 or time.monotonic() - self._last_poll < BETWEEN_POLLS)
+        return not self.away and (self._polls > 0 or clock.monotonic() - self._last_poll < BETWEEN_POLLS)
 
     def touch(self) -> None:
         """Raise the version and wake the polls, after a change of the page state."""
@@ -323,7 +323,7 @@ class PagePresence:
             return
         finally:
             self._polls -= 1
-            self._last_poll = time.monotonic()
+            self._last_poll = clock.monotonic()
 
 
 class PresenceRegistry(defaultdict[str, PagePresence]):

@@ -23,7 +23,7 @@ from negolab.protocols import Player, ResumablePlayer
 from negolab.record import Record
 from negolab.runs.driver import submit_reply
 from negolab.runs.timer import call_within
-from negolab.studies import clock as time
+from negolab.studies import clock
 from negolab.studies.page_state import NotDelivered, SeatView, check_message
 from negolab.studies.seat_session import SeatSession
 from negolab.studies.study_config import Limits
@@ -105,7 +105,7 @@ class MatchSession:
         self._told_paused = False
         self._watchers: list[Callable[[], None]] = []
         self._keep(self.seat_sessions)
-        self._began = time.monotonic()
+        self._began = clock.monotonic()
         self._asked: dict[Seat, tuple[Observation[object, object], float]] = {}
         self._took: dict[Seat, float] = dict.fromkeys(self.seat_sessions, 0.0)
         self._open([match])
@@ -159,7 +159,7 @@ class MatchSession:
     @property
     def pause(self) -> float:
         """Seconds since it began to wait for a player that cannot be reached; 0: it does not."""
-        return 0.0 if self._outage is None else time.monotonic() - self._outage.since
+        return 0.0 if self._outage is None else clock.monotonic() - self._outage.since
 
     def time_left(self, seat: Seat) -> tuple[float, str] | None:
         """Return the seconds until a seat's nearest limit and its kind, "reply" or "match"; None: no limit runs."""
@@ -168,10 +168,10 @@ class MatchSession:
     def _times_left(self, seat: Seat) -> list[tuple[float, str]]:
         ends = []
         if self._limits.reply is not None and seat in self._asked:
-            ends.append((self._asked[seat][1] + self._limits.reply - time.monotonic(), "reply"))
+            ends.append((self._asked[seat][1] + self._limits.reply - clock.monotonic(), "reply"))
         if self._limits.match is not None:
             # A pause is not charged to anybody.
-            now = time.monotonic() if self._outage is None else self._outage.since
+            now = clock.monotonic() if self._outage is None else self._outage.since
             ends.append((self._began + self._limits.match - now, "match"))
         return ends
 
@@ -184,7 +184,7 @@ class MatchSession:
 
     def _took_half(self, seat: Seat) -> bool:
         """Return True if a seat was asked for half of the match's time or more; at least one person's seat was."""
-        now = time.monotonic()
+        now = clock.monotonic()
         took = {s: past + (now - self._asked[s][1] if s in self._asked else 0) for s, past in self._took.items()}
         # Both may be asked at once, and a player may have taken the rest of the time.
         return 2 * took[seat] >= min(now - self._began, sum(took.values()))
@@ -319,7 +319,7 @@ class MatchSession:
 
     def _pause(self, error: Exception | None = None) -> None:
         """Begin a pause, or note why it goes on."""
-        self._outage = _Outage(time.monotonic() if self._outage is None else self._outage.since, error)
+        self._outage = _Outage(clock.monotonic() if self._outage is None else self._outage.since, error)
 
     def _pause_late(self) -> None:
         self._pause()
@@ -417,7 +417,7 @@ class MatchSession:
 
     def _notify(self) -> None:
         """Time each seat from when it was asked, which a rejected reply does not change, and call the watchers."""
-        now = time.monotonic()
+        now = clock.monotonic()
         for seat in self.seat_sessions:
             seen = self.match.seen(seat) if self.match.asks(seat) else None
             before, since = self._asked.get(seat, (None, now))

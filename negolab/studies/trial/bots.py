@@ -183,12 +183,12 @@ class Bot(Visitor):
 
     def _note_page(self) -> None:
         """Note the time on a page when another one is shown."""
-        participant, progress = self._database.participant(self.id), self._service.progress
-        position = progress.position(participant)
+        participant, journeys = self._database.participant(self.id), self._service.journeys
+        position = journeys.position(participant)
         self.treatment = participant.treatment
         if position != self._position:
             self._leave_page(True)
-            self._position, self._at, self._since = position, progress.page(participant), clock.monotonic()
+            self._position, self._at, self._since = position, journeys.page(participant), clock.monotonic()
 
     def _leave_page(self, is_passed: bool) -> None:
         if self._position >= 0:

@@ -22,7 +22,7 @@ from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.earnings import study_earnings
 from negolab.studies.endings import ENDINGS, Ending
-from negolab.studies.progress import Progress
+from negolab.studies.journeys import Journeys
 from negolab.studies.questions import Question
 from negolab.studies.status import status
 from negolab.studies.steps import QuestionsStep, QuizStep, StepPage
@@ -311,7 +311,7 @@ class BrowserVisit(Visitor):
     def _position(self) -> tuple[int, StepPage | None]:
         """Return the participant's page and its number, from 0."""
         participant, reached = self._database.participant(self.id), self._database.reached(self.id)
-        pages = Progress(self._database, self._study).pages(participant)
+        pages = Journeys(self._database, self._study).pages(participant)
         position = reached[-1].position if reached else 0
         return position, pages[position] if position < len(pages) else None
 
