@@ -19,7 +19,7 @@ import pytest
 from negolab_widgets.server import addresses, requests
 from negolab_widgets.server.admission import CALLED, LATELY, AdmissionQueue
 from negolab_widgets.server.door import Connections
-from negolab_widgets.server.pool import KernelPool, WarmKernel
+from negolab_widgets.server.kernels import KernelPool, WarmKernel
 from negolab_widgets.server.limits import AddressQuota, TokenBuckets, Turns
 from negolab_widgets.server.logs import LimitedFilter, redact
 from negolab_widgets.server.requests import RefusedRequest, RequestChecks
@@ -263,7 +263,7 @@ def test_a_page_loads_before_its_kernels_successor_starts_unless_somebody_comes(
         pool = KernelPool(heat, alive, pytest.fail, size=1)
         pool.fill()
         await asyncio.sleep(0.01)
-        monkeypatch.setattr("negolab_widgets.server.pool.CALM", 0.05)
+        monkeypatch.setattr("negolab_widgets.server.kernels.CALM", 0.05)
         assert pool.take() == WarmKernel("k0", "page")
         await asyncio.sleep(0.01)
         assert started == ["k0"]

@@ -29,8 +29,8 @@ from negolab.texts import install
 from negolab_widgets.server import addresses, config, guard, logs
 from negolab_widgets.server.admission import KernelState
 from negolab_widgets.server.door import make_door
+from negolab_widgets.server.kernels import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.limits import Traffic, Turns
-from negolab_widgets.server.pool import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
 from negolab_widgets.server.routes import is_checked, routes
 
