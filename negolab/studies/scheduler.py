@@ -18,7 +18,6 @@ from negolab.studies import clock
 from negolab.studies.assignment import Assignment
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
-from negolab.studies.delay import Delay
 from negolab.studies.endings import ENDINGS, Ending
 from negolab.studies.journeys import Journeys
 from negolab.studies.model_seats import DISCLOSURE
@@ -26,7 +25,7 @@ from negolab.studies.page_state import PresenceRegistry
 from negolab.studies.seat_session import PERSON
 from negolab.studies.session import MatchSession
 from negolab.studies.sessions import SessionManager
-from negolab.studies.steps import StepPage
+from negolab.studies.steps import Delay, StepPage
 from negolab.studies.study_config import Study, Treatment
 
 log = logging.getLogger("negolab.studies")

@@ -20,11 +20,11 @@ from negolab.record import Record
 from negolab.runs.driver import make_player, seat_players
 from negolab.runs.plan import derive_seed
 from negolab.store import Store
-from negolab.studies.delay import Delay
 from negolab.studies.endings import Ending
 from negolab.studies.host_config import NONE
 from negolab.studies.model_seats import FALLBACK, PAUSE, Fallback, ModelBudget
 from negolab.studies.session import MatchSession
+from negolab.studies.steps import Delay
 from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
 
