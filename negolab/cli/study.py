@@ -25,7 +25,7 @@ from negolab.studies.database import ACTIVE, TEST, Database, Participant, Stored
 from negolab.studies.database.connection import database_url, describe_error
 from negolab.studies.endings import ENDINGS
 from negolab.studies.payment import Currency
-from negolab.studies.status import Cell, Person, Status
+from negolab.studies.status import Person, Status, TreatmentCount
 from negolab.studies.status import status as study_status
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import needed_texts, read_study, read_texts
@@ -74,7 +74,7 @@ def _count_statuses(now: Status) -> str:
     return f"{told}; besides, {tests} by links for tests, whom nothing counts" if tests else told
 
 
-def cell_lines(cells: tuple[Cell, ...], currency: Currency | None) -> list[str]:
+def cell_lines(cells: tuple[TreatmentCount, ...], currency: Currency | None) -> list[str]:
     """Lay out the participants of each treatment, and what they earned."""
     width = max(len("treatment"), *(len(cell.name) for cell in cells))
     head = f"{'treatment':{width}}  weight  active  complete  dropped"

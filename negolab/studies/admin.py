@@ -21,10 +21,11 @@ from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.metrics import render
+from negolab.studies.page_service import PageService, playing, reply_of
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
 from negolab.studies.seat_session import PERSON
-from negolab.studies.service import PageService, StudyService, playing, reply_of
+from negolab.studies.service import StudyService
 from negolab.studies.session import LEFT, STOPPED, MatchSession
 from negolab.studies.sessions import SessionManager
 

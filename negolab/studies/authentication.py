@@ -9,8 +9,7 @@ import secrets
 from collections.abc import Callable, Mapping
 
 from negolab.formatting import FORMULA_STARTS
-from negolab.studies import clock as time
-from negolab.studies import links
+from negolab.studies import clock, links
 from negolab.studies.database import Database, Participant
 from negolab.studies.database.connection import DatabaseClosed
 from negolab.studies.study_config import Study
@@ -154,7 +153,7 @@ class Authenticator:
             raise AccessDenied(texts.LINK_NOT_PERSONAL)
         lease = f"{kernel}.{secrets.token_urlsafe(24)}"
         note = "resumed" if participant.opened else "opened"
-        self._database.change(participant.id, note, lease=lease, opened=participant.opened or time.time())
+        self._database.change(participant.id, note, lease=lease, opened=participant.opened or clock.time())
         if kernel in self._arrivals:
             self._arrivals.pop(kernel).set_result(lease)
         self.arrived(participant.id)

@@ -13,6 +13,7 @@ from negolab.events import Ended
 from negolab.game import Game
 from negolab.runs.plan import derive_seed
 from negolab.studies.database import Database, Participant, StoredMatch
+from negolab.studies.database.payments import EARNINGS
 from negolab.studies.endings import ENDINGS
 from negolab.studies.payment import Earnings, Payoff, earnings
 from negolab.studies.study_config import Study
@@ -23,12 +24,13 @@ def shown_earnings(database: Database, study: Study, participant: Participant) -
     """Return what a participant earned, and keep it as shown to them; None if the study does not pay."""
     if study.payment is None:
         return None
-    if (kept := database.kept_earnings(participant.id)) is not None:
-        return kept
+    kept = database.kept_notes(study.name, EARNINGS, Earnings, participant.id)
+    if participant.id in kept:
+        return kept[participant.id]
     mine = database.matches(study.name, participant=participant.id)
     ends = database.ends(study.name, participant=participant.id)
     earned = computed_earnings(study, [participant], mine, ends)[participant.id]
-    database.keep_earnings(study.name, participant.id, earned)
+    database.keep(EARNINGS, earned, study=study.name, participant=participant.id)
     return earned
 
 
@@ -81,4 +83,4 @@ def study_earnings(database: Database, study: Study) -> dict[str, Earnings]:
         return {}
     people = database.participants(study.name)
     now = computed_earnings(study, people, database.matches(study.name), database.ends(study.name))
-    return paid_earnings(now, database.shown_earnings(study.name))
+    return paid_earnings(now, database.kept_notes(study.name, EARNINGS, Earnings))

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import itsdangerous
 from typing_extensions import override
 
-from negolab.studies import clock as time
+from negolab.studies import clock
 from negolab.studies.texts import texts
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Signer(itsdangerous.TimestampSigner):
 
     @override
     def get_timestamp(self) -> int:
-        return int(time.time() if self.moment is None else self.moment)
+        return int(clock.time() if self.moment is None else self.moment)
 
 
 def _signer(secret: str, study: str) -> _Signer:
@@ -85,7 +85,7 @@ def read_token(secret: str, study: str, token: str, max_age: float | None) -> st
         subject, signed = _signer(secret, study).unsign(token, return_timestamp=True)
     except itsdangerous.BadData:
         raise InvalidLink(texts.LINK_NOT_VALID) from None
-    if max_age is not None and time.time() - signed.timestamp() > max_age:  # a clock set back makes no link invalid
+    if max_age is not None and clock.time() - signed.timestamp() > max_age:  # a clock set back makes no link invalid
         raise InvalidLink(texts.LINK_EXPIRED)
     return subject.decode()
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.game import Observation, Seat
 from negolab.record import SeatOutcome
-from negolab.studies import clock as time
+from negolab.studies import clock
 from negolab.studies.payment import Earnings
 from negolab.studies.questions import Question
 from negolab.studies.texts import texts
@@ -107,6 +107,12 @@ class SeatHandle(Protocol):
 # The states of a page.
 
 
+def place(step: int, match: str = "") -> str:
+    """Name a page among the participant's, by its step and match. Actions carry it: one of a page that was left is
+    refused."""
+    return f"{step} {match}".strip()
+
+
 class BasePage(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
     """Base of the page states; `title` is the study's, or the page's in free play."""
 
@@ -120,8 +126,8 @@ class BasePage(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
 
     @property
     def place(self) -> str:
-        """Name of the page among the participant's. Actions carry it: one of a page that was left is refused."""
-        return str(self.step)
+        """See `place`."""
+        return place(self.step)
 
 
 class Consent(BasePage, frozen=True, tag="consent"):
@@ -227,7 +233,7 @@ class Playing(BasePage, frozen=True, tag="playing"):
     @property
     @override
     def place(self) -> str:
-        return f"{self.step} {self.match}"
+        return place(self.step, self.match)
 
 
 class Closed(BasePage, frozen=True, tag="closed"):
@@ -270,28 +276,39 @@ class PagePresence:
     """
 
     def __init__(self) -> None:
-        self.version = int(time.time() * 1000)
+        self.version = int(clock.time() * 1000)
         self._polls = 0
         self._last_poll = 0.0
         self._change = asyncio.Event()
+        self._answer: Answer | None = None
         self.away = False
         """True while the page's browser is silent; its kernel keeps polling for a while."""
 
     @property
     def polled(self) -> bool:
         """True if the page is polling, or stopped less than `GONE` seconds ago."""
-        return self._polls > 0 or time.monotonic() - self._last_poll < GONE
+        return self._polls > 0 or clock.monotonic() - self._last_poll < GONE
 
     @property
     def present(self) -> bool:
         """True if the page is there at this moment: it is polling, and its browser is not away."""
-        return not self.away and (self._polls > 0 or time.monotonic() - self._last_poll < BETWEEN_POLLS)
+        return not self.away and (self._polls > 0 or clock.monotonic() - self._last_poll < BETWEEN_POLLS)
 
     def touch(self) -> None:
         """Raise the version and wake the polls, after a change of the page state."""
         self.version += 1
+        self._answer = None
         self._change.set()
         self._change = asyncio.Event()
+
+    def keep_answer(self, answer: Answer) -> None:
+        """Keep the answer to a click for the poll that it woke, if one waits: it would make the same state again."""
+        self._answer = answer if self._polls else None
+
+    def pop_answer(self) -> Answer | None:
+        """Return the answer that was kept for a poll, if nothing has changed since."""
+        answer, self._answer = self._answer, None
+        return answer
 
     async def newer(self, than: int, seconds: float) -> None:
         """Wait until the version differs from `than`, for at most `seconds`."""
@@ -306,7 +323,7 @@ class PagePresence:
             return
         finally:
             self._polls -= 1
-            self._last_poll = time.monotonic()
+            self._last_poll = clock.monotonic()
 
 
 class PresenceRegistry(defaultdict[str, PagePresence]):

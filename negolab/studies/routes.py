@@ -21,7 +21,8 @@ from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database.connection import is_unreachable
 from negolab.studies.metrics import OPERATIONS, GateNumbers
-from negolab.studies.service import PageService, StudyService
+from negolab.studies.page_service import PageService
+from negolab.studies.service import StudyService
 from negolab.studies.texts import texts
 from negolab.texts import use
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -15,21 +14,18 @@ from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
 from negolab.match import Match
-from negolab.runs.plan import derive_seed
-from negolab.studies import clock as time
+from negolab.studies import clock
+from negolab.studies.assignment import Assignment
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.database.connection import DatabaseClosed, describe_error, is_unreachable
-from negolab.studies.database.participants import block
-from negolab.studies.delay import Delay
 from negolab.studies.endings import ENDINGS, Ending
-from negolab.studies.matching import Matching
+from negolab.studies.journeys import Journeys
 from negolab.studies.model_seats import DISCLOSURE
 from negolab.studies.page_state import PresenceRegistry
-from negolab.studies.progress import Progress
 from negolab.studies.seat_session import PERSON
 from negolab.studies.session import MatchSession
 from negolab.studies.sessions import SessionManager
-from negolab.studies.steps import MatchStep, PracticeStep, StepPage
+from negolab.studies.steps import Delay, StepPage
 from negolab.studies.study_config import Study, Treatment
 
 log = logging.getLogger("negolab.studies")
@@ -66,7 +62,7 @@ class TaskGuard:
 
 
 class WaitingPlace(NamedTuple):
-    """A participant's place in the queue: when the wait began (`time.monotonic`), the treatment, and the number of the
+    """A participant's place in the queue: when the wait began (`clock.monotonic`), the treatment, and the number of the
     match, from 0 with practice."""
 
     since: float
@@ -85,7 +81,7 @@ class Scheduler:
         study: The study.
         sessions: The match sessions of the study; the scheduler sets their `endings` and `delay`.
         presence: Presence of the participants' pages.
-        progress: Progress of the participants.
+        journeys: Journeys of the participants.
 
     Raises:
         ValueError: A participant is active in a treatment, or at a step, that the study file no longer has.
@@ -97,17 +93,17 @@ class Scheduler:
         study: Study,
         sessions: SessionManager,
         presence: PresenceRegistry,
-        progress: Progress,
+        journeys: Journeys,
     ) -> None:
         self.study = study
-        self._database, self._sessions, self._presence, self._progress = database, sessions, presence, progress
-        self._matching = Matching(database, study.name)
+        self._database, self._sessions, self._presence, self._journeys = database, sessions, presence, journeys
+        self._assignment = Assignment(database, study, presence, journeys)
         self.waiting: dict[str, WaitingPlace] = {}
-        self.disclosures = database.disclosures(study.name)
+        self.disclosures = database.kept_notes(study.name, DISCLOSURE, str)
         """Statements shown to participants about who sits across, by the match's id, as kept."""
         self._stopped: dict[str, Mapping[str, Ending]] = {}
-        self._began = time.time()
-        self._looked = time.monotonic()
+        self._began = clock.time()
+        self._looked = clock.monotonic()
         self._guard = TaskGuard(database, study.name)
         self._first = database.first(study.name)
         sessions.endings, sessions.delay = self._endings, self._delay
@@ -116,7 +112,7 @@ class Scheduler:
         _check_treatments(study, participants)
         for participant in participants:
             if participant.status not in ENDINGS:
-                progress.check(participant)
+                journeys.check(participant)
         for stored in database.matches(study.name, running=True):
             sessions.resume(stored)
         for participant in participants:
@@ -131,13 +127,10 @@ class Scheduler:
         Who comes to the first page that depends on the treatment is assigned to one, first to one where somebody lacks
         a partner.
         """
-        position = self._progress.position(participant) + 1
-        if self._progress.needs_treatment(participant):
-            self._database.start(
-                participant.id, self.study.cells, seed=self.study.seed, fixed=self._unmatched(participant)
-            )
-            participant = self._database.participant(participant.id)
-        self._progress.move(participant, position, note, detail=detail, **values)
+        position = self._journeys.position(participant) + 1
+        if self._journeys.needs_treatment(participant):
+            participant = self._assignment.assign(participant)
+        self._journeys.move(participant, position, note, detail=detail, **values)
         self.enter(self._database.participant(participant.id))
 
     def enter(self, participant: Participant) -> None:
@@ -146,7 +139,7 @@ class Scheduler:
         Raises:
             ValueError: The study has no treatment of the participant's.
         """
-        page = self._progress.page(participant)
+        page = self._journeys.page(participant)
         if page is None or not page.has_match:
             if participant.status == "waiting":
                 self._database.change(participant.id, status="playing")
@@ -157,15 +150,15 @@ class Scheduler:
             self._begin_against(settings.opponent, participant, settings, page)
         else:
             self._database.change(participant.id, status="waiting")
-            self.waiting.setdefault(participant.id, WaitingPlace(time.monotonic(), treatment.name, number))
-            if (mate := self._matching.partner(participant, page)) is not None:
+            self.waiting.setdefault(participant.id, WaitingPlace(clock.monotonic(), treatment.name, number))
+            if (mate := self._assignment.partner(participant, page)) is not None:
                 self._presence[mate].touch()  # who is waited for sees how much time is left
             self.pair()
 
     def settings(self, participant: Participant, number: int) -> Treatment | None:
         """Return the settings of a participant's match, numbered from 0 with practice; None if the file has it no
         more."""
-        page = self._progress.match_page(participant.treatment, number)
+        page = self._journeys.match_page(participant.treatment, number)
         if page is None or participant.treatment is None:
             return None
         return self.study.treatment(participant.treatment).settings(page.step)  # type: ignore[arg-type]
@@ -189,54 +182,16 @@ class Scheduler:
             return game
         return catalog.with_legacy_defaults(game, {*self._first.params, *settings.params})
 
-    def _seed(self, participant: Participant, *purpose: str | int) -> int:
-        return derive_seed(self.study.seed, self.study.name, participant.number, *purpose)
-
-    def _deal_seed(self, participant: Participant, page: StepPage) -> int:
-        """Return the seed of a match's deal."""
-        step, number = page.step, self._count_real(participant)
-        if isinstance(step, MatchStep) and step.seeds:
-            return step.seeds[page.round - 1]
-        if isinstance(step, MatchStep) and step.deals == "shared":
-            return derive_seed(self.study.seed, self.study.name, "deal", number)
-        return self._seed(participant, "deal", *([number] if number else []))
-
-    def _count_real(self, participant: Participant) -> int:
-        """Count a participant's matches that count."""
-        return sum(not match.practice for match in self._matches(participant))
-
     def _matches(self, participant: Participant) -> list[StoredMatch]:
         return self._database.matches(self.study.name, participant=participant.id)
 
     def _begin_against(self, player: str, participant: Participant, settings: Treatment, page: StepPage) -> None:
         """Begin a match of a participant against a player: one that counts, or a practice round."""
-        practice = self._count_practice(participant) + 1 if isinstance(page.step, PracticeStep) else 0
-        seed = self._seed(participant, "practice", practice) if practice else self._deal_seed(participant, page)
-        seat = self._seat_of(participant, settings, page)
+        practice = self._assignment.practice(participant, page)
+        seed = self._assignment.deal_seed(participant, page)
+        seat = self._assignment.seat_against_player(participant, settings, page)
         names: dict[Seat, str] = {s: PERSON if s == seat else player for s in SEATS}
         self._begin({seat: participant.id}, settings, seed, names, practice)
-
-    def _count_practice(self, participant: Participant) -> int:
-        return sum(match.practice > 0 for match in self._matches(participant))
-
-    def _seat_of(self, participant: Participant, settings: Treatment, page: StepPage) -> Seat:
-        """Return a participant's seat against a player: that of their roles, or one of their block.
-
-        Of every two who start in a treatment each gets another seat. It holds from practice on, but where roles are
-        drawn.
-        """
-        if isinstance(page.step, MatchStep) and (seat := self._matching.seat(participant, page)) is not None:
-            return seat
-        for number, match in enumerate(self._matches(participant)):
-            before = self._progress.match_page(participant.treatment, number)
-            if len(match.people) == 1 and not _draws_roles(page) and not _draws_roles(before):
-                return next(iter(match.people))
-        mine = (participant.treatment, participant.is_test)
-        alike = [p for p in self._database.participants(self.study.name) if (p.treatment, p.is_test) == mine]
-        rank = sum((p.started or 0, p.number) < (participant.started or 0, participant.number) for p in alike)
-        purpose = (f"{page.number}/{page.round}",) if _draws_roles(page) else ()
-        seats, seed = settings.seats(), derive_seed(self.study.seed, self.study.name, "seat", settings.name, *purpose)
-        return seats[block(len(seats), rank // len(seats), seed)[rank % len(seats)]]
 
     def _begin(
         self,
@@ -252,7 +207,7 @@ class Scheduler:
             endings = self._completed(people.values()) if match.ended else {}
             if told := settings.disclosure:
                 self.disclosures[match.id] = told
-                self._database.note(DISCLOSURE, "host", study=self.study.name, match=match.id, detail=told)
+                self._database.keep(DISCLOSURE, told, study=self.study.name, match=match.id)
             self._sessions.begin(match, people, treatment=settings.name, practice=practice, endings=endings)
         except (sa.exc.SQLAlchemyError, DatabaseClosed):
             raise
@@ -263,22 +218,6 @@ class Scheduler:
 
     # Pairing.
 
-    def _unmatched(self, newcomer: Participant) -> str | None:
-        """Return a treatment in which an odd number of present participants lack a partner; None if there is none.
-
-        The newcomer, who starts next, joins that treatment.
-        """
-        alone: dict[str, int] = {}
-        matches = self._database.matches(self.study.name)
-        playing = {id for match in matches if not match.practice for id in match.people.values()}
-        paired = {treatment.name for treatment in self.study.treatments if self.study.is_paired(treatment)}
-        for participant in self._database.participants(self.study.name):
-            here = participant.status in ACTIVE and self._presence.is_present(participant.id)
-            free = here and participant.is_test == newcomer.is_test and participant.id not in playing
-            if free and participant.treatment in paired:
-                alone[str(participant.treatment)] = alone.get(str(participant.treatment), 0) + 1
-        return next((name for name, n in alone.items() if n % 2), None)
-
     def pair(self) -> None:
         """Pair present participants in order of arrival, and end the waits that exceeded the study's limit.
 
@@ -287,15 +226,15 @@ class Scheduler:
         here = [person for person in self._queue() if self._presence.is_present(person.id)]
         while here:
             first = here.pop(0)
-            page, alike = self._progress.page(first), (first.is_test, *self.waiting[first.id][1:])
+            page, alike = self._journeys.page(first), (first.is_test, *self.waiting[first.id][1:])
             if page is None:
                 continue
             same = [other for other in here if (other.is_test, *self.waiting[other.id][1:]) == alike]
-            second = next((other for other in same if self._matching.may_meet(first, other, page)), None)
+            second = next((other for other in same if self._assignment.may_meet(first, other, page)), None)
             if second is not None:
                 here.remove(second)
                 self._guard(f"the match of {first.id} and {second.id}", partial(self._begin_pair, first, second, page))
-            elif self._matching.is_left_alone(first, page):
+            elif self._assignment.is_left_alone(first, page):
                 self._guard(f"the wait of {first.id}", partial(self._end_study, first.id, "partner"))
         for id in [person.id for person in self._queue()]:
             if id in self.waiting and self._wait_left(id) < 0:
@@ -311,22 +250,16 @@ class Scheduler:
 
     def _begin_pair(self, first: Participant, second: Participant, page: StepPage) -> None:
         settings = self.study.treatment(str(first.treatment)).settings(page.step)  # type: ignore[arg-type]
-        number = [self._count_real(first)] if self._count_real(first) else []
-        people: list[str | None] = [first.id, second.id]
-        seat = self._matching.first_seat(first, second, page)
-        if seat is None:
-            people = random.Random(self._seed(first, "pair", second.number, *number)).sample(people, 2)
-        elif seat == "B":
-            people.reverse()
+        people = self._assignment.seats(first, second, page)
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
-        self._begin(dict(zip(SEATS, people, strict=True)), settings, self._deal_seed(first, page), names)
+        self._begin(people, settings, self._assignment.deal_seed(first, page), names)
         for participant in (first, second):
             self.waiting.pop(participant.id, None)
 
     def _end_wait(self, id: str) -> None:
         """End a wait without a partner: end the study for the participant, or begin a match against a player."""
         player, participant = self.study.pairing.player, self._database.participant(id)
-        page = self._progress.page(participant)
+        page = self._journeys.page(participant)
         if player is None or page is None:
             self._end_unpaired(participant, page)
             return
@@ -340,7 +273,7 @@ class Scheduler:
 
         If both have gone on, the one whose page is closed let the other wait.
         """
-        mate = None if page is None else self._matching.partner(participant, page)
+        mate = None if page is None else self._assignment.partner(participant, page)
         if mate is None:
             self._end_study(participant.id, "unpaired")
             return
@@ -353,7 +286,7 @@ class Scheduler:
 
     def _end_study(self, id: str, ending: Ending, detail: str = "") -> None:
         """End the study for a participant who plays no match."""
-        self._database.change(id, ending, actor="host", detail=detail, status=ending, ended=time.time())
+        self._database.change(id, ending, actor="host", detail=detail, status=ending, ended=clock.time())
         self.waiting.pop(id, None)
         self._presence[id].touch()
 
@@ -369,8 +302,8 @@ class Scheduler:
                 self._guard(f"match {stored.id}", partial(self._stop_late, stored, session, seats))
             self._guard(f"an answer in match {stored.id}", session.retry)
         self._guard("pairing", self.pair)
-        if time.monotonic() - self._looked > LOOK:
-            self._looked = time.monotonic()
+        if clock.monotonic() - self._looked > LOOK:
+            self._looked = clock.monotonic()
             self._guard("those who do not go on", self._time_out)
             self._sessions.sweep(self._is_shown)
             self._presence.sweep()
@@ -405,7 +338,7 @@ class Scheduler:
         left = self._partner_wait(participant)
         if self.study.limits.reply is not None:
             # Time before the host's start does not count: nobody could continue while it was down.
-            left.append(self.study.limits.reply - (time.time() - max(ended, self._began)))
+            left.append(self.study.limits.reply - (clock.time() - max(ended, self._began)))
         return (min(left), "continue") if left else None
 
     def _partner_wait(self, participant: Participant) -> list[float]:
@@ -415,28 +348,28 @@ class Scheduler:
         people = self._matches(participant)[participant.passed].people.values()
         for id in self.waiting.keys() & people:
             mate = self._database.participant(id)
-            page = self._progress.page(mate)
-            if page is not None and self._matching.partner(mate, page) == participant.id:
+            page = self._journeys.page(mate)
+            if page is not None and self._assignment.partner(mate, page) == participant.id:
                 return [self._wait_left(id)]
         return []
 
     def _wait_left(self, id: str) -> float:
         """Return the seconds until the wait of a participant in the queue is over, negative if it is."""
-        return self.study.pairing.wait - (time.monotonic() - self.waiting[id].since)
+        return self.study.pairing.wait - (clock.monotonic() - self.waiting[id].since)
 
     def time_for_page(self, participant: Participant, page: StepPage) -> float | None:
         """Return the seconds left for a page without a match, negative if the time is over; None: no limit runs."""
-        since = self._progress.since(participant)
+        since = self._journeys.since(participant)
         if page.step.seconds is None or since is None:
             return None
-        return page.step.seconds - (time.time() - max(since, self._began))
+        return page.step.seconds - (clock.time() - max(since, self._began))
 
     def _time_out(self) -> None:
         """Time out participants who do not go on from a page, or from a match that is over, in time."""
         for participant in self._database.participants(self.study.name):
             if participant.status not in ("invited", "playing", "complete") or participant.opened is None:
                 continue
-            page = self._progress.page(participant)
+            page = self._journeys.page(participant)
             if page is None or (left := self._time_left(participant, page)) is None or left >= 0:
                 continue
             if participant.status == "complete":
@@ -484,7 +417,7 @@ class Scheduler:
         found: dict[str, Ending] = {}
         for id in filter(None, people):
             participant = self._database.participant(id)
-            if self._progress.match_page(participant.treatment, participant.passed + 1) is None:
+            if self._journeys.match_page(participant.treatment, participant.passed + 1) is None:
                 found[id] = "complete"
         return found
 
@@ -492,10 +425,6 @@ class Scheduler:
 def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
     """Return the endings, by participant id, of a match that could not go on because of these seats."""
     return {id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None}
-
-
-def _draws_roles(page: StepPage | None) -> bool:
-    return page is not None and isinstance(page.step, MatchStep) and page.step.roles == "drawn"
 
 
 def _check_treatments(study: Study, participants: list[Participant]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -12,14 +12,16 @@ from negolab import catalog
 from negolab.game import SEATS, Seat
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
-from negolab.studies import clock as time
+from negolab.studies import clock
 from negolab.studies.authentication import AccessDenied, Authenticator, LeaseTaken
 from negolab.studies.database import Attempt, Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error
 from negolab.studies.earnings import shown_earnings
 from negolab.studies.endings import ENDINGS, Ending, completion_link
 from negolab.studies.host_config import NONE, KnownEndpoints
+from negolab.studies.journeys import Journeys
 from negolab.studies.metrics import GateNumbers, render
+from negolab.studies.page_service import PageService, playing, reply_of
 from negolab.studies.page_state import (
     Answer,
     Closed,
@@ -29,20 +31,19 @@ from negolab.studies.page_state import (
     NotDelivered,
     PageState,
     Playing,
-    PresenceRegistry,
     Questionnaire,
     Quiz,
     Results,
     Waiting,
+    place,
 )
-from negolab.studies.progress import Progress
 from negolab.studies.questions import check_answers, wrong_answers
 from negolab.studies.scheduler import Scheduler
-from negolab.studies.session import MatchSession
 from negolab.studies.sessions import SessionManager
 from negolab.studies.status import status
 from negolab.studies.steps import (
     MOST_ATTEMPTS,
+    BaseStep,
     ConsentStep,
     InstructionsStep,
     QuestionsStep,
@@ -53,70 +54,7 @@ from negolab.studies.steps import (
 from negolab.studies.study_config import Study, version_hash
 from negolab.studies.texts import format_payoff, match_end, texts
 
-
-class PageService:
-    """Base of the services that pages talk to; a page shows its lease and gets its state.
-
-    Not thread-safe: call it from one event loop only.
-    """
-
-    def __init__(self) -> None:
-        self.presence = PresenceRegistry()
-        self._sessions: SessionManager
-
-    def close(self) -> None:
-        """Stop what goes on by itself and wake all polls; close the database first, so that nothing more is saved."""
-        self._sessions.cancel()
-        for page in self.presence.values():
-            page.touch()
-
-    def _page(self, lease: str) -> str:
-        """Return the id of the page that holds a lease; raise `LeaseTaken` if none does."""
-        raise NotImplementedError
-
-    def _state(self, id: str) -> PageState:
-        """Return the current state of a page."""
-        raise NotImplementedError
-
-    async def poll(self, lease: str, after: int, seconds: float) -> Answer:
-        """Return the state of a page once its version differs from `after` (long poll).
-
-        Args:
-            lease: Lease of the page.
-            after: Version that the page shows already.
-            seconds: Time after which the current state is returned even if nothing changed.
-
-        Raises:
-            AccessDenied: The match of the page does not exist.
-            LeaseTaken: A newer page holds the lease, or nobody has this one.
-        """
-        await self.presence[self._page(lease)].newer(after, seconds)
-        return self.now(lease)
-
-    def now(self, lease: str) -> Answer:
-        """Return the current state of a page without waiting; raises what `poll` does."""
-        return self._answer(self._page(lease))
-
-    def _answer(self, id: str, **reasons: str) -> Answer:
-        state = self._state(id)
-        return Answer(self.presence[id].version, state, **reasons)
-
-    def act(self, lease: str, action: Mapping[str, Any]) -> Answer:
-        """Carry out an action of a page and return the new state.
-
-        Args:
-            lease: Lease of the page.
-            action: Its `kind`, and the fields of that kind.
-
-        Returns:
-            The page state. `refused` holds the rules' reason against a reply, `not_done` the reason for which nothing
-            was done, such as a click on an outdated page.
-
-        Raises:
-            AccessDenied: The kind is unknown, or the match of the page does not exist.
-            LeaseTaken: A newer page holds the lease, or nobody has this one.
-        """
-        raise NotImplementedError
+AnyStep = TypeVar("AnyStep", bound=BaseStep)
 
 
 class StudyService(PageService):
@@ -139,8 +77,8 @@ class StudyService(PageService):
         self._sessions.changed = self._wake
         self.authenticator = Authenticator(database, study)
         self.authenticator.arrived = self._on_arrival
-        self.progress = Progress(database, study)
-        self.scheduler = Scheduler(database, study, self._sessions, self.presence, self.progress)
+        self.journeys = Journeys(database, study)
+        self.scheduler = Scheduler(database, study, self._sessions, self.presence, self.journeys)
         for participant in database.participants(study.name):
             if participant.status == "withdrawn":  # the host may have stopped in the midst of it
                 database.purge(participant.id)
@@ -179,17 +117,25 @@ class StudyService(PageService):
 
     # Page states.
 
+    def _page_of(self, participant: Participant) -> StepPage | None:
+        """Return the page that a participant is at; None: the last one."""
+        is_over = participant.status in ENDINGS and participant.status != "complete"
+        return None if is_over else self.journeys.page(participant)
+
+    def _shown_match(self, participant: Participant) -> StoredMatch | None:
+        """Return the match that is shown at a page with one, running or finished; None: it is waited for."""
+        matches = self._database.matches(self.study.name, participant=participant.id)
+        return matches[participant.passed] if participant.passed < len(matches) else None
+
     @override
     def _state(self, id: str) -> PageState:
         participant = self._database.participant(id)
-        if participant.status in ENDINGS and participant.status != "complete":
-            return self._closed(participant)
-        page = self.progress.page(participant)
+        page = self._page_of(participant)
         if page is None:
             return self._closed(participant)
         if page.has_match:
             return self._match_state(participant, page)
-        number, total = self.progress.steps(participant)
+        number, total = self.journeys.steps(participant)
         about = {"title": self.study.title, "step": number, "steps": total, "left": self._left(participant, page)}
         return self._step_state(participant, page, about)
 
@@ -200,7 +146,7 @@ class StudyService(PageService):
             case ConsentStep(text=text):
                 return Consent(**about, text=text or study.consent)
             case InstructionsStep(text=text):
-                begins = self.progress.has_match_next(participant)
+                begins = self.journeys.has_match_next(participant)
                 return Instructions(**about, text=text or study.instructions, begins=begins)
             case QuizStep() as quiz:
                 return self._quiz_state(participant, quiz, about)
@@ -222,7 +168,7 @@ class StudyService(PageService):
             self.scheduler.go_on(participant)
             return self._state(participant.id)
         if done >= (quiz.attempts or MOST_ATTEMPTS):
-            self._database.change(participant.id, "quiz", actor="host", status="quiz", ended=time.time())
+            self._database.change(participant.id, "quiz", actor="host", status="quiz", ended=clock.time())
             return self._state(participant.id)
         left = None if quiz.attempts is None else quiz.attempts - done
         asked = tuple(question.asked() for question in quiz.questions)
@@ -251,15 +197,14 @@ class StudyService(PageService):
 
     def _match_state(self, participant: Participant, page: StepPage) -> PageState:
         """Return a participant's match, or their wait for a partner."""
-        number, total = self.progress.steps(participant)
-        matches = self._database.matches(self.study.name, participant=participant.id)
-        if len(matches) > participant.passed:
-            return self._playing(participant, page, matches[participant.passed], step=number, steps=total)
+        number, total = self.journeys.steps(participant)
+        if (stored := self._shown_match(participant)) is not None:
+            return self._playing(participant, page, stored, step=number, steps=total)
         if participant.id not in self.scheduler.waiting:
             self.scheduler.enter(participant)  # the host stopped between saving a click and acting on it
             if participant.id not in self.scheduler.waiting:
                 return self._state(participant.id)
-        waited = time.monotonic() - self.scheduler.waiting[participant.id].since
+        waited = clock.monotonic() - self.scheduler.waiting[participant.id].since
         left = max(0.0, self.study.pairing.wait - waited)
         return Waiting(title=self.study.title, step=number, steps=total, waited=waited, left=left)
 
@@ -273,7 +218,7 @@ class StudyService(PageService):
         text, number, total = self.study.endings.get(ending, texts["endings"][ending]), 0, 0
         if ending == "complete":
             text = f"{text}\n\n{self.study.closing}"
-            number, total = self.progress.steps(participant)
+            number, total = self.journeys.steps(participant)
         code, earned = self.study.codes.get(ending, ""), shown_earnings(self._database, self.study, participant)
         link = completion_link(self.study.links.get(ending, ""), code)
         about: dict[str, Any] = {"title": self.study.title, "step": number, "steps": total}
@@ -311,37 +256,46 @@ class StudyService(PageService):
         except NotDelivered as error:
             return self._answer(participant.id, not_done=str(error))
         self.presence[participant.id].touch()
-        return self._answer(participant.id, refused=refused or "")
+        answer = self._answer(participant.id)
+        self.presence[participant.id].keep_answer(answer)
+        return msgspec.structs.replace(answer, refused=refused or "")
 
-    def _check_page(self, participant: Participant, action: Mapping[str, Any], *kinds: type) -> Any:
-        """Return the current page state if it is of a kind, and at the `place` that the action names, if it names one;
-        `NotDelivered` for a click on an outdated page."""
-        state = self._state(participant.id)
-        if not isinstance(state, kinds) or action.get("place", state.place) != state.place:
+    def _check_page(self, participant: Participant, action: Mapping[str, Any], kind: type[AnyStep]) -> AnyStep:
+        """Return the step of the participant's page, which must be of this kind, without matches, and at the `place`
+        that the action names, if any; `NotDelivered` for a click on an outdated page."""
+        page = self._page_of(participant)
+        if page is None or not isinstance(page.step, kind) or not _is_at(action, place(page.number)):
             raise NotDelivered(texts.MOVED_ON)
-        return state
+        return page.step
 
-    def _shown_match(self, participant: Participant) -> StoredMatch:
-        """Return the match that the page shows."""
-        return self._database.matches(self.study.name, participant=participant.id)[participant.passed]
+    def _check_match(self, participant: Participant, action: Mapping[str, Any]) -> StoredMatch:
+        """Return the match that the participant's page shows, as `_check_page` does a page."""
+        page = self._page_of(participant)
+        if page is not None and page.has_match:
+            stored = self._shown_match(participant)
+            if stored is not None and _is_at(action, place(page.number, stored.id)):
+                return stored
+        raise NotDelivered(texts.MOVED_ON)
 
     def _consent(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        text = self._check_page(participant, action, Consent).text
+        step = self._check_page(participant, action, ConsentStep)
         if action.get("agreed") is True:
-            version = version_hash(text)
-            values = {"consented": time.time(), "consent": version}
+            version = version_hash(step.text or self.study.consent)
+            values = {"consented": clock.time(), "consent": version}
             self.scheduler.go_on(participant, "consented", detail=version, **values)
         else:
-            self._database.change(participant.id, "declined", status="declined", ended=time.time())
+            self._database.change(participant.id, "declined", status="declined", ended=clock.time())
 
     def _answer_questions(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        state = self._check_page(participant, action, Questionnaire, Quiz)
+        state = self._state(participant.id)
+        if not isinstance(state, Questionnaire | Quiz) or not _is_at(action, state.place):
+            raise NotDelivered(texts.MOVED_ON)
         try:
             answers = check_answers(state.questions, action.get("answers"))
         except ValueError as error:
             raise NotDelivered(str(error)) from None
         if isinstance(state, Quiz):
-            page = self.progress.page(participant)
+            page = self.journeys.page(participant)
             assert page is not None and isinstance(page.step, QuizStep)
             right = {question.name: question.is_right(answers[question.name]) for question in page.step.questions}
             self._database.attempt(participant.id, state.attempt, answers, right)
@@ -350,22 +304,23 @@ class StudyService(PageService):
             self.scheduler.go_on(participant)
 
     def _start(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        self._check_page(participant, action, Instructions)
+        self._check_page(participant, action, InstructionsStep)
         self.scheduler.go_on(participant)
 
     def _reply(self, participant: Participant, action: Mapping[str, Any]) -> str:
-        self._check_page(participant, action, Playing)
-        stored = self._shown_match(participant)
+        stored = self._check_match(participant, action)
         text, turn = reply_of(action)
         if action.get("match") != stored.id:
             raise NotDelivered(texts.MOVED_ON)
         return self._sessions.resume(stored).submit(_seat(participant, stored), text, turn)
 
     def _next(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        if isinstance(self._check_page(participant, action, Playing, Results), Results):
+        page = self._page_of(participant)
+        if page is None or not page.has_match:
+            self._check_page(participant, action, ResultsStep)
             self.scheduler.go_on(participant)
             return
-        stored = self._shown_match(participant)
+        stored = self._check_match(participant, action)
         if stored.ended is None:
             raise NotDelivered(texts.NOT_OVER)
         self._sessions.close(stored.id)  # reopened on demand if the partner's page still shows it
@@ -373,10 +328,9 @@ class StudyService(PageService):
 
     def _fault(self, participant: Participant, action: Mapping[str, Any]) -> None:
         """End a match of the researcher's own game that a page cannot draw; lead on from one that is over."""
-        self._check_page(participant, action, Playing)
+        stored, where = self._check_match(participant, action), str(action.get("where"))[:300]
         if self.module is None:
             raise NotDelivered(texts.UNKNOWN_ACTION)
-        stored, where = self._shown_match(participant), str(action.get("where"))[:300]
         self._sessions.resume(stored).fail(where)
         if stored.ended is not None:
             self._database.note(
@@ -404,11 +358,10 @@ class StudyService(PageService):
         """Lead those on whose page shows a finished match of which words are deleted: it can be shown no more."""
         for id in stored.people.values():
             person = self._database.participant(str(id))
-            page = None if person.status in ENDINGS and person.status != "complete" else self.progress.page(person)
+            page = self._page_of(person)
             if page is None or not page.has_match or stored.ended is None:
                 continue
-            matches = self._database.matches(self.study.name, participant=person.id)
-            if matches[person.passed : person.passed + 1] == [stored]:
+            if self._shown_match(person) == stored:
                 self.scheduler.go_on(person, passed=person.passed + 1)
 
     def away(self, kernel: str, away: bool) -> None:
@@ -439,7 +392,7 @@ class StudyService(PageService):
             raise AccessDenied(f"Participant {number} has ended already ({participant.status}).")
         self.scheduler.stop(participant, "ended", f"ended by the experimenter: {reason}")
         if self._database.participant(participant.id).status not in ENDINGS:
-            self._database.change(participant.id, status="ended", ended=time.time())
+            self._database.change(participant.id, status="ended", ended=clock.time())
         self._database.note("ended", "experimenter", study=self.study.name, participant=participant.id, detail=reason)
         self.presence[participant.id].touch()
 
@@ -474,40 +427,10 @@ class StudyService(PageService):
         return render(status(self._database, self.study), self.gate)
 
 
+def _is_at(action: Mapping[str, Any], where: str) -> bool:
+    """Return True if an action is of the page at that `place`, or names none."""
+    return bool(action.get("place", where) == where)
+
+
 def _seat(participant: Participant, stored: StoredMatch) -> Seat:
     return next(seat for seat, id in stored.people.items() if id == participant.id)
-
-
-def reply_of(action: Mapping[str, Any]) -> tuple[str, int]:
-    """Return the `text` and `turn` of a reply; `NotDelivered` if they are no reply."""
-    text, turn = action.get("text"), action.get("turn")
-    if not isinstance(text, str) or type(turn) is not int:
-        raise NotDelivered(texts.NO_TEXT)
-    return text, turn
-
-
-def playing(
-    title: str, session: MatchSession, seat: Seat, left: tuple[float, str] | None = None, **more: Any
-) -> Playing:
-    """Build the page state of a match for one seat.
-
-    Args:
-        title: Title of the page.
-        session: The match session.
-        seat: Seat of the person whose page it is.
-        left: Seconds until the nearest time limit, and its kind; None: no limit runs.
-        **more: Further fields of `Playing`.
-    """
-    return Playing(
-        title=title,
-        match=session.match.id,
-        game=catalog.game_id(session.match.game),
-        params=catalog.parameters(session.match.told(seat)),
-        seat=seat,
-        fronted=session.seat_sessions[seat].fronted,
-        table=msgspec.to_builtins(session.view(seat), order="deterministic"),
-        left=None if left is None else max(0.0, left[0]),
-        limit="" if left is None else left[1],
-        paused=session.paused,
-        **more,
-    )

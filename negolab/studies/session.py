@@ -23,7 +23,7 @@ from negolab.protocols import Player, ResumablePlayer
 from negolab.record import Record
 from negolab.runs.driver import submit_reply
 from negolab.runs.timer import call_within
-from negolab.studies import clock as time
+from negolab.studies import clock
 from negolab.studies.page_state import NotDelivered, SeatView, check_message
 from negolab.studies.seat_session import SeatSession
 from negolab.studies.study_config import Limits
@@ -98,14 +98,14 @@ class MatchSession:
         """Seats of people whose view the last change has changed: nobody else may learn that there was one."""
         self.fault = ""
         """Where code of the game or of a player raised, which ended the match (see `locate_fault`); "": nowhere."""
-        self._views: dict[Seat, SeatView] = {}
+        self._told: dict[Seat, SeatView] = {}
         self._save, self._delay, self._limits = save, delay, limits
         self._patience, self._fall_back, self._check = patience, fall_back, check
         self._outage: _Outage | None = None
         self._told_paused = False
         self._watchers: list[Callable[[], None]] = []
         self._keep(self.seat_sessions)
-        self._began = time.monotonic()
+        self._began = clock.monotonic()
         self._asked: dict[Seat, tuple[Observation[object, object], float]] = {}
         self._took: dict[Seat, float] = dict.fromkeys(self.seat_sessions, 0.0)
         self._open([match])
@@ -146,8 +146,10 @@ class MatchSession:
         self._watchers.append(changed)
 
     def view(self, seat: Seat) -> SeatView:
-        """Return the current view of a person's seat."""
-        return self.seat_sessions[seat].view(self.match)
+        """Return the view of a person's seat as of the last saved event."""
+        if seat not in self._views:
+            self._views[seat] = self.seat_sessions[seat].view(self.match)
+        return self._views[seat]
 
     @property
     def paused(self) -> bool:
@@ -157,7 +159,7 @@ class MatchSession:
     @property
     def pause(self) -> float:
         """Seconds since it began to wait for a player that cannot be reached; 0: it does not."""
-        return 0.0 if self._outage is None else time.monotonic() - self._outage.since
+        return 0.0 if self._outage is None else clock.monotonic() - self._outage.since
 
     def time_left(self, seat: Seat) -> tuple[float, str] | None:
         """Return the seconds until a seat's nearest limit and its kind, "reply" or "match"; None: no limit runs."""
@@ -166,10 +168,10 @@ class MatchSession:
     def _times_left(self, seat: Seat) -> list[tuple[float, str]]:
         ends = []
         if self._limits.reply is not None and seat in self._asked:
-            ends.append((self._asked[seat][1] + self._limits.reply - time.monotonic(), "reply"))
+            ends.append((self._asked[seat][1] + self._limits.reply - clock.monotonic(), "reply"))
         if self._limits.match is not None:
             # A pause is not charged to anybody.
-            now = time.monotonic() if self._outage is None else self._outage.since
+            now = clock.monotonic() if self._outage is None else self._outage.since
             ends.append((self._began + self._limits.match - now, "match"))
         return ends
 
@@ -182,7 +184,7 @@ class MatchSession:
 
     def _took_half(self, seat: Seat) -> bool:
         """Return True if a seat was asked for half of the match's time or more; at least one person's seat was."""
-        now = time.monotonic()
+        now = clock.monotonic()
         took = {s: past + (now - self._asked[s][1] if s in self._asked else 0) for s, past in self._took.items()}
         # Both may be asked at once, and a player may have taken the rest of the time.
         return 2 * took[seat] >= min(now - self._began, sum(took.values()))
@@ -317,7 +319,7 @@ class MatchSession:
 
     def _pause(self, error: Exception | None = None) -> None:
         """Begin a pause, or note why it goes on."""
-        self._outage = _Outage(time.monotonic() if self._outage is None else self._outage.since, error)
+        self._outage = _Outage(clock.monotonic() if self._outage is None else self._outage.since, error)
 
     def _pause_late(self) -> None:
         self._pause()
@@ -410,11 +412,12 @@ class MatchSession:
     def _keep(self, seat_sessions: Mapping[Seat, SeatSession]) -> None:
         """Keep the match and what people were told, as what a fault or a failed save leads back to."""
         self.seat_sessions = dict(seat_sessions)
+        self._views: dict[Seat, SeatView] = {}
         self._saved, self._kept = len(self.match.events), self.match.snapshot()
 
     def _notify(self) -> None:
         """Time each seat from when it was asked, which a rejected reply does not change, and call the watchers."""
-        now = time.monotonic()
+        now = clock.monotonic()
         for seat in self.seat_sessions:
             seen = self.match.seen(seat) if self.match.asks(seat) else None
             before, since = self._asked.get(seat, (None, now))
@@ -428,9 +431,9 @@ class MatchSession:
         views = {seat: self.view(seat) for seat in self.seat_sessions}
         has_paused, self._told_paused = self.paused != self._told_paused, self.paused
         self.changed_seats = frozenset(
-            seat for seat, view in views.items() if has_paused or view != self._views.get(seat)
+            seat for seat, view in views.items() if has_paused or view != self._told.get(seat)
         )
-        self._views = views
+        self._told = views
         for changed in self._watchers:
             changed()
 

@@ -20,11 +20,11 @@ from negolab.record import Record
 from negolab.runs.driver import make_player, seat_players
 from negolab.runs.plan import derive_seed
 from negolab.store import Store
-from negolab.studies.delay import Delay
 from negolab.studies.endings import Ending
 from negolab.studies.host_config import NONE
-from negolab.studies.model_seats import Fallback, ModelBudget
+from negolab.studies.model_seats import FALLBACK, PAUSE, Fallback, ModelBudget
 from negolab.studies.session import MatchSession
+from negolab.studies.steps import Delay
 from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
 
@@ -137,7 +137,8 @@ class SessionManager:
 
     def _substitutes(self, stored: StoredMatch) -> dict[Seat, str]:
         """Return the names of players that took over from models in a match."""
-        fallback = self._database.fallbacks(stored.study).get(stored.id) if stored.study else None
+        kept = self._database.kept_notes(stored.study, FALLBACK, Fallback) if stored.study else {}
+        fallback = kept.get(stored.id)
         return {} if fallback is None or fallback.player is None else {fallback.seat: fallback.player}
 
     def _options(self, stored: StoredMatch) -> dict[str, Any]:
@@ -170,7 +171,7 @@ class SessionManager:
             self._failed[stored.id] = fallback
             self.model_failed(stored)
             return None
-        self._database.keep_fallback(stored, fallback)
+        self._database.keep(FALLBACK, fallback, study=stored.study, match=stored.id)
         return self._player(self._database.record(stored.id), seat, name)
 
     def _check_budget(self, stored: StoredMatch, seat: Seat) -> None:
@@ -192,7 +193,7 @@ class SessionManager:
         if session.paused == (stored.id in self._paused):
             return
         model = next(session.match.players[seat] for seat in session.players) if session.paused else ""
-        self._database.keep_pause(stored, model)
+        self._database.keep(PAUSE, model, study=stored.study, match=stored.id)
         self._paused ^= {stored.id}
 
     def close(self, match: str) -> None:

@@ -9,9 +9,10 @@ from datetime import datetime
 import msgspec
 
 from negolab.studies.database import ACTIVE, Database, Note, Participant, StoredMatch
+from negolab.studies.database.payments import EARNINGS
 from negolab.studies.earnings import computed_earnings, paid_earnings
-from negolab.studies.model_seats import Fallback, Pause, describe_use
-from negolab.studies.payment import Currency
+from negolab.studies.model_seats import FALLBACK, Fallback, Pause, describe_use
+from negolab.studies.payment import Currency, Earnings
 from negolab.studies.study_config import Study
 
 ERROR = "error"
@@ -48,7 +49,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     """True if their panel took them out of the study."""
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class TreatmentCount(msgspec.Struct, frozen=True, kw_only=True):
     """Number of participants in one treatment: active, complete, and dropped out or taken out by their panel."""
 
     name: str
@@ -71,7 +72,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the status, in seconds since 1970."""
     people: tuple[Person, ...]
     """Those of links for tests too, whom the counts leave out."""
-    cells: tuple[Cell, ...]
+    cells: tuple[TreatmentCount, ...]
     running: int
     """Number of running matches, practice included."""
     ended: dict[str, int]
@@ -114,18 +115,20 @@ def status(database: Database, study: Study) -> Status:
     moved, ends = database.moved(study.name), database.ends(study.name)
     errors = database.notes(study.name, ERROR)
     returned, now = database.returned(study.name), database.clock()
-    earned = paid_earnings(computed_earnings(study, people, matches, ends), database.shown_earnings(study.name))
+    earned = paid_earnings(
+        computed_earnings(study, people, matches, ends), database.kept_notes(study.name, EARNINGS, Earnings)
+    )
     return Status(
         study=study.name,
         title=study.title,
         at=now,
         people=_people(everybody, every_match, moved, errors, returned, now),
-        cells=_cells(study, people, returned, {id: one.total for id, one in earned.items()}),
+        cells=_counts(study, people, returned, {id: one.total for id, one in earned.items()}),
         running=sum(match.ended is None for match in matches),
         ended=dict(Counter(ends[match.id].end for match in matches if match.id in ends and not match.practice)),
         errors=_describe_errors(errors[-_LATEST:], everybody),
         currency=None if study.payment is None else study.payment.money,
-        fallbacks=database.fallbacks(study.name),
+        fallbacks=database.kept_notes(study.name, FALLBACK, Fallback),
         paused=database.pauses(study.name),
         models=_describe_models(database, study),
     )
@@ -189,23 +192,23 @@ def _since(p: Participant, match: StoredMatch | None) -> float:
     return p.started or p.consented or p.opened or p.created
 
 
-def _cells(
+def _counts(
     study: Study, people: list[Participant], returned: Collection[str], earned: Mapping[str, int]
-) -> tuple[Cell, ...]:
+) -> tuple[TreatmentCount, ...]:
     """Count participants by treatment: those of the file in its order, then those it no longer has."""
     weights = dict(study.cells)
     assigned = dict.fromkeys(p.treatment for p in people if p.treatment is not None)
-    return tuple(_cell(name, weights.get(name, 0), people, returned, earned) for name in {**weights, **assigned})
+    return tuple(_count(name, weights.get(name, 0), people, returned, earned) for name in {**weights, **assigned})
 
 
-def _cell(
+def _count(
     name: str, weight: float, people: list[Participant], returned: Collection[str], earned: Mapping[str, int]
-) -> Cell:
+) -> TreatmentCount:
     mine = [p for p in people if p.treatment == name]
     here = [p for p in mine if p.id not in returned]
     active, complete = sum(p.status in ACTIVE for p in here), sum(p.status == "complete" for p in here)
     amounts = [earned[p.id] for p in here if earned.get(p.id)]
-    return Cell(
+    return TreatmentCount(
         name=name,
         weight=weight,
         active=active,

@@ -15,7 +15,6 @@ from negolab.game import SEATS, Seat, other
 from negolab.protocols import MODEL_PREFIX
 from negolab.studies import steps
 from negolab.studies.checks import check_distinct, check_identifier, check_name, check_positive, check_text
-from negolab.studies.delay import Delay
 from negolab.studies.endings import Ending, check_links
 from negolab.studies.model_seats import ModelSeats
 from negolab.studies.payment import Payment
@@ -23,6 +22,7 @@ from negolab.studies.questions import Question
 from negolab.studies.steps import (
     MOST_ROUNDS,
     ConsentStep,
+    Delay,
     InstructionsStep,
     MatchStep,
     PracticeStep,

@@ -16,8 +16,7 @@ from negolab.game import SEATS
 from negolab.players.lookup import load_player
 from negolab.runs.driver import make_player
 from negolab.scenarios import SUFFIX
-from negolab.studies.delay import Delay
-from negolab.studies.steps import KINDS, MatchStep, RoundsStep
+from negolab.studies.steps import KINDS, Delay, MatchStep, RoundsStep
 from negolab.studies.study_config import Practice, Study, Treatment
 from negolab.studies.texts import gate_texts, rename, table_texts
 from negolab.studies.texts import texts as page_texts

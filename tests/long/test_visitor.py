@@ -29,10 +29,10 @@ from negolab.studies.service import StudyService
 from negolab.studies.session import MatchSession
 from negolab.studies.study_file import parse_study
 from negolab.verification import replay_differences
-from tests.support import attacks
+from tests.support import attacks, careless_gate
 from tests.support.gate_server import KERNEL_ID, running_gate, send_raw, wait_until
 from tests.support.host_process import descendants
-from tests.support.hostile_visitor import CANARY, UNGUARDED, Site, Visitor, Wire, participant_id, serving_site
+from tests.support.hostile_visitor import CANARY, Site, Visitor, Wire, participant_id, serving_site
 from tests.support.markup_injection import INJECTIONS, FixedReplies
 
 pytestmark = pytest.mark.visitor
@@ -95,16 +95,15 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def careless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server that does not check who owns a kernel; two people split items with private values."""
-    options = ("--Gate.self_test=False", "--Gate.check_owner=False")
-    with serving_site(tmp_path_factory.mktemp("careless"), SPLIT, *options) as site:
+    """A server without the check of owners and the guard; two people split items with private values."""
+    with serving_site(tmp_path_factory.mktemp("careless"), SPLIT, gate_module=careless_gate.__name__) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server without the websocket guard; two people play balloon."""
-    with serving_site(tmp_path_factory.mktemp("unguarded"), BALLOON, *UNGUARDED) as site:
+    """A server without the check of owners and the guard; two people play balloon."""
+    with serving_site(tmp_path_factory.mktemp("unguarded"), BALLOON, gate_module=careless_gate.__name__) as site:
         yield site
 
 
@@ -563,7 +562,7 @@ def test_a_stranger_gets_no_page_unless_tokens_are_not_checked(prices: Site) -> 
             await stranger.close()
 
     assert not asyncio.run(come(prices.url))
-    with running_gate("self_test=False", "check_token=False") as open_gate:
+    with running_gate(careless_gate.ANYBODY, module=careless_gate.__name__) as open_gate:
         assert wait_until(lambda: asyncio.run(come(open_gate.url)))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from negolab.studies.database.payments import EARNINGS
 from negolab.studies.payment import Payment, earnings
 from negolab.studies.texts import texts
 from tests.long.test_visitor import BREATH, HEAD, unseen
@@ -118,7 +119,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             (other,) = database.invite("visited")
             database.answer(other.id, {"hope": OTHERS[0]})
             earned = earnings(Payment("EUR", 1, endings={"ended": 7.77}), "ended", (), unit="points", seed=1)
-            database.keep_earnings("visited", other.id, earned)
+            database.keep(EARNINGS, earned, study="visited", participant=other.id)
         yield site
 
 

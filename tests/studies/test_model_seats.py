@@ -21,7 +21,7 @@ from negolab.studies import host_config, session
 from negolab.studies.database import PURGED, Database
 from negolab.studies.export import export
 from negolab.studies.host_config import HostConfig, build_host_config
-from negolab.studies.model_seats import Fallback
+from negolab.studies.model_seats import FALLBACK, Fallback
 from negolab.studies.page_state import Closed, Playing
 from negolab.studies.server import check_prices, opponents
 from negolab.studies.service import StudyService
@@ -75,6 +75,10 @@ async def settle(site: Site, id: str) -> Any:
     raise AssertionError(f"it does not go on: {state}")
 
 
+def fallbacks(site: Site) -> dict[str, Fallback]:
+    return site.database.kept_notes("trade", FALLBACK, Fallback)
+
+
 def begun(site: Site) -> str:
     (id,) = site.come()
     site.act(id, "start")
@@ -102,7 +106,7 @@ def test_a_model_that_is_away_pauses_the_match_with_a_word_and_it_goes_on(tmp_pa
         state = await settle(site, id)
         assert not state.paused and PLAIN in str(state.table) and site.service.monitor()["paused"] == {}
         assert told_pauses(site) == []
-        assert site.database.fallbacks("trade") == {}
+        assert fallbacks(site) == {}
 
     run(scene())
 
@@ -184,9 +188,9 @@ def test_an_endpoint_that_has_answered_before_is_waited_for_with_the_same_patien
             left = site.time_left(id)
             await asyncio.sleep(0.2)
             assert site.time_left(id) == left, "a pause takes no time of the match"
-            assert not site.database.fallbacks("trade")
+            assert not fallbacks(site)
             await until_paused(site, id, False)
-            (fallback,) = site.database.fallbacks("trade").values()
+            (fallback,) = fallbacks(site).values()
             assert fallback.player == "fair-split" and "--" not in fallback.reason
             assert fault == "hang" or "set a longer patience in [models] of the study's file" in fallback.reason
             await settle(site, id)
@@ -210,7 +214,7 @@ def test_an_answer_that_comes_during_the_pause_counts(tmp_path: Path, monkeypatc
             tokens = usage["input"] + usage["output"]
             expected = f"models: n = 1 answers, {tokens:,} tokens, $0.00, the price of 1 is unknown"
             assert status(site.database, site.study).models == expected and tokens > 0
-            assert not site.database.fallbacks("trade")
+            assert not fallbacks(site)
 
     run(scene())
 
@@ -222,7 +226,7 @@ def test_after_its_patience_the_named_player_takes_the_seat_also_after_a_restart
         site.say(id, "Hello.")
         state = await settle(site, id)
         assert state.table["asked"] and not state.paused
-        ((match, fallback),) = site.database.fallbacks("trade").items()
+        ((match, fallback),) = fallbacks(site).items()
         assert (fallback.seat, fallback.player) == ("B", "fair-split") and "has not answered" in fallback.reason
         now = status(site.database, site.study)
         assert f"models replaced in 1 matches: 1 by fair-split ({fallback.reason})" in status_lines(now)
@@ -255,7 +259,7 @@ def test_without_such_a_player_the_study_ends_with_a_code_of_its_own(tmp_path: P
         closed = await settle(site, id)
         assert site.status(id) == "model" and isinstance(closed, Closed)
         assert "could not be reached" in closed.text and "127.0.0.1" not in closed.text
-        assert next(iter(site.database.fallbacks("trade").values())).player is None
+        assert next(iter(fallbacks(site).values())).player is None
 
     run(scene())
 
@@ -278,11 +282,11 @@ def test_why_a_model_failed_is_kept_with_the_end_of_its_match_or_not_at_all(tmp_
                 if Database.append is append:
                     break
                 await asyncio.sleep(0.01)
-        assert Database.append is append and site.database.fallbacks("trade") == {}
+        assert Database.append is append and fallbacks(site) == {}
         site.model = ScriptedModel([PLAIN])
         site.restart()
         assert PLAIN in str((await settle(site, id)).table)
-        assert site.database.fallbacks("trade") == {}, "the model plays on"
+        assert fallbacks(site) == {}, "the model plays on"
 
     run(scene())
 
@@ -306,7 +310,7 @@ def test_a_budget_that_is_reached_gives_the_seat_away(tmp_path: Path, cap: str, 
             site.restart()
         site.say(id, "And again.")
         await settle(site, id)
-        (fallback,) = site.database.fallbacks("trade").values()
+        (fallback,) = fallbacks(site).values()
         assert (fallback.reason, fallback.player, len(site.model.calls)) == (says, "fair-split", 1)
 
     run(scene())
@@ -339,7 +343,7 @@ def test_who_leaves_takes_their_words_out_of_what_the_model_was_sent_and_wrote(t
         for text in (f"I say {words}.", f"Again {words}."):
             site.say(id, text)
             await settle(site, id)
-        ((match, fallback),) = site.database.fallbacks("trade").items()
+        ((match, fallback),) = fallbacks(site).items()
         assert words in fallback.reason and quoted_in(tmp_path, words)
         events = len(site.database.record(match).events)
         site.act(id, "leave")
@@ -351,7 +355,7 @@ def test_who_leaves_takes_their_words_out_of_what_the_model_was_sent_and_wrote(t
         assert {event.reply.text for event in record.events if isinstance(event, Replied)} == {PURGED}
         tokens = [event.reply.usage for event in record.events if isinstance(event, Replied) and event.reply.model]
         assert [usage["input"] for usage in tokens if usage] == [100] * 2, "what was paid is still counted"
-        assert site.database.fallbacks("trade")[match] == Fallback("B", "fair-split", PURGED)
+        assert fallbacks(site)[match] == Fallback("B", "fair-split", PURGED)
         site.database.close()
         assert quoted_in(tmp_path, words) == set(), "after the host has ended"
         tables = {name: (tmp_path / "out" / f"{name}.csv").read_text() for name in ("events", "matches", "turns")}
@@ -376,7 +380,7 @@ def test_what_is_logged_of_a_models_error_quotes_nobody(
         site.say(id, words)
         await settle(site, id)
         (match,) = site.database.matches("trade")
-        assert words in site.database.fallbacks("trade")[match.id].reason, "the database has it, until they leave"
+        assert words in fallbacks(site)[match.id].reason, "the database has it, until they leave"
         logged = {record.getMessage() for record in caplog.records}
         failed = f"the other seat's player failed in match {match.id} (RunFailed)"
         last = failed if then == "end" else f"{failed}; another player takes over"
@@ -470,7 +474,7 @@ def test_what_a_model_costs_counts_by_the_price_that_is_given(tmp_path: Path) ->
             for words in ("Hello.", "And again."):
                 site.say(id, words)
                 await settle(site, id)
-            (fallback,) = site.database.fallbacks("trade").values()
+            (fallback,) = fallbacks(site).values()
             assert "the study's budget is reached" in fallback.reason and server.counts()["requests"] == 1
 
     run(scene())

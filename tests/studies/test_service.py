@@ -221,6 +221,23 @@ async def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) ->
         await site.service.poll(old, 0, 1)
 
 
+async def test_a_click_makes_the_page_state_once_for_who_clicks(tmp_path: Path, monkeypatch: Any) -> None:
+    site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'"))
+    (id,) = site.start()
+    before = site.service.now(site.leases[id])
+    poll = asyncio.create_task(site.service.poll(site.leases[id], before.version, 5))
+    await asyncio.sleep(0)
+    made, state = [], site.service._state
+    monkeypatch.setattr(site.service, "_state", lambda id: made.append(state(id)) or made[-1])  # type: ignore[func-returns-value]
+    said = {"text": "[Offer: 9999 Wheat -> 1 Ore]", "turn": before.state.table["turn"], "match": before.state.match}  # type: ignore[union-attr]
+    answer = site.act(id, "reply", place=before.state.place, **said)
+    woken = await poll
+    assert answer.refused and not woken.refused, "a poll tells nobody of a click"
+    assert len(made) == 1 and answer.state == woken.state == made[0]
+    assert answer.version == woken.version > before.version
+    assert (await site.service.poll(site.leases[id], woken.version, 0.01)).state is not made[0], "its clock goes on"
+
+
 async def test_a_waiting_kernel_gets_its_lease_when_someone_comes_and_again_after_a_restart(tmp_path: Path) -> None:
     site = Site(tmp_path, study())
     (who,) = site.database.invite("trade")

@@ -416,7 +416,7 @@ async def test_the_time_for_a_page_ends_the_study_but_after_the_last_match_it_le
     site.service.scheduler._began -= 100
     with site.database._write() as c:
         c.execute(sa.text("UPDATE progress SET at = at - 31"))
-    site.service.progress._last.clear()
+    site.service.journeys._last.clear()
     site.service.scheduler.tick()
     assert (site.status(late), site.state(late).code) == ("timeout", "LATE")
     assert (site.status(quick), site.state(quick).code) == ("complete", "DONE")

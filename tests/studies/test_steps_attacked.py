@@ -22,9 +22,11 @@ from negolab_widgets.study.page import results_table
 
 from negolab.studies.authentication import AccessDenied
 from negolab.studies.database import Database
+from negolab.studies.database.payments import EARNINGS
 from negolab.studies.database.schema import metadata
 from negolab.studies.export import export
 from negolab.studies.page_state import Closed, Instructions, Playing, Quiz, Results, Waiting
+from negolab.studies.payment import Earnings
 from negolab.studies.questions import Question, check_answers
 from negolab.studies.steps import MOST_ATTEMPTS
 from tests.studies.test_service import ALONE, PAIRS, Site, run
@@ -138,7 +140,7 @@ def facts(database: Database, study: str, id: str) -> dict[str, Any]:
         "answers": database.answers(id),
         "matches": [(match.practice, match.ended is None) for match in matches],
         "deals": [(record.header.seed, len(record.events)) for record in records],
-        "earned": database.kept_earnings(id),
+        "earned": database.kept_notes(study, EARNINGS, Earnings, id),
         "earnings kept": sum(note.kind == "earnings" and note.participant == id for note in database.notes(study)),
     }
 

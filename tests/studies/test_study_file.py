@@ -14,13 +14,13 @@ import pytest
 
 from negolab.catalog import game_names
 from negolab.cli import study as standing
+from negolab.scaffolds import study_text
 from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.endings import ENDINGS
 from negolab.studies.status import status
 from negolab.studies.study_config import Delay, Study
 from negolab.studies.study_file import read_study
-from negolab.studies.template import study_text
 from tests.support.command import negolab
 
 STUDIES = sorted((Path(__file__).parents[2] / "data" / "studies").glob("*.toml"))

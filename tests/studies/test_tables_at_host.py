@@ -14,7 +14,7 @@ from negolab_widgets import Lobby
 from negolab_widgets.fields import PriceField
 from negolab_widgets.page import Arrival, take
 from negolab_widgets.study import StudyPage
-from negolab_widgets.study.completion_code import CompletionCode
+from negolab_widgets.study.last_page import CompletionCode
 
 from negolab.catalog import game_names
 from negolab.store import read

@@ -17,9 +17,9 @@ from negolab.studies.export import export
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import parse_study, read_study
 from negolab.studies.trial.findings import Findings, examine
-from negolab.studies.trial.plans import plans
 from negolab.studies.trial.run import trial
 from negolab.studies.trial.stand_ins import STAND_IN
+from negolab.studies.trial.visitor import scripts
 from tests.studies.test_service import ALONE, PAIRS, STUDY
 from tests.studies.test_steps import ALL, GRID, QUIZ, steps, steps_study
 from tests.support.command import negolab
@@ -48,7 +48,7 @@ def test_bots_pass_every_kind_of_step_and_the_study_ends_for_all_of_them() -> No
         result = examine(run, database)
         assert result.wrong == []
         assert all(page.passed > 0 for page in result.pages) and len(result.pages) == 10
-        assert {bot.plan.kind for bot in run.bots} == {plan.kind for plan in plans(study, 30)}
+        assert {bot.script.kind for bot in run.bots} == {script.kind for script in scripts(study, 30)}
         assert sum(n for _, n, _ in result.endings) + sum(result.stayed.values()) == 30
         for bot in run.bots:
             assert database.participant(bot.id).status in ENDINGS or bot.left_at is not None
@@ -189,9 +189,9 @@ def test_the_bots_data_are_exported_under_a_name_of_their_own(tmp_path: Path) ->
 
 def test_half_of_the_bots_go_through_and_every_page_has_one_who_does_not() -> None:
     study = steps_study(ALL, more='consent = "Will you?"')
-    count = Counter(plan.kind for plan in plans(study, 100))
+    count = Counter(script.kind for script in scripts(study, 100))
     assert count["through"] >= 50
-    assert {plan.position for plan in plans(study, 100) if plan.kind in ("leaves", "closes")} == set(range(10))
+    assert {script.position for script in scripts(study, 100) if script.kind in ("leaves", "closes")} == set(range(10))
 
 
 def test_models_play_themselves_if_asked_to_and_are_waited_for(tmp_path: Path) -> None:

@@ -136,7 +136,9 @@ def fake_host(folder: Path, *options: str) -> Iterator[ForkedProcess]:
 
 
 @contextmanager
-def running_gate(*options: str, page: Path | None = None, warm: bool = True) -> Iterator[Gate]:
+def running_gate(
+    *options: str, page: Path | None = None, warm: bool = True, module: str = "negolab_widgets.server.gate"
+) -> Iterator[Gate]:
     """Run a gate with options such as `pool_size=2`; wait until it is ready and, if `warm`, has a kernel."""
     from negolab_widgets.server.config import participants_environment
 
@@ -145,7 +147,7 @@ def running_gate(*options: str, page: Path | None = None, warm: bool = True) -> 
         folder = Path(name)
         own = folder / "own"
         own.mkdir()
-        command = [sys.executable, "-P", "-m", "negolab_widgets.server.gate", str(page or write_page(folder))]
+        command = [sys.executable, "-P", "-m", module, str(page or write_page(folder))]
         command += [f"--Gate.port={port}", f"--Gate.seats={folder}/seats.sock", f"--Gate.connection_dir_root={folder}"]
         command += [f"--Gate.{option}" if not option.startswith("--") else option for option in options]
         env = participants_environment(str(folder / "seats.sock"), own)

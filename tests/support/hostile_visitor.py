@@ -29,18 +29,12 @@ from tests.support.bots import V1, Bot, framed, read_frame
 
 CANARY = "sk-canary-5f1d0c"
 """A key in the launcher's environment."""
-UNGUARDED = (
-    "--Gate.self_test=False",
-    "--Gate.kernel_websocket_connection_class="
-    "jupyter_server.services.kernels.connection.channels.ZMQChannelsWebsocketConnection",
-)
-"""Options of a participants' server without its guard."""
 
 
 class Site:
     """A running `negolab serve STUDY.toml`, its database and its log."""
 
-    def __init__(self, folder: Path, text: str, *options: str) -> None:
+    def __init__(self, folder: Path, text: str, **options: Any) -> None:
         self.folder, self.file = folder, folder / "visited.toml"
         self.port, self.desk_port = free_port(), free_port()
         self.url, self.desk = f"http://127.0.0.1:{self.port}/", f"http://127.0.0.1:{self.desk_port}/"
@@ -53,7 +47,7 @@ class Site:
             desk_port=self.desk_port,
             out=self.out,
             db=str(self.db),
-            gate_options=options,
+            **options,
         )
         env["OPENAI_API_KEY"] = CANARY
         with self._log.open("wb") as log:
@@ -208,9 +202,9 @@ def participant_id(link: str) -> str:
 
 
 @contextmanager
-def serving_site(folder: Path, text: str, *options: str) -> Iterator[Site]:
-    """Run a `Site` until the block ends."""
-    site = Site(folder, text, *options)
+def serving_site(folder: Path, text: str, **options: Any) -> Iterator[Site]:
+    """Run a `Site` until the block ends, with options of the launcher."""
+    site = Site(folder, text, **options)
     try:
         site.wait()
         yield site

@@ -13,9 +13,9 @@ from typing import Any
 from negolab.events import Replied
 from negolab.game import Seat
 from negolab.record import Record
-from negolab.studies import links
 from negolab.studies.database import Database, Participant, StoredMatch
 from negolab.studies.study_file import read_study
+from negolab.studies.trial.browsers import invite_links
 from negolab.verification import replay_differences
 from tests.conftest import free_port, running
 from tests.support.browser import MOVES, Mouse, is_turn
@@ -51,10 +51,8 @@ class StudyServer:
     def invite(self) -> tuple[str, str]:
         """Add a participant; return their id and their link."""
         with self.database() as database:
-            stored = database.study(self.study.name, self.study.text)
-            (who,) = database.invite(self.study.name)
-            token = links.make_token(stored.secret, self.study.name, who.id, created=who.created)
-            return who.id, links.link_url(self.base, token)
+            ((id, link),) = invite_links(database, self.study, 1, self.base).items()
+            return id, link
 
     # Faults
 

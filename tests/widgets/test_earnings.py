@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from negolab_widgets.study.earnings import completion_button, render_earnings
+from negolab_widgets.study.last_page import completion_button, render_earnings
 
 from negolab.studies.endings import Ending
 from negolab.studies.payment import Earnings, Payment, Payoff, earnings

@@ -30,7 +30,7 @@ from negolab.studies.metrics import GateNumbers, render
 from negolab.studies.model_seats import Pause
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.payment import Currency
-from negolab.studies.status import ERROR, Cell, Person
+from negolab.studies.status import ERROR, Person, TreatmentCount
 from tests.studies.test_tables_at_host import code
 from tests.support.host_process import (
     HostProcess,
@@ -136,7 +136,7 @@ def person(number: int, status: str, **more: Any) -> Person:
 
 
 def watched(*people: Person, present: tuple[int, ...] = ()) -> MonitorState:
-    cells = (Cell(name=EVIL, weight=2, active=3, complete=1, dropped=0),)
+    cells = (TreatmentCount(name=EVIL, weight=2, active=3, complete=1, dropped=0),)
     about: dict[str, Any] = {"study": "s", "title": EVIL, "at": 1000.0, "running": 1, "errors": (), "ended": {}}
     return MonitorState(people=people, cells=cells, present=present, **about)
 

@@ -11,7 +11,7 @@ from negolab_widgets.fields import Number, PriceField, RadioGroup, Stepper
 from negolab_widgets.html import StableHTML, join, preformatted
 from negolab_widgets.page import Page
 from negolab_widgets.play.countdown import Countdown
-from negolab_widgets.study.completion_code import CompletionCode
+from negolab_widgets.study.last_page import CompletionCode
 
 from negolab.studies.texts import texts
 

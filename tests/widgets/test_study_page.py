@@ -19,7 +19,7 @@ from negolab_widgets.html import prose
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study import StudyPage
-from negolab_widgets.study.completion_code import CompletionCode
+from negolab_widgets.study.last_page import CompletionCode
 from negolab_widgets.study.page import run_page
 from negolab_widgets.study.questions import QuestionField
 

@@ -16,7 +16,7 @@ from negolab.studies.database.participants import ACTIVE, COUNTED, TEST, Partici
 from negolab.studies.database.payments import Bonus, BonusFile, Payments
 from negolab.studies.database.progress import Attempt, ProgressTables, Reached
 from negolab.studies.database.schema import answers, attempts, events, notes, seats
-from negolab.studies.model_seats import DISCLOSURE, FALLBACK, PAUSE, Fallback, Pause
+from negolab.studies.model_seats import FALLBACK, PAUSE, Fallback, Pause
 
 __all__ = [
     "ACTIVE",
@@ -55,25 +55,12 @@ class Database(ParticipantTables, ProgressTables, Matches, Payments):
             self._change(c, id, "withdrawn", "participant", values=values)
         self.purge(id)
 
-    def fallbacks(self, study: str) -> dict[str, Fallback]:
-        """Return why models were replaced, or their matches ended, by the match's id."""
-        notes = self.notes(study, FALLBACK)
-        return {str(note.match): msgspec.json.decode(note.detail, type=Fallback) for note in notes}
-
-    def keep_pause(self, stored: StoredMatch, model: str) -> None:
-        """Keep that a match waits for a model from now on; with the empty name, that it goes on."""
-        self.note(PAUSE, "host", study=stored.study, match=stored.id, detail=model)
-
     def pauses(self, study: str) -> dict[str, Pause]:
         """Return which running matches wait for a model as far as is known, by the match's id."""
         last = {str(note.match): Pause(note.detail, note.at) for note in self.notes(study, PAUSE)}
         waiting = {match: pause for match, pause in last.items() if pause.model}
         running = {stored.id for stored in self.matches(study, running=True)} if waiting else set()
         return {match: pause for match, pause in waiting.items() if match in running}
-
-    def disclosures(self, study: str) -> dict[str, str]:
-        """Return what participants were told about who sits across, by the match's id."""
-        return {str(note.match): note.detail for note in self.notes(study, DISCLOSURE)}
 
     def keep_consent(self, study: str, text: str) -> None:
         """Store a version of a study's consent text, unless it is empty or stored already.

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import filelock
 import msgspec
@@ -35,6 +35,8 @@ log = logging.getLogger("negolab.studies")
 _LOCK = 0x6E65676F6C6162
 """Key of PostgreSQL's advisory lock: "negolab" in ASCII."""
 
+
+Kept = TypeVar("Kept")
 
 _TAKEN = "{}: another negolab host is at work on it; end that one first"
 
@@ -251,6 +253,36 @@ class BaseDatabase:
     def _note(self, c: Connection, kind: str, actor: str, detail: str = "", **of: Any) -> None:
         c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, detail=storable(detail), **of))
 
+    def keep(self, kind: str, value: object, **of: Any) -> None:
+        """Keep a value as a note by the host, for `kept_notes`.
+
+        Args:
+            kind: Kind of the note.
+            value: A text, or anything that msgspec encodes as JSON.
+            **of: `study`, `participant` and `match`, each optional.
+        """
+        with self._write() as c:
+            self._keep(c, kind, value, **of)
+
+    def _keep(self, c: Connection, kind: str, value: object, **of: Any) -> None:
+        detail = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        self._note(c, kind, "host", detail, **of)
+
+    def kept_notes(self, study: str, kind: str, type: type[Kept], participant: str | None = None) -> dict[str, Kept]:
+        """Return the values that were kept as notes of a kind, the first of each match or participant by its id.
+
+        Args:
+            study: Name of the study.
+            kind: Kind of the notes.
+            type: Type of the values.
+            participant: Id of the one participant whose notes are wanted; None: all.
+        """
+        with self._read() as c:
+            found = notes_of(c, study, kind, participant=participant)
+        first = {str(note.match or note.participant): note.detail for note in reversed(found)}
+        decode = msgspec.convert if type is str else msgspec.json.decode
+        return {id: decode(detail, type=type) for id, detail in first.items()}
+
     def _change(self, c: Connection, id: str, note: str, actor: str, *, values: dict[str, Any], **of: Any) -> None:
         """Set columns of a participant, and store a note about them unless its kind is ""."""
         c.execute(participants.update().where(participants.c.id == id).values(**values))
@@ -269,10 +301,12 @@ class BaseDatabase:
             return notes_of(c, study, *kinds)
 
 
-def notes_of(c: Connection, study: str | None, *kinds: str) -> list[Note]:
-    """Return what `BaseDatabase.notes` does, within a transaction."""
+def notes_of(c: Connection, study: str | None, *kinds: str, participant: str | None = None) -> list[Note]:
+    """Return what `BaseDatabase.notes` does, or one participant's part of it, within a transaction."""
     columns = [notes.c[name] for name in Note.__struct_fields__]
     chosen = sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id)
+    if participant is not None:
+        chosen = chosen.where(notes.c.participant == participant)
     rows = c.execute(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)
     return [Note(*row) for row in rows]
 

@@ -91,16 +91,7 @@ class Matches(BaseDatabase):
             self._append(c, match, seq, news, endings or {}, self.clock())
             if fallback is not None:
                 study = c.scalar(sa.select(matches.c.study).where(matches.c.id == match))
-                self._keep_fallback(c, study, match, fallback)
-
-    def keep_fallback(self, stored: StoredMatch, fallback: Fallback) -> None:
-        """Keep why a model's seat was given to somebody else."""
-        with self._write() as c:
-            self._keep_fallback(c, stored.study, stored.id, fallback)
-
-    def _keep_fallback(self, c: Connection, study: str | None, match: str, fallback: Fallback) -> None:
-        detail = msgspec.json.encode(fallback).decode()
-        self._note(c, FALLBACK, "host", study=study, match=match, detail=detail)
+                self._keep(c, FALLBACK, fallback, study=study, match=match)
 
     def _append(
         self, c: Connection, match: str, seq: int, news: Sequence[Event], endings: Mapping[str, str], now: float

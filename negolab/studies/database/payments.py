@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from negolab.studies.database.base import BaseDatabase, alone, log, notes_of
 from negolab.studies.database.schema import meta, notes
-from negolab.studies.payment import Currency, Earnings
+from negolab.studies.payment import Currency
 
 LEASE = 60.0
 """Seconds after which a run that still holds the lock of a study's bonuses counts as dead for one that waits."""
@@ -51,23 +51,6 @@ class Bonus(msgspec.Struct, frozen=True):
 
 class Payments(BaseDatabase):
     """Methods of the database for payment."""
-
-    def keep_earnings(self, study: str, participant: str, earned: Earnings) -> None:
-        """Store what a participant is shown."""
-        detail = msgspec.json.encode(earned).decode()
-        self.note(EARNINGS, "host", study=study, participant=participant, detail=detail)
-
-    def kept_earnings(self, participant: str) -> Earnings | None:
-        """Return what a participant was shown first; None if nothing yet."""
-        mine = sa.and_(notes.c.participant == participant, notes.c.kind == EARNINGS)
-        with self._read() as c:
-            kept = c.scalar(sa.select(notes.c.detail).where(mine).order_by(notes.c.id).limit(1))
-        return None if kept is None else msgspec.json.decode(kept, type=Earnings)
-
-    def shown_earnings(self, study: str) -> dict[str, Earnings]:
-        """Return the earnings that participants were shown, by their id."""
-        found = self.notes(study, EARNINGS)
-        return {str(note.participant): msgspec.json.decode(note.detail, type=Earnings) for note in reversed(found)}
 
     def returned(self, study: str) -> set[str]:
         """Return the ids of the participants whose places were given back."""

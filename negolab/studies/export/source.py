@@ -23,7 +23,7 @@ from negolab.studies.database import (
     StoredMatch,
 )
 from negolab.studies.earnings import study_earnings
-from negolab.studies.model_seats import Fallback
+from negolab.studies.model_seats import DISCLOSURE, FALLBACK, Fallback
 from negolab.studies.payment import Earnings
 from negolab.studies.study_config import Study
 
@@ -103,7 +103,8 @@ def source(database: Database, study: Study, *, test: bool = False) -> Source:
 def _source(database: Database, study: Study, test: bool) -> Source:
     participants = [person for person in database.participants(study.name) if person.is_test == test]
     ids = {person.id for person in participants}
-    told, fallbacks = database.disclosures(study.name), database.fallbacks(study.name)
+    told = database.kept_notes(study.name, DISCLOSURE, str)
+    fallbacks = database.kept_notes(study.name, FALLBACK, Fallback)
     matches = [match for match in database.matches(study.name) if not ids.isdisjoint(match.people.values())]
     rounds = _rounds(matches)
     return Source(

@@ -1,15 +1,12 @@
-"""Bots that take part in a study by what its pages show: they read, answer, make legal moves, and follow plans."""
+"""Bots that take part in a study by what its pages show: they read, answer, make legal moves, and follow scripts."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from negolab import catalog
-from negolab.players.any_game import RandomLegal
 from negolab.studies import clock
 from negolab.studies.authentication import LeaseTaken
 from negolab.studies.database import Database
@@ -25,11 +22,10 @@ from negolab.studies.page_state import (
     Results,
     Waiting,
 )
-from negolab.studies.questions import Question, QuizQuestion, write_number
 from negolab.studies.service import StudyService
-from negolab.studies.steps import QuizStep, StepPage
+from negolab.studies.steps import QuestionsStep, QuizStep, StepPage
 from negolab.studies.study_config import Study
-from negolab.studies.trial.plans import Plan
+from negolab.studies.trial.visitor import BotScript, Stuck, Visitor
 
 POLL = 600.0
 """Seconds of a long poll; a page asks more often, which changes nothing."""
@@ -39,8 +35,6 @@ PER_ANSWER = 4.0
 """Median seconds for an answer to a question."""
 PER_REPLY = 8.0
 """Median seconds for a reply in a match."""
-MOST_REPLIES = 500
-"""Replies of a bot after which a match counts as one that does not end."""
 TOO_LATE = 30.0
 """Seconds by which a late bot exceeds a limit, more than the host takes to look."""
 UNLIMITED_LATE = 300.0
@@ -58,11 +52,7 @@ class Visit(NamedTuple):
     """True if the bot went on to another page of the study."""
 
 
-class Stuck(Exception):
-    """Nothing happens any more; the text says where."""
-
-
-class Bot:
+class Bot(Visitor):
     """A participant of a trial.
 
     Args:
@@ -70,14 +60,15 @@ class Bot:
         database: Its database.
         study: The study.
         number: Number of the bot, from 1.
-        plan: What it does.
+        script: What it does.
         patience: Seconds without any news after which it gives up.
     """
 
     def __init__(
-        self, service: StudyService, database: Database, study: Study, number: int, plan: Plan, patience: float
+        self, service: StudyService, database: Database, study: Study, number: int, script: BotScript, patience: float
     ) -> None:
-        self.number, self.plan = number, plan
+        super().__init__(f"{study.seed}:bot:{number}", script)
+        self.number = number
         self.id = self.token = ""
         self.treatment: str | None = None
         self.visits: list[Visit] = []
@@ -91,14 +82,11 @@ class Bot:
         """Pages where it waited for a partner."""
         self._service, self._database, self._study = service, database, study
         self._patience = patience
-        self._rng = random.Random(f"{study.seed}:bot:{number}")
         self._lease, self._version, self._changed = "", 0, asyncio.Event()
         self._page: asyncio.Task[None] | None = None
         self._state: PageState | None = None
         self._position, self._since = -1, 0.0
         self._at: StepPage | None = None
-        self._replies: dict[str, int] = {}
-        self._player = RandomLegal(seed=self._rng.randrange(2**31))
         self._has_acted = False
 
     # The page in the browser.
@@ -152,7 +140,7 @@ class Bot:
     # The person before it.
 
     async def take_part(self, token: str) -> None:
-        """Go through the study as planned.
+        """Go through the study as its script says.
 
         Raises:
             Stuck: Nothing happened for as long as its patience lasts.
@@ -161,7 +149,7 @@ class Bot:
         try:
             while not isinstance(state := await self._news(), Closed):
                 if self._is_due():
-                    await self._do_planned(state)
+                    await self._do_scripted(state)
                 else:
                     await self._go_on(state)
                 if self.left_at is not None:
@@ -190,17 +178,17 @@ class Bot:
         if isinstance(state, Waiting):
             if self._at is not None and self._at not in self.waited_at:
                 self.waited_at.append(self._at)
-            return self._is_due() and self.plan.kind in ("leaves", "closes")
+            return self._is_due() and self.script.kind in ("leaves", "closes")
         return not isinstance(state, Playing) or state.can_continue or bool(state.table["asked"])
 
     def _note_page(self) -> None:
         """Note the time on a page when another one is shown."""
-        participant, progress = self._database.participant(self.id), self._service.progress
-        position = progress.position(participant)
+        participant, journeys = self._database.participant(self.id), self._service.journeys
+        position = journeys.position(participant)
         self.treatment = participant.treatment
         if position != self._position:
             self._leave_page(True)
-            self._position, self._at, self._since = position, progress.page(participant), clock.monotonic()
+            self._position, self._at, self._since = position, journeys.page(participant), clock.monotonic()
 
     def _leave_page(self, is_passed: bool) -> None:
         if self._position >= 0:
@@ -208,13 +196,13 @@ class Bot:
             self._position = -1
 
     def _is_due(self) -> bool:
-        """Return True if the plan says something of this page that was not done yet."""
-        return not self._has_acted and self.plan.position == self._position
+        """Return True if the script says something of this page that was not done yet."""
+        return not self._has_acted and self.script.position == self._position
 
-    async def _do_planned(self, state: PageState) -> None:
-        """Do what the plan says of this page."""
+    async def _do_scripted(self, state: PageState) -> None:
+        """Do what the script says of this page."""
         self._has_acted = True
-        match self.plan.kind:
+        match self.script.kind:
             case "leaves":
                 await self._spend(3.0)
                 self._act("leave")
@@ -239,34 +227,25 @@ class Bot:
             return
         match state:
             case Consent():
-                self._act("consent", agreed=self.plan.kind != "declines")
+                self._act("consent", agreed=self.script.kind != "declines")
             case Instructions():
                 self._act("start")
-            case Quiz():
-                self._act("answer", answers=self._quiz_answers(state))
-            case Questionnaire():
-                self._act("answer", answers={q.name: random_answer(q, self._rng) for q in state.questions})
+            case Quiz() | Questionnaire():
+                step, attempt = self._at and self._at.step, state.attempt if isinstance(state, Quiz) else 1
+                assert isinstance(step, QuizStep | QuestionsStep)
+                self._act("answer", answers=self.answers(step, attempt))
             case Playing() | Results():
                 self._act("next")
 
     async def _reply(self, state: Playing) -> None:
         """Reply with a legal action, chosen from what the page shows."""
-        done = self._replies[state.match] = self._replies.get(state.match, 0) + 1
-        if done > MOST_REPLIES:
-            raise Stuck(f"a match did not end within {MOST_REPLIES} replies")
+        self.count_reply(state.match)
         await self._spend(PER_REPLY)
         now = self._state
         if isinstance(now, Playing) and self._still_shows(state) and now.table["asked"]:
             game = catalog.stored_game(now.game, None, now.params)
             seen = catalog.decode_observation(type(game), now.table["seen"])
-            text = game.say(self._player.act(game, seen))
-            self._act("reply", text=text, turn=now.table["turn"], match=now.match)
-
-    def _quiz_answers(self, state: Quiz) -> dict[str, str]:
-        step = self._at.step if self._at is not None else None
-        assert isinstance(step, QuizStep)
-        is_wrong = self.plan.kind == "fails" or (self.plan.kind == "errs" and state.attempt == 1)
-        return {q.name: wrong_answer(q) if is_wrong else q.answer for q in step.questions}
+            self._act("reply", text=self.reply(game, seen), turn=now.table["turn"], match=now.match)
 
     async def _spend(self, median: float) -> None:
         """Take time: log-normal around `median` seconds, with a standard deviation of the logarithm of 0.4."""
@@ -279,36 +258,3 @@ def _effort(state: PageState) -> float:
     questions = getattr(state, "questions", ())
     answers = sum(max(1, len(question.rows)) for question in questions)
     return max(2.0, len(text.split()) / WORDS_PER_SECOND + PER_ANSWER * answers)
-
-
-def random_answer(question: Question, rng: random.Random) -> Any:
-    """Return a valid answer to a question; one that may be left open is so now and then."""
-    if not question.required and rng.random() < 0.1:
-        return {} if question.kind == "grid" else ""
-    kinds: dict[str, Callable[[], Any]] = {
-        "text": lambda: "An answer by a bot.",
-        "number": lambda: write_number(_number(question, rng)),
-        "choice": lambda: rng.choice(question.choices),
-        "several": lambda: rng.sample(question.choices, rng.randint(1, len(question.choices))),
-        "grid": lambda: {row: rng.choice(question.choices) for row in question.rows},
-    }
-    return kinds[question.kind]()
-
-
-def _number(question: Question, rng: random.Random) -> float:
-    """Return a number within a question's limits, a whole one if there is one."""
-    least = question.least if question.least is not None else min(0.0, question.most or 0.0)
-    most = question.most if question.most is not None else least + 100
-    number = round(rng.uniform(least, most))
-    return number if least <= number <= most else least
-
-
-def wrong_answer(question: QuizQuestion) -> str:
-    """Return a valid answer that is wrong."""
-    if question.kind == "choice":
-        return next(choice for choice in question.choices if choice != question.answer)
-    limits = [limit for limit in (question.least, question.most) if limit is not None]
-    candidates = [float(question.answer) + 1, float(question.answer) - 1, *limits, float(question.answer)]
-    least, most = question.least, question.most
-    within = [c for c in candidates if (least is None or c >= least) and (most is None or c <= most)]
-    return next((c for c in map(write_number, within) if not question.is_right(c)), question.answer)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -18,18 +17,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from negolab.events import Rejected
 from negolab.game import Seat, observe
-from negolab.players.any_game import RandomLegal
 from negolab.record import Record, final_state
 from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.earnings import study_earnings
 from negolab.studies.endings import ENDINGS, Ending
-from negolab.studies.progress import Progress
+from negolab.studies.journeys import Journeys
 from negolab.studies.questions import Question
 from negolab.studies.status import status
 from negolab.studies.steps import QuestionsStep, QuizStep, StepPage
 from negolab.studies.study_config import Study
-from negolab.studies.trial.bots import MOST_REPLIES, random_answer
+from negolab.studies.trial.visitor import Stuck, Visitor
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Response
@@ -121,10 +119,6 @@ def invite_links(database: Database, study: Study, n: int, base: str) -> dict[st
     return {who.id: links.link_url(base, links.personal_token(stored, who)) for who in people}
 
 
-class GaveUp(Exception):
-    """A browser cannot go on; the text says why."""
-
-
 def find_browser() -> str | None:
     """Return the path of an installed browser, or None for playwright's own.
 
@@ -159,7 +153,7 @@ async def open_browser(path: str | None) -> AsyncIterator[Browser]:
             await browser.close()
 
 
-class BrowserVisit:
+class BrowserVisit(Visitor):
     """One participant in a browser.
 
     Args:
@@ -183,6 +177,7 @@ class BrowserVisit:
         pictures: Path | None = None,
         progress: Callable[[], object] = lambda: None,
     ) -> None:
+        super().__init__(f"{study.seed}:browser:{number}")
         self.number, self.id = number, id
         self.size = SIZES[(number - 1) % 2]
         self.pages: list[PageSeen] = []
@@ -194,8 +189,6 @@ class BrowserVisit:
         self._pictures = None if pictures is None else pictures / f"{number}-{self.size[0]}"
         self._pictured: list[str] = []
         self._faults: dict[str, str] = {}
-        self._rng = random.Random(f"{study.seed}:browser:{number}")
-        self._player = RandomLegal(seed=self._rng.randrange(2**31))
         self._pressed: float | None = None
         self._news = 0.0
         self._tab: Any = None
@@ -217,7 +210,7 @@ class BrowserVisit:
             self._tab = self._watched(await context.new_page())
             await self._join()
             await self._pass_pages(patience)
-        except GaveUp as error:
+        except Stuck as error:
             self._fault(str(error))
         except Exception as error:  # of playwright, whose messages have many lines
             self._fault(f"{type(error).__name__}: {str(error).splitlines()[0]}")
@@ -288,13 +281,13 @@ class BrowserVisit:
             return Look()
 
     async def _check_patience(self, patience: float) -> None:
-        """Raise `GaveUp` if nothing has come for too long."""
+        """Raise `Stuck` if nothing has come for too long."""
         since, most = (self._news, patience) if self._pressed is None else (self._pressed, PRESS_PATIENCE)
         if time.monotonic() - since > most:
             notices = await self._tab.evaluate(_NOTICES)
-            raise GaveUp(f"the page did not go on for {most:.0f} s{f': {notices}' if notices else ''}")
+            raise Stuck(f"the page did not go on for {most:.0f} s{f': {notices}' if notices else ''}")
         if len(self._faults) > MOST_FAULTS:
-            raise GaveUp("too much is wrong to go on")
+            raise Stuck("too much is wrong to go on")
 
     async def _arrive(self, look: Look) -> None:
         """Note a page that has come."""
@@ -318,7 +311,7 @@ class BrowserVisit:
     def _position(self) -> tuple[int, StepPage | None]:
         """Return the participant's page and its number, from 0."""
         participant, reached = self._database.participant(self.id), self._database.reached(self.id)
-        pages = Progress(self._database, self._study).pages(participant)
+        pages = Journeys(self._database, self._study).pages(participant)
         position = reached[-1].position if reached else 0
         return position, pages[position] if position < len(pages) else None
 
@@ -371,24 +364,24 @@ class BrowserVisit:
         assert isinstance(step, QuizStep | QuestionsStep)
         fields = view.locator(".nl-question")
         if (shown := await fields.count()) != len(step.questions):
-            raise GaveUp(f"{shown} of {len(step.questions)} questions are shown")
+            raise Stuck(f"{shown} of {len(step.questions)} questions are shown")
+        answers = self.answers(step)
         for i, question in enumerate(step.questions):
-            answer = question.answer if isinstance(step, QuizStep) else random_answer(question, self._rng)  # type: ignore[attr-defined]
-            if answer:
+            if answer := answers[question.name]:
                 await _fill(fields.nth(i), question, answer)
 
     async def _reply(self, view: Locator) -> None:
         """Accept what is offered, or type a legal reply."""
-        if len(self.replies) >= MOST_REPLIES:
-            raise GaveUp(f"its matches did not end within {MOST_REPLIES} replies")
         if (found := self._match()) is None:
             return  # it has just ended
         match, seat = found
+        self.count_reply(match)
         before = self._database.record(match)
         accept = view.locator(".nl-decision .nl-accept:visible:enabled").first
         may_accept = await accept.count() and self._rng.random() < 0.5
         if not (may_accept and await self._sent(accept, match, before)):
-            button = await self._type(view, self._legal(before, seat))
+            text = self.reply(before.game.told(seat), observe(final_state(before), seat))
+            button = await self._type(view, text)
             if not await self._sent(button, match, before):
                 self._fault(f"a legal reply was not taken: {await self._tab.evaluate(_NOTICES)}")
         after = self._database.record(match).events[len(before.events) :]
@@ -402,10 +395,6 @@ class BrowserVisit:
         for match in self._database.matches(self._study.name, participant=self.id, running=True):
             return match.id, next(seat for seat, id in match.people.items() if id == self.id)
         return None
-
-    def _legal(self, record: Record, seat: Seat) -> str:
-        game = record.game.told(seat)
-        return game.say(self._player.act(game, observe(final_state(record), seat)))
 
     async def _type(self, view: Locator, text: str) -> Locator:
         """Type a reply, and return the button that sends it."""

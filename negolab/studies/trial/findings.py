@@ -15,8 +15,8 @@ from negolab.studies.status import Status, status
 from negolab.studies.steps import MatchStep, StepPage
 from negolab.studies.study_config import Study
 from negolab.studies.trial.bots import Bot
-from negolab.studies.trial.plans import DESCRIPTIONS, untried
 from negolab.studies.trial.run import TrialRun
+from negolab.studies.trial.visitor import DESCRIPTIONS, untried
 
 FEW = 3
 """Fewest bots without a partner that count as a mistake of the study: odd ones are left over in any."""
@@ -69,7 +69,7 @@ def examine(run: TrialRun, database: Database) -> Findings:
     matches = database.matches(study.name)
     paths: dict[str, Counter[str]] = defaultdict(Counter)
     for bot in run.bots:
-        paths[DESCRIPTIONS[bot.plan.kind]][_ending(ended.get(bot.number))] += 1
+        paths[DESCRIPTIONS[bot.script.kind]][_ending(ended.get(bot.number))] += 1
     count = Counter(ended.values())
     stayed = Counter(_name(b.left_at) for b in run.bots if b.left_at and ended[b.number] not in ENDINGS)
     amounts: dict[str, list[int]] = defaultdict(list)
@@ -174,7 +174,7 @@ def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
             late[at].append(bot)
         elif ending == "error":
             yield f"the study ended with an error for bot {bot.number} at {at}"
-        elif ending == "quiz" and bot.plan.kind != "fails":
+        elif ending == "quiz" and bot.script.kind != "fails":
             yield f"bot {bot.number} gave the right answers of the quiz and was sent away"
     for at, bots in late.items():
         took = median(bot.visits[-1].seconds for bot in bots)
@@ -196,7 +196,7 @@ def _wrong_pages(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
             continue
         last, name = bot.visits[-1], _name(bot.visits[-1].page)
         gave_up = bot.left_at is not None or bot.was_late or ended.get(bot.number) in ("withdrawn", "declined")
-        if not last.is_passed and not gave_up and bot.plan.kind != "fails":
+        if not last.is_passed and not gave_up and bot.script.kind != "fails":
             stayed[name] += 1
             unpaired[name] += ended.get(bot.number) == "unpaired"
     for name, n in stayed.items():

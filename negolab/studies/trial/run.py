@@ -29,9 +29,9 @@ from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.scheduler import LOOK
 from negolab.studies.service import StudyService
 from negolab.studies.study_config import Study
-from negolab.studies.trial.bots import Bot, Stuck
-from negolab.studies.trial.plans import plans
+from negolab.studies.trial.bots import Bot
 from negolab.studies.trial.stand_ins import without_models
+from negolab.studies.trial.visitor import Stuck, scripts
 
 TICK = LOOK + 1
 """Seconds between two looks of the host at what is due; a real one looks more often."""
@@ -146,7 +146,7 @@ async def _play(
         if models is not None:
             loop.is_real = service.asks_models
         patience = longest_limit(study) + IDLE
-        run.bots = [Bot(service, database, study, k, plan, patience) for k, plan in enumerate(plans(study, n), 1)]
+        run.bots = [Bot(service, database, study, k, script, patience) for k, script in enumerate(scripts(study, n), 1)]
         ticking = asyncio.ensure_future(_tick(service))
         try:
             rng = random.Random(f"{study.seed}:arrivals")

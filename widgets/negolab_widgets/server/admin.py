@@ -23,7 +23,7 @@ from negolab.studies.page_state import NotDelivered
 from negolab_widgets.page import ADMIN
 from negolab_widgets.server import config, requests
 from negolab_widgets.server.admission import KernelState
-from negolab_widgets.server.pool import WarmKernel, render_page
+from negolab_widgets.server.kernels import WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.server import DashboardServer
 

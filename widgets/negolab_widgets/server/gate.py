@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar
 
-from traitlets import Bool, Float, Integer, Unicode
+from traitlets import Float, Integer, Unicode
 from typing_extensions import override
 
 from negolab.studies.links import PROXY_CHECK
 from negolab.studies.metrics import GateNumbers
 from negolab.studies.texts import gate_texts
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
-from negolab_widgets.server.host_client import Denied, HostClient, TokenInfo
-from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, TokenCache, Traffic
-from negolab_widgets.server.pool import WarmKernel, processor_seconds
+from negolab_widgets.server.host_client import BELIEVED, HostClient, TokenInfo
+from negolab_widgets.server.kernels import WarmKernel, processor_seconds
+from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, Traffic
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.routes import JoinPage, ParticipantPage, ProxyCheck, WaitingStatus
 from negolab_widgets.server.server import DashboardServer
@@ -48,8 +48,6 @@ class Gate(DashboardServer):
     computing_at_once = Float(
         60.0, config=True, help="Seconds of a processor for one visitor's kernels; a page takes few."
     )
-    check_token = Bool(True, config=True)
-    check_owner = Bool(True, config=True)
 
     kind = "gate"
     max_frame = 128 * KIB
@@ -66,11 +64,9 @@ class Gate(DashboardServer):
         # A class behind one address may come together; a program that makes people of itself must go slowly.
         self.newcomers = TokenBuckets(rate=1 / 20, burst=40)
         self.crowds = AddressQuota(max(1, self.max_kernels * 3 // 4))
-        self._by_open: set[str] = set()
         self._silent: set[str] = set()
         self.computing = TokenBuckets(COMPUTING, self.computing_at_once)
         self._computed: dict[str, float] = {}  # kernel -> seconds of a processor that were counted
-        self.tokens = TokenCache()
 
     @override
     def pages(self) -> list[tuple[Any, ...]]:
@@ -83,13 +79,7 @@ class Gate(DashboardServer):
 
     @override
     def make_traffic(self) -> Traffic:
-        return Traffic() if self.limit_rates else Traffic.wide()
-
-    @override
-    def disabled_defence(self) -> str:
-        if not (self.check_token and self.check_owner):
-            return "the check of tokens or owners"
-        return super().disabled_defence()
+        return Traffic()
 
     # Tokens.
 
@@ -100,81 +90,62 @@ class Gate(DashboardServer):
     @override
     async def authenticate(self, handler: CheckedHandler) -> str:
         token = self.browser_token(handler)
-        if not self.check_token:
-            return token or "anyone"
         if not token:
             raise RefusedRequest(403)
-        visitor = self.tokens.visitor(token) or (await self.look_up_token(handler, token)).visitor
-        if visitor is None:  # the open link is nobody's seat
+        info = self.host.known(token, BELIEVED) or await self.look_up_token(handler, token)
+        if info.visitor is None:  # the open link is nobody's seat
             raise RefusedRequest(403)
-        return visitor
+        return info.visitor
 
     @override
     def holder(self, handler: CheckedHandler) -> str:
-        visitor = self.tokens.owner(self.browser_token(handler))
-        if visitor is None:
+        info = self.host.known(self.browser_token(handler))
+        if info is None or info.visitor is None:
             return super().holder(handler)
-        self.door.recognise(handler.request, visitor)
-        return f"visitor {visitor}"
+        self.door.recognise(handler.request, info.visitor)
+        return f"visitor {info.visitor}"
 
     async def look_up_token(
         self, handler: CheckedHandler, token: str, query: Mapping[str, str] | None = None
     ) -> TokenInfo:
         """Ask the host about a token, unless too many bad ones came from that address."""
-        # A token that was good before is no guess: its owner is not held up by others behind the same address.
-        is_guess = self.tokens.owner(token) is None
-        if is_guess:
-            self.checks.count_guess(handler.request)
-        try:
-            link = await self.host.admit(token, query or {})
-        except Denied:
-            self.tokens.forget(token)
-            raise
-        if is_guess:
-            self.checks.forgive_guess(handler.request)
-        if link.visitor is not None:
-            if link.by_open:
-                self._by_open.add(link.visitor)
-            self.tokens.remember(token, link.visitor)
-        return link
+        known = self.host.known(token)
+        if known is not None and known.visitor is not None:
+            # A token that was good before is no guess: its owner is not held up by others behind the same address.
+            return await self.host.admit(token, query or {})
+        self.checks.count_guess(handler.request)
+        info = await self.host.admit(token, query or {})
+        self.checks.forgive_guess(handler.request)
+        return info
 
     async def is_valid(self, token: str) -> bool:
         """Return True if a token that a browser holds is still somebody's."""
-        if self.tokens.visitor(token) is not None:
-            return True
         try:
-            return (await self.host.admit(token)).visitor is not None
+            info = self.host.known(token, BELIEVED) or await self.host.admit(token)
         except RefusedRequest:
             return False
+        return info.visitor is not None
 
     async def join(self, handler: CheckedHandler, token: str, query: Mapping[str, str], *, is_open: bool) -> str:
         """Return the personal token behind a link; the open link makes only so many new people for one address."""
-        wait = self.newcomers.take(self.checks.address(handler.request)) if is_open and self.limit_rates else 0
-        if wait:
+        if is_open and (wait := self.newcomers.take(self.checks.address(handler.request))):
             raise RefusedRequest(429, gate_texts.CROWDED, after=wait)
-        personal = await self.host.join(token, query)
-        if is_open:
-            self._by_open.add(personal.visitor)
-        return personal.token
+        return await self.host.join(token, query)
 
     # Kernels.
 
     async def hand_out_kernel(self, handler: CheckedHandler) -> WarmKernel | None:
         """Return a kernel for a visitor whose turn has come, else None; it speaks for the participant before its page
         is sent."""
-        if self.check_token:
-            await self.host.check()  # while it is away it could give nobody a seat
+        await self.host.check()  # while it is away it could give nobody a seat
         await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
         if self.is_over_quota(handler) or not self.queue.enter(handler.visitor, len(self.pool), time.monotonic()):
             return None
-        if self.limit_rates and (
-            wait := self.computing.take(handler.visitor, 0) or self.openings.take(handler.visitor)
-        ):
+        if wait := self.computing.take(handler.visitor, 0) or self.openings.take(handler.visitor):
             raise RefusedRequest(429, after=wait)
         warm = self.pool.take()
         assert warm is not None, "the queue lets nobody in without a warm kernel"
-        if self.check_token:
-            await self._bind_kernel(self.browser_token(handler), warm.kernel)
+        await self._bind_kernel(self.browser_token(handler), warm.kernel)
         self._computed[warm.kernel] = self._processor_seconds(warm.kernel)
         former = self.queue.assign_kernel(handler.visitor, warm.kernel, time.monotonic())
         if former is not None:
@@ -183,7 +154,8 @@ class Gate(DashboardServer):
 
     def is_over_quota(self, handler: CheckedHandler) -> bool:
         """Return True if enough visitors of the open link are there from that address."""
-        if not self.limit_rates or handler.visitor not in self._by_open:
+        info = self.host.known(self.browser_token(handler))
+        if info is None or not info.by_open:
             return False
         return self.crowds.full(handler.visitor, self.checks.address(handler.request), self.queue.places())
 
@@ -201,8 +173,6 @@ class Gate(DashboardServer):
 
     @override
     def owns(self, visitor: str, kernel: str) -> bool:
-        if not self.check_owner:
-            return kernel in self.kernel_manager
         return self.queue.owner(kernel) == visitor and kernel in self.kernel_manager
 
     @override
@@ -231,8 +201,7 @@ class Gate(DashboardServer):
             if now - seen > AWAY_AFTER:
                 # Told anew each time: the host may have been started again.
                 self.run_later(self._tell_away(kernel, True))
-        if self.limit_rates:
-            self._end_busy()
+        self._end_busy()
         await super().sweep()
         self.run_later(self._report())
 

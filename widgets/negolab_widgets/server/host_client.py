@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping
+from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -39,19 +41,17 @@ class TokenInfo(NamedTuple):
     by_open: bool = False
 
 
-class PersonalToken(NamedTuple):
-    """The personal token behind a link, and whose it is."""
-
-    token: str
-    visitor: str
-
-
 MAX_KNOWN = 10_000
 """Tokens whose last answer is kept."""
+BELIEVED = 10.0
+"""Seconds for which the host's answer on a good token is believed."""
 
 
 class HostClient:
-    """Ask the host over its Unix socket; each call opens a new connection, so that a host started again is found."""
+    """Ask the host over its Unix socket; each call opens a new connection, so that a host started again is found.
+
+    The last answers on good tokens are kept by digests, so that nobody who reads this memory has a link.
+    """
 
     def __init__(self, socket: str, timeout: float = 10.0) -> None:
         self._client = httpx2.AsyncClient(
@@ -59,7 +59,7 @@ class HostClient:
             base_url="http://host",
             timeout=timeout,
         )
-        self._known: dict[bytes, TokenInfo] = {}
+        self._known: dict[bytes, tuple[TokenInfo, float]] = {}
 
     async def check(self) -> None:
         """Raise `Unreachable` if the host or its database is away."""
@@ -70,30 +70,36 @@ class HostClient:
         if response.status_code != 200:
             raise Unreachable
 
+    def known(self, token: str, within: float = inf) -> TokenInfo | None:
+        """Return the last answer on a good token, if it came in these last seconds."""
+        info, at = self._known.get(_digest(token), (None, -inf))
+        return info if time.monotonic() - at <= within else None
+
     async def admit(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> TokenInfo:
         """Look up a token; uses nothing up. `query` is what came with a link, such as the id that a panel adds.
 
         While the host is away its last answer holds, so that the pages of those who are there stay open.
         """
-        digest = hashlib.sha256(token.encode()).digest()
+        digest = _digest(token)
         try:
             answer = await self._post("/admit", {"token": token, "query": dict(query)})
+            info = TokenInfo(answer["visitor"], answer["title"], answer.get("link") == "open")
         except Denied:
             self._known.pop(digest, None)
             raise
         except Unreachable:
-            if digest not in self._known:
+            if (last := self.known(token)) is None:
                 raise
-            return self._known[digest]
-        self._known[digest] = TokenInfo(answer["visitor"], answer["title"], answer.get("link") == "open")
+            info = last
+        self._known.pop(digest, None)
+        self._known[digest] = info, time.monotonic()
         if len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]
-        return self._known[digest]
+        return info
 
-    async def join(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> PersonalToken:
+    async def join(self, token: str, query: Mapping[str, str] = _NO_QUERY) -> str:
         """Return the personal token behind a link; the open link makes a new participant."""
-        answer = await self._post("/join", {"token": token, "query": dict(query)})
-        return PersonalToken(answer["token"], answer["visitor"])
+        return str((await self._post("/join", {"token": token, "query": dict(query)}))["token"])
 
     async def bind(self, token: str, kernel: str) -> None:
         """Let this kernel, and no other, speak for the participant from now on."""
@@ -118,3 +124,7 @@ class HostClient:
         if response.status_code not in (200, 204):
             raise Unreachable
         return answer
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

@@ -45,13 +45,13 @@ READY_WITHIN = 60.0
 
 
 class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
-    """Options of `negolab serve`, and of tests: another host, another page, defences that are switched off."""
+    """Options of `negolab serve`, and of tests: another host, another page, another server for participants."""
 
     trial: Literal["models", "stand-ins"] | None = None
     """Browsers try the study: who plays for language models, they or others."""
     host_module: str = "negolab.studies.server"
+    gate_module: str = "negolab_widgets.server.gate"
     study_page: Path | None = None
-    gate_options: list[str] = []
 
     @property
     def database(self) -> str:
@@ -290,7 +290,8 @@ def _read_until_end(stdout: IO[bytes], listens: queue.Queue[bool]) -> None:
 def _admin_child(first: str, port: int, token: str, env: dict[str, str], folder: Path, alone: bool = False) -> Child:
     names = first if alone else " ".join(admin.PAGE_TITLES)
     command = _voila_command(
-        "admin.AdminServer",
+        admin.__name__,
+        "AdminServer",
         config.dashboard(first),
         port=port,
         names=names,
@@ -307,7 +308,8 @@ def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user
     if user is not None:
         user.give(folder)
     command = _voila_command(
-        "gate.Gate",
+        options.gate_module,
+        "Gate",
         options.study_page or config.dashboard("study"),
         port=options.port,
         connection_dir_root=folder,
@@ -323,7 +325,7 @@ def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user
     )
     env = config.participants_environment(sockets.seats, folder)
     popen_options = {} if user is None else user.options()
-    return Child("the participants' server", [*command, *options.gate_options], env, popen_options)
+    return Child("the participants' server", command, env, popen_options)
 
 
 def _small_texts(options: LaunchOptions) -> dict[str, str]:
@@ -334,11 +336,10 @@ def _small_texts(options: LaunchOptions) -> dict[str, str]:
     return {key: text for key, text in own.items() if key in gate_texts.defaults()}
 
 
-def _voila_command(server: str, page: Path, **traits: object) -> list[str]:
-    """Return the command of a server of ours, named with its module; traits that are None keep their defaults."""
-    module, name = server.split(".")
+def _voila_command(module: str, name: str, page: Path, **traits: object) -> list[str]:
+    """Return the command of a server of ours; traits that are None keep their defaults."""
     # -P: a file of the user's in the working directory is never taken for a module.
-    command = [sys.executable, "-P", "-m", f"negolab_widgets.server.{module}", str(page), f"--{name}.tied=True"]
+    command = [sys.executable, "-P", "-m", module, str(page), f"--{name}.tied=True"]
     return command + [f"--{name}.{trait}={value}" for trait, value in traits.items() if value is not None]
 
 

@@ -1,10 +1,8 @@
-"""Limits of what an address or a visitor may use: token buckets, budgets in bytes, a quota per address, a cache of good
-tokens."""
+"""Limits of what an address or a visitor may use: token buckets, budgets in bytes, a quota per address."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -135,38 +133,3 @@ class AddressQuota:
             return True
         self._from[visitor] = address
         return False
-
-
-CACHE_SECONDS = 10.0
-"""Seconds for which the host's answer on a good token is believed."""
-MAX_TOKENS = 10_000
-
-
-class TokenCache:
-    """Owners of good tokens, kept as digests, so that nobody who reads this memory has a link."""
-
-    def __init__(self) -> None:
-        self._good: dict[str, tuple[str, float]] = {}
-
-    def visitor(self, token: str) -> str | None:
-        """Return whose token it is, if the host said so a moment ago."""
-        visitor, until = self._good.get(_digest(token), ("", 0.0))
-        return visitor if until >= time.monotonic() else None
-
-    def owner(self, token: str) -> str | None:
-        """Return whose token it is or was: it is no guess."""
-        return self._good.get(_digest(token), (None, 0.0))[0]
-
-    def remember(self, token: str, visitor: str) -> None:
-        """Note a good token; the newest `MAX_TOKENS` are kept."""
-        self.forget(token)
-        self._good[_digest(token)] = (visitor, time.monotonic() + CACHE_SECONDS)
-        if len(self._good) > MAX_TOKENS:
-            del self._good[next(iter(self._good))]
-
-    def forget(self, token: str) -> None:
-        self._good.pop(_digest(token), None)
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -37,14 +37,11 @@ class RefusedRequest(HTTPError):
 
 @dataclass(frozen=True)
 class RequestChecks:
-    """Checks of host, origin and rate; each can be switched off so that tests can show what it is for."""
+    """Checks of host, origin and rate."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
     behind_proxy: bool = False
-    check_host: bool = True
-    check_origin: bool = True
-    limit_rates: bool = True
     # A class behind one address may start together: thirty pages ask for some two thousand small files.
     files: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=400, burst=6000))
     requests: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=30, burst=300))
@@ -63,14 +60,14 @@ class RequestChecks:
 
     def check(self, request: HTTPServerRequest, *, is_socket: bool) -> None:
         """Refuse what is for another host or comes from another site's page."""
-        if self.check_host and request.headers.get("Host", "").lower() not in self.hosts:
+        if request.headers.get("Host", "").lower() not in self.hosts:
             raise RefusedRequest(403)
-        if self.check_origin and not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
+        if not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
             raise RefusedRequest(403)
 
     async def pace(self, holder: str, *, is_file: bool) -> None:
         """Wait until another request of its holder may be answered; refuse it if that is long."""
-        wait = (self.files if is_file else self.requests).take(holder, patience=PATIENCE) if self.limit_rates else 0
+        wait = (self.files if is_file else self.requests).take(holder, patience=PATIENCE)
         if wait > PATIENCE:
             raise RefusedRequest(429, after=wait)
         if wait:
@@ -87,8 +84,7 @@ class RequestChecks:
 
     def count_guess(self, request: HTTPServerRequest) -> None:
         """Count a token before it is looked up; after too many bad ones from an address, refuse for a while."""
-        wait = self.failures.take(self.address(request)) if self.limit_rates else 0
-        if wait:
+        if wait := self.failures.take(self.address(request)):
             raise RefusedRequest(429, after=wait)
 
     def forgive_guess(self, request: HTTPServerRequest) -> None:

@@ -29,8 +29,8 @@ from negolab.texts import install
 from negolab_widgets.server import addresses, config, guard, logs
 from negolab_widgets.server.admission import KernelState
 from negolab_widgets.server.door import make_door
+from negolab_widgets.server.kernels import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.limits import Traffic, Turns
-from negolab_widgets.server.pool import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
 from negolab_widgets.server.routes import is_checked, routes
 
@@ -58,12 +58,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
     tied = Bool(False, config=True, help="End when standard input does: with the process that started this one.")
 
     own_texts = Unicode("{}", config=True, help="A study's own texts of small pages by key, as JSON.")
-
-    # Each defence can be switched off, so that a test can show which attack it stops.
-    self_test = Bool(True, config=True)
-    check_host = Bool(True, config=True)
-    check_origin = Bool(True, config=True)
-    limit_rates = Bool(True, config=True)
 
     kind = "page"
     kernel_memory = 0
@@ -95,14 +89,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
         if addresses.is_loopback(self.address.host.rpartition(":")[0]) and not self.public_url:
             hosts.add(f"localhost:{self.port}")
             origins.add(f"http://localhost:{self.port}")
-        self.checks = RequestChecks(
-            frozenset(hosts),
-            frozenset(origins),
-            behind_proxy=self.behind_proxy,
-            check_host=self.check_host,
-            check_origin=self.check_origin,
-            limit_rates=self.limit_rates,
-        )
+        self.checks = RequestChecks(frozenset(hosts), frozenset(origins), behind_proxy=self.behind_proxy)
         self.cookie = f"negolab-{self.kind}-{self.port}"
         install(msgspec.json.decode(self.own_texts, type=dict[str, str]))
         self.set_resources(nl_banners=gate_texts["banners"])
@@ -148,9 +135,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
         checks = {
             "the guard at the websocket": issubclass(self.kernel_websocket_connection_class, guard.GuardedConnection),
             "the door before every route": all(map(is_checked, handlers)),
-            "the Host check": self.check_host,
-            "the Origin check": self.check_origin,
-            "the rate limit": self.limit_rates,
             "one notebook only": self.notebook_path is not None,
             "hidden tracebacks": not self.voila_configuration.show_tracebacks,
             "hidden sources": bool(self.voila_configuration.strip_sources),
@@ -164,7 +148,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
     @override
     def listen(self) -> None:
-        if self.self_test and (fault := self.disabled_defence()):
+        if fault := self.disabled_defence():
             self.log.error("not serving: %s is switched off", fault)
             self.exit(3)
         tls = {"certfile": self.certfile, "keyfile": self.keyfile} if self.certfile else None

@@ -13,7 +13,7 @@ from negolab.record import Record, final_state
 from negolab.studies.database import TEST
 from negolab.studies.metrics import GateNumbers
 from negolab.studies.model_seats import Fallback
-from negolab.studies.status import Cell, Person, Status
+from negolab.studies.status import Person, Status, TreatmentCount
 from negolab_widgets.html import Markup, element, join, pairs, panel, table
 from negolab_widgets.picks import pick_button
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
@@ -189,7 +189,7 @@ def render_treatments(seen: MonitorState) -> Markup:
     )
 
 
-def _treatment_row(cell: Cell) -> list[object]:
+def _treatment_row(cell: TreatmentCount) -> list[object]:
     held = f"{(cell.active + cell.complete) / cell.weight:.2f}" if cell.weight else "not in the study file now"
     return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held]
 

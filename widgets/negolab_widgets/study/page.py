@@ -34,8 +34,7 @@ from negolab_widgets.faults import RETRY_AFTER, FaultGuard, follow_page, run_in_
 from negolab_widgets.page import SEATS, Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
-from negolab_widgets.study.completion_code import CompletionCode
-from negolab_widgets.study.earnings import completion_button, earnings_panel
+from negolab_widgets.study.last_page import CompletionCode, completion_button, earnings_panel
 from negolab_widgets.study.questions import QuestionField
 from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, warning
 

@@ -1,11 +1,13 @@
-"""Earnings of a participant as a table that shows how the amount came about, and the link back to the panel."""
+"""What the last page gives: the completion code, the link back to the panel, and how the earnings came about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
+import anywidget
 import ipywidgets as w
+import traitlets as t
 
 from negolab.formatting import DASH
 from negolab.studies.payment import Earnings
@@ -60,3 +62,55 @@ def completion_button(link: str) -> w.HTML:
     return w.HTML(
         html.element("a", words, cls="jupyter-button nl-primary", href=link, target="_blank", rel="noopener noreferrer")
     )
+
+
+_ESM = """
+export default {
+  render({ model, el }) {
+    const words = model.get("words");
+    const code = document.createElement("output");
+    const button = document.createElement("button");
+    const notice = document.createElement("span");
+    code.className = "nl-code";
+    code.textContent = model.get("code");
+    button.type = "button";
+    button.className = "jupyter-button nl-copy";
+    button.textContent = words.button;
+    button.setAttribute("aria-label", words.label);
+    notice.setAttribute("role", "status");
+    const select = () => {
+      const range = document.createRange();
+      range.selectNodeContents(code);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+    };
+    // The clipboard of the browser is there on https only; the older way works everywhere.
+    const copy = async () => {
+      try {
+        await navigator.clipboard.writeText(model.get("code"));
+        return true;
+      } catch {
+        select();
+        return document.execCommand("copy");
+      }
+    };
+    button.addEventListener("click", async () => {
+      notice.textContent = (await copy()) ? words.copied : words.failed;
+    });
+    el.classList.add("nl-code-line");
+    el.append(code, button, notice);
+  },
+};
+"""
+
+
+class CompletionCode(anywidget.AnyWidget):
+    """A completion code, large and selectable, with a button that copies it; it cannot be changed from the page."""
+
+    _esm = _ESM
+    code = t.Unicode("").tag(sync=True)
+    words = t.Dict().tag(sync=True)
+
+    @t.default("words")  # type: ignore[untyped-decorator]
+    def _words(self) -> Mapping[str, str]:
+        return texts["copy_code"]

@@ -9,7 +9,7 @@ from negolab.studies.steps import ConsentStep, InstructionsStep, QuestionsStep, 
 from negolab.studies.study_config import Study
 
 
-class Progress:
+class Journeys:
     """The page of each participant: kept when they reach it, so that a restart of the host changes nothing.
 
     Args:
