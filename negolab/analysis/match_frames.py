@@ -47,10 +47,15 @@ def read_matches(folder: Path) -> pa.Table:
     """
     made_from = _made_from(folder)
     found = _read_kept(folder / FILE, made_from)
-    if found is None:
-        found = unify([_NONE, *_measured(store.iter_records(folder))])
-        with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
-            _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
+    return measure_folder(folder, store.iter_records(folder), made_from) if found is None else found
+
+
+def measure_folder(folder: Path, records: Iterator[Record], made_from: bytes | None = None) -> pa.Table:
+    """Measure the records of a folder and keep the table beside them; raises what `read_matches` does."""
+    made_from = _made_from(folder) if made_from is None else made_from
+    found = unify([_NONE, *_measured(records)])
+    with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
+        _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
     return found
 
 

@@ -52,6 +52,19 @@ class ModelUsage:
         else:
             self.paid += reply.cost
 
+    def add_record(self, record: Record) -> None:
+        """Add the replies of a match."""
+        for event in record.events:
+            if isinstance(event, Replied):
+                self.add(event.reply)
+            elif isinstance(event, Rejected) and event.said is not None:
+                self.add(event.said)
+
+    @property
+    def cost(self) -> float | None:
+        """All answers at list price; None where a price is unknown."""
+        return None if self.unpriced else self.paid + self.saved
+
 
 class PlayerMoves:
     """The moves of one player at one seat: all of them, and the causes of those that a rule made."""
@@ -153,13 +166,10 @@ class Tally:
         return False
 
     def _count(self, record: Record) -> None:
+        self.taken.add_record(record)
         last: Rejected | None = None
         for event in record.events:
-            if isinstance(event, Replied):
-                self.taken.add(event.reply)
-            elif isinstance(event, Rejected):
-                if event.said is not None:
-                    self.taken.add(event.said)
+            if isinstance(event, Rejected):
                 self.rejected += 1
                 last = event
                 self.faults[event.invalid.kind, event.invalid.codes[0]] += 1

@@ -22,7 +22,7 @@ from negolab._internal import clock, manifest
 from negolab._internal.files import append, fsync_folder
 from negolab._internal.version import __version__
 from negolab.sweeps import status
-from negolab.sweeps.plan import Cell, SweepPlan
+from negolab.sweeps.plan import SweepCell, SweepPlan
 from negolab.sweeps.status import FILE, CellStatus, State
 
 CELLS, ATTEMPTS = "cells", "attempts"
@@ -203,7 +203,7 @@ def _folders(parent: Path) -> Iterator[Path]:
     return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
 
 
-def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[Cell]:
+def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[SweepCell]:
     """Yield the cells to run now: those never attempted, and unsuccessful ones whose state is in `retry`."""
     done, unsuccessful = folder.done(), folder.unsuccessful()
     for cell in plan.cells():
@@ -220,11 +220,11 @@ class SweepStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The cells of a sweep's plan, and the newest status of those that ended."""
 
     plan: SweepPlan
-    cells: tuple[Cell, ...]
+    cells: tuple[SweepCell, ...]
     ended: dict[str, CellStatus]
     running: frozenset[str]
 
-    def state(self, cell: Cell) -> CellState:
+    def state(self, cell: SweepCell) -> CellState:
         """Return the state of a cell; one that is tried again is running."""
         status = self.ended.get(cell.id)
         if status is not None and (status.state == "done" or cell.id not in self.running):

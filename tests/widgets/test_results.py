@@ -41,7 +41,7 @@ from negolab.events import Replied
 from negolab.record import final_state
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
-from negolab.sweeps.plan import Cell
+from negolab.sweeps.plan import SweepCell
 from tests.support.sweeps import finish_cells, finished_sweep
 from tests.widgets.test_charts import HOSTILE as WORDS
 from tests.widgets.test_charts import strings
@@ -641,7 +641,7 @@ def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:
 
 def test_a_cell_that_broke_counts_for_nothing(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, count=1)
-    cell: Cell = list(read_folder_plan(run.path).cells())[1]
+    cell: SweepCell = list(read_folder_plan(run.path).cells())[1]
     attempt, number = run.new_attempt(cell.id)
     status.write_status(attempt, cell.status("failed", number, 1.0, 2.0, worker="here"))
     assert read(run).cells_read == 1
