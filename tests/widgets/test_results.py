@@ -26,8 +26,7 @@ from negolab_widgets.results.results import open_results_page
 from negolab_widgets.results.variables import (
     SEAT_COLUMNS,
     Factor,
-    Outcome,
-    by_seat,
+    Quantity,
     factors,
     make_factor,
     outcomes,
@@ -37,6 +36,7 @@ from negolab_widgets.results.variables import (
 )
 
 from negolab.analysis import stats, tables
+from negolab.analysis.estimates import by_seat
 from negolab.events import Replied
 from negolab.record import final_state
 from negolab.sweeps import status
@@ -47,7 +47,7 @@ from tests.widgets.test_charts import HOSTILE as WORDS
 from tests.widgets.test_charts import strings
 from tests.widgets.test_widgets import below, press
 
-SCORE = Outcome("score", "score", "measure", "points")
+SCORE = Quantity("score", "score", "measure", "points")
 HOSTILE = WORDS.replace("\ud800", "")
 """A record holds no lone surrogate."""
 VIEWS = (LINES, HEAT, BOXES, VIOLINS)
@@ -68,7 +68,7 @@ def played(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame({**about, **columns})
 
 
-def summed(frame: pd.DataFrame, *by: str, outcome: Outcome = SCORE) -> pd.DataFrame:
+def summed(frame: pd.DataFrame, *by: str, outcome: Quantity = SCORE) -> pd.DataFrame:
     made = [make_factor(frame, name) for name in by]
     return summary(values(frame, outcome, made), outcome, made)
 
@@ -137,7 +137,7 @@ def test_means_without_moves_of_rules_stand_beside_those_of_all_matches() -> Non
 
 
 def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
-    agreed = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
+    agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=pd.array([True, True, False, None], dtype="boolean"))
     (row,) = summed(frame, outcome=agreed).to_dict("records")
     expected = stats.wilson_interval(2, 3)
@@ -146,7 +146,7 @@ def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
 
 
 def test_a_share_over_deals_that_were_played_twice_stays_between_nothing_and_all() -> None:
-    agreed = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
+    agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=[True, True, True, False] * 6, deal=[f"d{at // 2}" for at in range(24)])
     (row,) = summed(frame, outcome=agreed).to_dict("records")
     assert row["mean"] == 75 and 0 < row["low"] < 75 < row["high"] < 100 and row["deals"] == 12
@@ -227,7 +227,7 @@ def test_games_of_different_units_have_none_together() -> None:
 
 def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
     frame = played(player_a=["x", "x"], player_b=["y", "x"], payoff_a=[1, 2], payoff_b=[3, 4], seat=["mine", "yours"])
-    rows = by_seat(frame, "payoff")
+    rows = by_seat(frame, ["payoff"], SEAT_COLUMNS)
     assert rows[[*SEAT_COLUMNS, "payoff"]].to_numpy().tolist() == [
         ["A", "x", "y", 1],
         ["A", "x", "x", 2],
@@ -235,7 +235,7 @@ def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
         ["B", "x", "x", 4],
     ]
     assert list(rows["seat"]) == ["mine", "yours"] * 2, "a parameter of that name stays"
-    either = Outcome("payoff", "payoff", "result", either=True)
+    either = Quantity("payoff", "payoff", "result", either=True)
     (row,) = summary(values(rows, either, []), either, []).to_dict("records")
     assert (row["mean"], row["n"], row["deals"]) == (2.5, 4, 2)
 
@@ -243,12 +243,12 @@ def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
 # Figures.
 
 
-def choice(view: str, frame: pd.DataFrame, outcome: Outcome = SCORE, *sides: str | None) -> FigureChoice:
+def choice(view: str, frame: pd.DataFrame, outcome: Quantity = SCORE, *sides: str | None) -> FigureChoice:
     made = [None if name is None else make_factor(frame, name) for name in (*sides, None, None, None)[:3]]
     return FigureChoice(outcome, view, *made)
 
 
-def drawn(view: str, frame: pd.DataFrame, *sides: str | None, outcome: Outcome = SCORE, width: int = 1000) -> Drawing:
+def drawn(view: str, frame: pd.DataFrame, *sides: str | None, outcome: Quantity = SCORE, width: int = 1000) -> Drawing:
     return drawing.draw_choice(frame, frame, choice(view, frame, outcome, *sides), width)
 
 
@@ -266,7 +266,7 @@ def hostile() -> pd.DataFrame:
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("width", [340, 1040])
 def test_a_figure_is_plain_json_with_titled_axes_and_no_markup_of_a_players_making(view: str, width: int) -> None:
-    outcome = Outcome("score", HOSTILE, "measure", HOSTILE)
+    outcome = Quantity("score", HOSTILE, "measure", HOSTILE)
     made = figure(view, hostile(), HOSTILE, "y", "z", outcome=outcome, width=width)
     bundle = charts.mime(made)
     assert json.loads(json.dumps(bundle, allow_nan=False)) == bundle
@@ -371,7 +371,7 @@ def test_a_legend_of_many_names_has_more_lines_on_a_narrow_page() -> None:
 def test_what_cannot_be_drawn_is_said() -> None:
     frame = played(score=[1.0, None], agreed=[True, False])
     chosen = choice(LINES, frame)
-    yes = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
+    yes = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     said = {
         "have no number": drawing.draw_choice(frame, frame, None, 500),
         "leaves out all 2": drawing.draw_choice(frame, frame.head(0), chosen, 500),

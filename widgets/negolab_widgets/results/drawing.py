@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from negolab.analysis.estimates import fallbacks_by_player, without_result
+from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.measures import MEANINGS
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
@@ -23,8 +23,7 @@ from negolab_widgets.results.variables import (
     SEAT_COLUMNS,
     WITHOUT_FALLBACK,
     Factor,
-    Outcome,
-    by_seat,
+    Quantity,
     factors,
     outcomes,
     split_seat,
@@ -94,7 +93,7 @@ def draw_choice(
     if outcome.either:
         grouping = group.values if group else [factor.column for factor in choice.by]
         wanted = {*_SEAT_NEEDS, *(f"{outcome.column}_{seat}" for seat in "ab"), *grouping}
-        rows = by_seat(rows[[name for name in rows if name in wanted]], outcome.column)
+        rows = by_seat(rows[[name for name in rows if name in wanted]], [outcome.column], SEAT_COLUMNS)
     if group is not None:
         return _draw_group(group.rows(rows), outcome, width)
     data = values(rows, outcome, choice.by)
@@ -111,7 +110,7 @@ def draw_choice(
     return Drawing(figure, caption, _render_table(numbers, choice, groups), numbers, groups, rows)
 
 
-def _draw_group(rows: pd.DataFrame, outcome: Outcome, width: int) -> Drawing:
+def _draw_group(rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
     """Draw the matches of one group one by one."""
     data = values(rows, outcome, [])
     if data.empty:
@@ -213,7 +212,7 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
-def _format_cell(name: str, value: object, outcome: Outcome) -> str:
+def _format_cell(name: str, value: object, outcome: Quantity) -> str:
     if name not in (*NUMBERS, *WITHOUT_FALLBACK):
         return str(value)
     if value != value:

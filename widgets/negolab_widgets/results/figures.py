@@ -23,7 +23,7 @@ from negolab_widgets.results.panels import (
     tick_texts,
     wrap_title,
 )
-from negolab_widgets.results.variables import Factor, Outcome
+from negolab_widgets.results.variables import Factor, Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ class Series(NamedTuple):
         return HUES[self.at % len(HUES)]
 
 
-def _series(found: pd.DataFrame, outcome: Outcome, colour: Factor | None) -> list[tuple[Series, pd.DataFrame]]:
+def _series(found: pd.DataFrame, outcome: Quantity, colour: Factor | None) -> list[tuple[Series, pd.DataFrame]]:
     if colour is None:
         return [(Series(0, 1, plain(outcome.words)), found)]
     codes = present_codes(found, colour)
@@ -70,7 +70,7 @@ def _legend_room(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
 
 
 def means(
-    found: pd.DataFrame, outcome: Outcome, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
+    found: pd.DataFrame, outcome: Quantity, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
     """Draw means with their 95 % intervals, joined where the x axis is one of numbers."""
     bars = "; bars: 95 % interval of the mean" if found["low"].notna().any() else ""
@@ -137,7 +137,7 @@ class HeatAxes(NamedTuple):
 
 
 def heat_map(
-    found: pd.DataFrame, outcome: Outcome, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
+    found: pd.DataFrame, outcome: Quantity, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
     """Draw the mean in each field of two factors, and its n where there is room."""
     field = HeatAxes(x, y, present_codes(found, x) or [0], present_codes(found, y) or [0])
@@ -213,7 +213,7 @@ def _colour_axis(found: pd.DataFrame, words: str, width: int, above: float) -> d
 
 def distributions(
     data: pd.DataFrame,
-    outcome: Outcome,
+    outcome: Quantity,
     x: Factor | None,
     colour: Factor | None,
     facet: Factor | None,

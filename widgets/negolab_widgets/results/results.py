@@ -30,7 +30,7 @@ from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.download import Download, Format
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.matches import Group, parse_token
-from negolab_widgets.results.variables import Factor, Outcome, factors, format_value, outcomes, without_values
+from negolab_widgets.results.variables import Factor, Quantity, factors, format_value, outcomes, without_values
 from negolab_widgets.tables.controls import column, row, set_visible, warning
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class SweepResults(Page):
         self._played = SweepFrame(drawing.EMPTY_FRAME)
         self._plan: SweepPlan | None = None
         self._cells, self._orders = 0, dict[str, Sequence[Any]]()
-        self._factors, self._outcomes = list[Factor](), list[Outcome]()
+        self._factors, self._outcomes = list[Factor](), list[Quantity]()
         self._group: Group | None = None
         self._read, self._said, self._table = StableHTML(), w.HTML(), StableHTML()
         self._note = w.HTML(warning(""))
