@@ -7,8 +7,7 @@ light and dark pages; a style sheet may override it. Names and texts of players 
 from __future__ import annotations
 
 from negolab_widgets.charts.chart import COLOURS, CONFIG, HUES, MIME, SYMBOLS, TONE, Chart, mime, paper, plain
-from negolab_widgets.charts.estimates import exact, forest
-from negolab_widgets.charts.panels import panels, trend
+from negolab_widgets.charts.estimates import exact, forest, panels, trend
 from negolab_widgets.charts.payoffs import by_player, payoffs, shares
 from negolab_widgets.charts.plane import anchoring, frontiers, outcomes
 from negolab_widgets.charts.timeline import offers, rounds, worths

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from negolab.formatting import format_number, format_significant
 from negolab.game import SEATS, Seat
 from negolab.studies.texts import table_texts
-from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, apply_style, new_figure, plain
+from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, new_figure, plain
+from negolab_widgets.charts.grid import new_grid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -130,11 +131,8 @@ def _add_marker(figure: Figure, x: float, y: float, words: str, symbol: str) -> 
 
 def rounds(history: Sequence[Settled], items: Sequence[str]) -> Figure:
     """Draw what each seat asked for (a line) and received (a bar) in each finished round, with axes per item type."""
-    from plotly.subplots import make_subplots
-
     count = max(len(items), 1)
-    figure = make_subplots(rows=count, cols=1, shared_xaxes=True, vertical_spacing=0.18 / count if count > 1 else 0)
-    apply_style(figure, still=True)
+    figure = new_grid(count, 1, height=count, gap=0.18, shared_xaxes=True, shared_yaxes=False)
     for at, item in enumerate(items):
         for seat in SEATS:
             _asked_and_received(figure, history, at, item, seat)
