@@ -13,13 +13,12 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import stats, tables
-from negolab.analysis.estimates import Measure, estimate_measure, share_of
-from negolab.analysis.observations import MatchRow, sample_text
+from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, share_of
+from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
 from negolab.analysis.tables import Source
-from negolab.formatting import format_significant
 from negolab.game import SEATS, Seat, other
 from negolab.record import Record
 
@@ -302,5 +301,4 @@ def _text(row: Any) -> str:
         return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
-    interval = f" [{format_significant(row.low)}, {format_significant(row.high)}]" if row.low == row.low else ""
-    return f"{format_significant(row.value)}{interval}, {sample_text(row)}"
+    return format_estimate(row)

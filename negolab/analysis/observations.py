@@ -1,7 +1,9 @@
-"""What one observation is, and the interval that many of them have: decided here, and nowhere else.
+"""What one observation is, and how sure many of them make us.
 
-Records are read as `MatchRow`, frames of matches or seats by `frame_sample` and `row_sample`. Both give a
-`Sample`, whose estimates are those of `stats` that take a deal together.
+This is the one place that decides it. Records become a `MatchRow`. Frames of matches or seats become a `Sample`: copies
+are dropped (`drop_copies`), the rows of a match averaged (`frame_sample`), and what belongs together is labelled. A
+`Sample` knows its estimates, by the formulas of `stats`. Two comparisons take their own way from frames: pairs
+(`stats.paired_differences`) and regressions (`stats.clustered_regression`), by the same column `deal`.
 
 A *deal* is a game with its parameters and its start; a *draw* is the chance in it alone, so that treatments, which
 differ in parameters, can be paired. Two deterministic players play one deal in one seating always alike: a second game
@@ -176,6 +178,16 @@ def deal_means(frame: pd.DataFrame, column: str) -> list[float]:
     """Return one value per deal, the mean over the games on it, so that values are independent; NaN is left out."""
     known = drop_copies(frame.dropna(subset=[column])).astype({column: float})
     return [float(value) for value in known.groupby("deal", sort=False)[column].mean()]
+
+
+def drop_row_copies(rows: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Keep one row of each game that deterministic players repeat within a group of `by`, and all other rows.
+
+    Args:
+        rows: A row per match, or per match and seat, with `value`, `deterministic` and `game` (see `number_games`).
+        by: Columns that part the groups.
+    """
+    return rows[~(rows["deterministic"] & rows.duplicated([*by, "game", "value"]))]
 
 
 def row_sample(rows: pd.DataFrame, column: str) -> Sample:

@@ -15,6 +15,7 @@ from negolab_widgets.charts.grid import (
     Grid,
     Place,
     add_estimates,
+    add_level,
     add_words,
     distinct,
     estimate_words,
@@ -311,9 +312,7 @@ def trend(
         hover = "%{x:.5g}: %{y:.5g}<extra></extra>"
         figure.add_scatter(x=list(curve), y=heights, mode="lines", line=look, name=plain(name), hovertemplate=hover)
     for name, level in (levels or {}).items():
-        figure.add_hline(level / scale, line={"color": TONE, "width": 1})
-        place = {"xref": "paper", "x": 1, "xanchor": "right", "y": level / scale, "yanchor": "bottom"}
-        add_words(figure, f"{plain(name)} {format_significant(level / scale, 5)}", place)
+        add_level(figure, level / scale, f"{plain(name)} {format_significant(level / scale, 5)}")
     figure.update_layout(height=360)
     return figure
 

@@ -128,6 +128,12 @@ def add_words(figure: Figure, text: str, place: Mapping[str, Any], size: int = 1
     figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": size}, **place)
 
 
+def add_level(figure: Figure, y: float, words: str, dash: str = "solid") -> None:
+    """Draw a line through the whole figure, with words at its right end."""
+    figure.add_hline(y, line={"color": TONE, "width": 1, "dash": dash})
+    add_words(figure, words, {"xref": "paper", "x": 1, "xanchor": "right", "y": y, "yanchor": "bottom"})
+
+
 def estimate_words(name: str, estimate: Any) -> str:
     """Describe an estimate on hover: its value, interval and n."""
     interval = format_interval(estimate.low, estimate.high)

@@ -13,8 +13,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from negolab.sweeps import folder as standing
-from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder, SweepStatus
+from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder, SweepStatus, read_sweep_status
 from negolab.sweeps.plan import SweepCell
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, details, element, join, pairs, panel, preformatted, table
@@ -216,7 +215,7 @@ class SweepBoard(Page):
 
     def refresh(self) -> None:
         """Read the folder and show it."""
-        now = standing.read_sweep_status(self._folder.path, self._now)
+        now = read_sweep_status(self._folder.path, self._now)
         before, self._now = self._now, now
         self._progress.value, self._grid.value = render_progress(now), render_grid(now)
         if before is None or (before.ended, before.running) != (now.ended, now.running):

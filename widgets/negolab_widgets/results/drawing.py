@@ -10,6 +10,7 @@ import pandas as pd
 
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.measures import MEANINGS
+from negolab.analysis.observations import drop_row_copies
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.picks import pick_button
@@ -29,7 +30,6 @@ from negolab_widgets.results.variables import (
     split_seat,
     summary,
     values,
-    without_copies,
 )
 from negolab_widgets.results.variables import summary_table as as_table
 
@@ -116,7 +116,7 @@ def _draw_group(rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
     things, known = outcome.things, len(data)
-    data = without_copies(data, [])
+    data = drop_row_copies(data)
     count = _count_text(len(rows), known, things) + _copies_text(known - len(data))
     said = element("p", f"{count} {_fallback_text(data, things)}".strip())
     figure, shown = matches.strip(data, rows, outcome, width), matches.render_matches(data, rows, outcome)
@@ -148,7 +148,9 @@ def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: FigureChoice, width
         return figures.heat_map(found, *sides)
     if choice.view == LINES:
         return figures.means(found, *sides)
-    return figures.distributions(without_copies(data, choice.by), *sides, violin=choice.view == VIOLINS)
+    return figures.distributions(
+        drop_row_copies(data, [factor.key for factor in choice.by]), *sides, violin=choice.view == VIOLINS
+    )
 
 
 def _caption(

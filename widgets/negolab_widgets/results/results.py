@@ -16,7 +16,7 @@ import ipywidgets as w
 from negolab import store
 from negolab.analysis.cells import column_value
 from negolab.analysis.replies import decisive_event
-from negolab.sweeps import folder as standing
+from negolab.sweeps.folder import read_folder_plan
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
@@ -90,7 +90,7 @@ class SweepResults(Page):
     def refresh(self) -> None:
         """Read what is new and draw it, at once."""
         with self._looking:
-            self._put_plan(standing.read_folder_plan(self._folder))
+            self._put_plan(read_folder_plan(self._folder))
             for cell in self._reading.unread_cells():
                 self._reading.read_cell(cell)
             self._take_in(self._reading.frame())
@@ -99,7 +99,7 @@ class SweepResults(Page):
     async def _watch(self) -> None:
         while True:
             with self._looking:
-                self._put_plan(await asyncio.to_thread(standing.read_folder_plan, self._folder))
+                self._put_plan(await asyncio.to_thread(read_folder_plan, self._folder))
                 await self._read_on()
             await asyncio.sleep(POLL_INTERVAL)
 

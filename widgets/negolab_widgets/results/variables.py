@@ -9,7 +9,7 @@ import pandas as pd
 
 from negolab import catalog
 from negolab.analysis.estimates import by_seat, percent
-from negolab.analysis.observations import number_games, row_sample
+from negolab.analysis.observations import drop_row_copies, number_games, row_sample
 from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant
 from negolab.game import SEATS
@@ -265,12 +265,6 @@ def with_fallback(frame: pd.DataFrame) -> pd.Series[bool]:
     return sum(counts, pd.Series(0, index=frame.index)) > 0
 
 
-def without_copies(data: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
-    """Keep one row of each game that deterministic players repeat within a group, and all other rows of `values`."""
-    names = [factor.key for factor in by]
-    return data[~(data["deterministic"] & data.duplicated([*names, "game", "value"]))]
-
-
 def summary(data: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.DataFrame:
     """Return a row per group that has values, in the factors' order; `data` is what `values` returns."""
     names = [factor.key for factor in by]
@@ -283,7 +277,7 @@ def summary(data: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.D
 
 
 def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, float]:
-    seen = without_copies(rows, [])
+    seen = drop_row_copies(rows)
     estimate, clean = (_estimate(part, outcome) for part in (seen, seen[~seen["fallback"]]))
     lower, median, upper = seen["value"].quantile([0.25, 0.5, 0.75])
     return {
