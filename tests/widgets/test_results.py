@@ -18,7 +18,6 @@ from negolab_widgets.page import SWEEP
 from negolab_widgets.results import download, drawing
 from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
-from negolab_widgets.results.download import INK, PAPER, for_print
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.matches import Group
 from negolab_widgets.results.panels import XAxis, legend_height, padded_range
@@ -350,14 +349,6 @@ def test_a_distribution_has_all_its_matches_and_many_are_thinned_by_rank() -> No
     assert violin.type == "violin" and list(violin.y) == list(range(10))
 
 
-def test_a_picture_for_print_is_dark_on_white_and_leaves_the_page_as_it_is() -> None:
-    made = figure(LINES, played(score=[1.0, 2.0], z=[1, 2]), None, None, "z")
-    printed = for_print(made)
-    assert printed.layout.paper_bgcolor == PAPER and printed.layout.font.color == INK
-    assert all(note.font.color == INK for note in printed.layout.annotations)
-    assert made.layout.paper_bgcolor != PAPER and printed.layout.height == made.layout.height
-
-
 def test_a_legend_of_many_names_has_more_lines_on_a_narrow_page() -> None:
     names = ["a rather long name"] * 6
     assert (
@@ -586,7 +577,11 @@ def test_what_is_saved_is_what_is_shown(run: SweepFolder, monkeypatch: pytest.Mo
     own = matches[(matches["beta"] == 0.2) & (matches["param_rounds"] == 4)]
     assert means.loc[(0.2, 4), "mean"] == pytest.approx(own["payoff_a"].mean() / 100)
     assert picture["format"] == "svg" and picture["figure"]["data"] and picture["height"] > 200
-    assert picture["figure"]["layout"]["paper_bgcolor"] == PAPER
+    printed, shown = picture["figure"]["layout"], results._drawn.figure
+    assert printed["paper_bgcolor"] == "#ffffff" and {note["font"]["color"] for note in printed["annotations"]} == {
+        printed["font"]["color"]
+    }
+    assert shown is not None and shown.layout.paper_bgcolor != "#ffffff", "the page stays as it is"
 
 
 def test_how_a_download_went_is_said_and_strange_words_of_a_browser_change_nothing(run: SweepFolder) -> None:
