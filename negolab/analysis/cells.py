@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +39,7 @@ def newest_statuses(path: Path) -> dict[str, CellStatus]:
     """
     if not status.is_sweep(path) and "cells" not in manifest.read(path):
         raise ValueError(f"{path} is no folder of a sweep: it has neither cells nor attempts")
-    tried = sorted(_statuses(path, "attempts/*.*"), key=lambda found: found.attempts)
-    ended = {found.id: found for found in [*tried, *_statuses(path, "cells/*")]}
-    return dict(sorted(ended.items()))
-
-
-def _statuses(path: Path, folders: str) -> Iterator[CellStatus]:
-    """Yield the status of each attempt that has a status file, by folder name."""
-    for file in sorted(path.glob(f"{folders}/{status.FILE}")):
-        if (found := status.read_status(file.parent)) is not None:
-            yield found
+    return dict(sorted({**status.read_unsuccessful(path), **status.read_done(path)}.items()))
 
 
 def cell_frame(path: Path) -> pd.DataFrame:

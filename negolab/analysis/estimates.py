@@ -14,10 +14,9 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from negolab.analysis import models, stats, tables
+from negolab.analysis import stats, tables
 from negolab.analysis.match_frames import read_sweep, to_frame
-from negolab.analysis.models import deal_means
-from negolab.analysis.observations import frame_sample, sample_text
+from negolab.analysis.observations import deal_means, frame_sample, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import format_significant
 from negolab.game import SEATS, other
@@ -31,42 +30,60 @@ class Measure(NamedTuple):
         column: Its column in the frame.
         how: `mean` is the mean over games, with Student's t interval for games clustered by deal; `bootstrap` takes one
             value per deal, with a bootstrap interval for skewed values such as those at an end of their scale; `share`
-            is the percentage of games in which the column is above 0, with Wilson's interval for clustered games.
+            is the percentage of games in which the column is above 0, with Wilson's interval for clustered games;
+            `rows` is the mean over rows that are independent of each other.
+        scale: Factor for the values of a mean, such as 1 / 100 for dollars.
     """
 
     name: str
     column: str
-    how: Literal["mean", "bootstrap", "share"] = "mean"
+    how: Literal["mean", "bootstrap", "share", "rows"] = "mean"
+    scale: float = 1
 
 
-def estimate_groups(frame: pd.DataFrame, groups: Mapping[str, str], measures: Sequence[Measure]) -> pd.DataFrame:
+def estimate_groups(
+    frame: pd.DataFrame, groups: Mapping[str, str], measures: Sequence[Measure], level: float = stats.LEVEL
+) -> pd.DataFrame:
     """Estimate each measure in each group.
 
     Args:
         frame: A row per match and seat, or per match, with `match` and `deal`.
         groups: Name of a column of the result -> column of `frame` to group by.
         measures: The measures to estimate.
+        level: Confidence level of the intervals, from 0 to 1.
 
     Returns:
-        A row per group and measure: the columns of `groups`, `measure`, `value`, its 95 % interval `low`, `high`, `n`
-        games and their `deals` (`bootstrap`: n deals). Groups are in the order of the frame.
+        A row per group and measure: the columns of `groups`, `measure`, `value`, its interval `low`, `high`, `n` games
+        and their `deals` (`bootstrap`: n deals). Groups are in the order of the frame.
     """
     rows = [
-        {**dict(zip(groups, key, strict=True)), "measure": measure.name, **estimate_measure(part, measure)._asdict()}
+        {**dict(zip(groups, key, strict=True)), "measure": each.name, **estimate_measure(part, each, level)._asdict()}
         for key, part in frame.groupby(list(groups.values()), sort=False)
-        for measure in measures
+        for each in measures
     ]
     return pd.DataFrame(rows, columns=[*groups, "measure", *Estimate._fields])
 
 
-def estimate_measure(part: pd.DataFrame, measure: Measure) -> Estimate:
+def estimate_measure(part: pd.DataFrame, measure: Measure, level: float = stats.LEVEL) -> Estimate:
     """Estimate one measure of one group; missing values are left out, so n may differ between measures."""
     if measure.how == "share":
-        return models.percent(models.faulty_share(part, measure.column))
+        return percent(share_of(part, part[measure.column] > 0, level))
     if measure.how == "mean":
-        return frame_sample(part, measure.column).mean()
-    values = models.deal_means(part, measure.column)
+        return frame_sample(part, measure.column, scale=measure.scale).mean(level)
+    if measure.how == "rows":
+        return stats.mean_interval([float(value) for value in part[measure.column].dropna()], level)
+    values = deal_means(part, measure.column)
     return stats.bootstrap_interval(values)._replace(deals=len(values))
+
+
+def share_of(frame: pd.DataFrame, hit: pd.Series[bool], level: float = stats.LEVEL) -> Estimate:
+    """Return the share, from 0 to 1, of games in which `hit` is true at a seat; a game against itself counts once."""
+    return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share(level)
+
+
+def percent(share: Estimate) -> Estimate:
+    """Return a share in percent."""
+    return share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)
 
 
 def estimate_table(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
@@ -132,12 +149,7 @@ def group_means(frame: pd.DataFrame, by: Sequence[str], column: str, level: floa
         The columns of `by`, `value`, `low`, `high` (Student's t), `n`, the number of rows with a value, and an empty
         `deals`: what a row is, the caller knows.
     """
-    known = frame.dropna(subset=[column])
-    rows = []
-    for names, part in known.groupby(list(by), sort=False):
-        estimate = stats.mean_interval([float(value) for value in part[column]], level)
-        rows.append([*names, *estimate])
-    return pd.DataFrame(rows, columns=[*by, *stats.Estimate._fields])
+    return measure_means(frame, by, {column: column}, level).drop(columns="measure")
 
 
 def measure_means(
@@ -151,7 +163,11 @@ def measure_means(
         titles: Column -> title.
         level: Confidence level of the intervals, from 0 to 1.
     """
-    parts = [group_means(frame, by, column, level).assign(measure=title) for column, title in titles.items()]
+    groups = {name: name for name in by}
+    parts = [
+        estimate_groups(frame.dropna(subset=[column]), groups, [Measure(title, column, "rows")], level)
+        for column, title in titles.items()
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -311,21 +327,16 @@ def fallbacks_by_player(matches: pd.DataFrame) -> pd.DataFrame:
         rejections before them, the commonest first), `decided` (matches that such a move of either seat decided), and
         `matches`.
     """
-    names = ["player", "moves", "fallbacks", "fallback_codes"]
-    seats = [
-        matches[[f"{name}_{seat.lower()}" for name in names]].set_axis(names, axis=1).assign(at=matches.index)
-        for seat in SEATS
-    ]
     rows = [
         {
             "player": player,
             "moves": part["moves"].sum(),
             "fallbacks": part["fallbacks"].sum(),
             "why": _frequencies(code for codes in part["fallback_codes"].dropna() for code in codes.split()),
-            "decided": matches.loc[part["at"].unique(), "decided_by_fallback"].sum(),
+            "decided": part.drop_duplicates("at")["decided_by_fallback"].sum(),
             "matches": part["at"].nunique(),
         }
-        for player, part in pd.concat(seats).groupby("player", sort=False)
+        for player, part in by_seat(matches.assign(at=range(len(matches)))).groupby("player", sort=False)
         if part["fallbacks"].any()
     ]
     return pd.DataFrame(rows, columns=["player", "moves", "fallbacks", "why", "decided", "matches"])
@@ -335,23 +346,38 @@ def _frequencies(codes: Iterable[str]) -> str:
     return ", ".join(f"{code} {count:,}" for code, count in Counter(codes).most_common())
 
 
-def by_seat(frame: pd.DataFrame) -> pd.DataFrame:
+def by_seat(
+    frame: pd.DataFrame,
+    names: Iterable[str] | None = None,
+    about: tuple[str, str, str] = ("seat", "player", "opponent"),
+) -> pd.DataFrame:
     """Reshape a frame of matches to one row per match and seat.
 
     A measure with a column for each seat (`gain_a`, `gain_b`) becomes one column with the seat's own value (`gain`);
     columns of the whole match are repeated. `player` is the seat's player and `opponent` the other one, and both
     replace parameters of these names.
+
+    Args:
+        frame: A row per match, with `player_a` and `player_b`.
+        names: The measures that get a column with the seat's own value, beside those of both seats. Default: all that
+            have a column for each seat, in place of those.
+        about: Names of the columns for the seat, its player and the other one.
     """
-    ends = {name: match[1] for name in map(str, frame.columns) if (match := _OF_SEAT.fullmatch(name))}
-    # A column `x_a` belongs to a seat only if there is an `x_b` too.
-    twice = [name for name in dict.fromkeys(ends.values()) if {f"{name}_a", f"{name}_b"} <= ends.keys()]
+    twice = _names_of_both(frame) if names is None else list(names)
     parts = []
     for seat in SEATS:
-        own = {f"{name}_{seat.lower()}": name for name in twice}
-        gone = [*(f"{name}_{other(seat).lower()}" for name in twice), *(name for name in twice if name in frame)]
-        part = frame.assign(seat=seat, opponent=frame[f"player_{other(seat).lower()}"])
-        parts.append(part.drop(columns=gone).rename(columns=own))
-    return pd.concat(parts, ignore_index=True)
+        players = (frame[f"player_{one.lower()}"] for one in (seat, other(seat)))
+        own = {name: frame[f"{name}_{seat.lower()}"] for name in twice}
+        parts.append(frame.assign(**{**own, **dict(zip(about, (seat, *players), strict=True))}))
+    both = [] if names is not None else [f"{name}_{seat.lower()}" for name in twice for seat in SEATS]
+    return pd.concat(parts, ignore_index=True).drop(columns=both)
+
+
+def _names_of_both(frame: pd.DataFrame) -> list[str]:
+    """List the measures that have a column for each seat: a column `x_a` is one's only if there is an `x_b` too."""
+    columns = set(map(str, frame.columns))
+    bases = dict.fromkeys(match[1] for name in map(str, frame.columns) if (match := _OF_SEAT.fullmatch(name)))
+    return [base for base in bases if {f"{base}_a", f"{base}_b"} <= columns]
 
 
 def payoffs_by_opponent(rows: pd.DataFrame, column: str, order: Sequence[str]) -> dict[str, dict[str, list[float]]]:

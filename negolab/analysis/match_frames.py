@@ -24,7 +24,8 @@ from negolab._internal.files import atomic_write
 from negolab._internal.version import __version__
 from negolab.analysis.columns import Column, Columns, chunked, conform, inferred_schema, unified_schema
 from negolab.analysis.measures import measure_match
-from negolab.analysis.tables import TABLES
+from negolab.analysis.observations import MatchRow
+from negolab.analysis.tables import MATCHES, match_row
 from negolab.record import Record
 from negolab.sweeps import status
 
@@ -32,7 +33,7 @@ FILE = "matches.parquet"
 """File of a folder of records: its matches with their measures."""
 _MADE_FROM = b"negolab.made_from"
 """Key of the file's metadata that says what it was made from."""
-_NONE = inferred_schema(TABLES["matches"].columns).empty_table()
+_NONE = inferred_schema(MATCHES).empty_table()
 _CHUNK = 10_000
 """Matches that are measured before they become columns."""
 
@@ -47,10 +48,15 @@ def read_matches(folder: Path) -> pa.Table:
     """
     made_from = _made_from(folder)
     found = _read_kept(folder / FILE, made_from)
-    if found is None:
-        found = unify([_NONE, *_measured(store.iter_records(folder))])
-        with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
-            _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
+    return measure_folder(folder, store.iter_records(folder), made_from) if found is None else found
+
+
+def measure_folder(folder: Path, records: Iterator[Record], made_from: bytes | None = None) -> pa.Table:
+    """Measure the records of a folder and keep the table beside them; raises what `read_matches` does."""
+    made_from = _made_from(folder) if made_from is None else made_from
+    found = unify([_NONE, *_measured(records)])
+    with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
+        _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
     return found
 
 
@@ -121,13 +127,12 @@ def _measured(records: Iterator[Record]) -> Iterator[pa.Table]:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    (row,) = TABLES["matches"].rows(record)
+    row = match_row(MatchRow.of(record))
     agreed = None if record.end is None else record.end == "AGREED"
     return {**measure_match(record), **row, "agreed": agreed}
 
 
 def _columns(rows: list[dict[str, Any]]) -> Columns:
-    own = TABLES["matches"].columns
-    known = {column.name for column in own}
+    known = {column.name for column in MATCHES}
     measures = dict.fromkeys(name for row in rows for name in row if name not in known)
-    return [*own, *(Column(name, "amount", "") for name in measures)]
+    return [*MATCHES, *(Column(name, "amount", "") for name in measures)]

@@ -13,17 +13,14 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import stats, tables
-from negolab.analysis.fallbacks import Fallbacks, find_fallbacks
-from negolab.analysis.observations import deal_columns, drop_copies, frame_sample, sample_text
+from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, share_of
+from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
 from negolab.analysis.tables import Source
-from negolab.events import Forfeited
-from negolab.formatting import format_significant
-from negolab.game import SEATS, Reply, Seat, other
+from negolab.game import SEATS, Seat, other
 from negolab.record import Record
-from negolab.store import STOPPED
 
 COUNTED = ("input", "output", "reasoning")
 """Kinds of tokens that an endpoint counts; `reasoning` tokens are part of `output`."""
@@ -62,48 +59,48 @@ def seat_frame(source: Source) -> pd.DataFrame:
 
 
 def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
-    header = record.header
-    whole, of_deal, made = _whole(record), deal_columns(record), find_fallbacks(record)
+    header, row = record.header, MatchRow.of(record)
+    joint, possible = measured.surplus(record) if row.has_result else (None, None)
+    key = {
+        "match": record.id,
+        **({} if cell is None else {"cell": cell}),
+        "setting": " ".join(filter(None, (header.game, header.preset))),
+        "deal": row.deal,
+        "draw": row.draw,
+        "deterministic": row.deterministic,
+    }
+    whole = {
+        "end": record.end,
+        "stopped": None if row.has_result else row.stopped or "unfinished",
+        "agreed": record.end == "AGREED" if row.has_result else None,
+        "joint": joint,
+        "possible": possible,
+    }
     for seat in SEATS:
+        own = tables.seat_row(row, seat)
         yield {
-            "match": record.id,
-            **({} if cell is None else {"cell": cell}),
-            "setting": " ".join(filter(None, (header.game, header.preset))),
-            **of_deal,
+            **key,
             "seat": seat,
-            "player": header.players.get(seat, "?"),
-            "opponent": header.players.get(other(seat), "?"),
+            "player": row.player(seat),
+            "opponent": row.player(other(seat)),
             **whole,
-            "payoff": None if whole["stopped"] else record.payoffs[seat],
-            **_moves(made, seat),
+            "payoff": own["payoff"] if row.has_result else None,
+            "moves": own["moves"],
+            "fallbacks": own["fallbacks"],
+            "has_fallback": row.fallbacks.any,
+            "decided_by_fallback": row.fallbacks.decided,
             **_faults(record, seat),
+            "forfeits": own["forfeits"],
             **_taken(record, seat),
         }
 
 
-def _whole(record: Record) -> dict[str, Any]:
-    """Return the columns that both seats share."""
-    stopped = record.header.notes.get(STOPPED)
-    if stopped is None and record.end in (None, "ABORTED"):
-        stopped = "unfinished"
-    joint, possible = (None, None) if stopped else measured.surplus(record)
-    agreed = None if stopped else record.end == "AGREED"
-    return {"end": record.end, "stopped": stopped, "agreed": agreed, "joint": joint, "possible": possible}
-
-
-def _moves(made: Fallbacks, seat: Seat) -> dict[str, Any]:
-    own = made.seats[seat]
-    whole = {"has_fallback": made.any, "decided_by_fallback": made.decided}
-    return {"moves": own.moves, "fallbacks": own.fallbacks, **whole}
-
-
 def _faults(record: Record, seat: Seat) -> dict[str, Any]:
     replies = sum(event.seat == seat for event, _, _ in iter_replies(record))
-    forfeits = sum(isinstance(event, Forfeited) and event.seat == seat for event in record.events)
     lost = measured.forfeiting_seat(record)
     kind = lost[1] if lost and lost[0] == seat else None
     counts: dict[str, int] = {str(of): n for of, n in measured.faults(record)[seat].items()}
-    return {"replies": replies, **counts, "forfeits": forfeits, "lost_by": kind}
+    return {"replies": replies, **counts, "lost_by": kind}
 
 
 def _taken(record: Record, seat: Seat) -> dict[str, Any]:
@@ -115,13 +112,8 @@ def _taken(record: Record, seat: Seat) -> dict[str, Any]:
         "answers": len(answers),
         **{f"tokens_{name}": _sum([usage.get(name) for usage in usages]) for name in COUNTED},
         "cost": _sum([reply.cost for reply in answers]),
-        "seconds": _sum([_seconds(reply) for reply in answers]),
+        "seconds": _sum([usage.get("latency") for usage in usages]),
     }
-
-
-def _seconds(reply: Reply) -> float | None:
-    seconds: float | None = (reply.usage or {}).get("latency")
-    return seconds
 
 
 def _sum(numbers: Sequence[float | None]) -> float | None:
@@ -158,12 +150,6 @@ _ADDRESS = ("base_url=", "key=")
 # Estimates.
 
 
-def deal_means(frame: pd.DataFrame, column: str) -> list[float]:
-    """Return one value per deal, the mean over the games on it, so that values are independent; NaN is left out."""
-    known = drop_copies(frame.dropna(subset=[column])).astype({column: float})
-    return [float(value) for value in known.groupby("deal", sort=False)[column].mean()]
-
-
 def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]:
     """Return, per deal, by how much `player` was paid more against `baseline` than `baseline` against itself.
 
@@ -180,19 +166,18 @@ def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]
 def with_own_moves(frame: pd.DataFrame) -> pd.DataFrame:
     """Leave out the rows of players all of whose moves against an opponent were made by rules: their payoffs are not
     theirs."""
+    return frame[_has_own_moves(frame)]
+
+
+def _has_own_moves(frame: pd.DataFrame) -> pd.Series[bool]:
     sums = frame.groupby(["player", "opponent"])[["moves", "fallbacks"]].transform("sum")
-    return frame[(sums["moves"] > sums["fallbacks"]) | (sums["moves"] == 0)]
+    return (sums["moves"] > sums["fallbacks"]) | (sums["moves"] == 0)
 
 
 def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
     """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN where none is possible."""
     joint, possible = frame["joint"].astype(float), frame["possible"].astype(float)
     return frame.assign(efficiency=100 * joint / possible.where(possible > 0))
-
-
-def share_of(frame: pd.DataFrame, hit: pd.Series[bool]) -> Estimate:
-    """Return the share, from 0 to 1, of games in which `hit` is true at a seat; a game against itself counts once."""
-    return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share()
 
 
 def faulty_share(frame: pd.DataFrame, kind: str) -> Estimate:
@@ -220,90 +205,67 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
         games they decided come first, and each outcome is given once more for the games without such moves; a player
         that made no move of its own has no payoff.
     """
-    rows = []
+    outcomes = [
+        (Measure("agreement", "has_agreed", "share"), "%"),
+        _paid("own payoff", "own_payoff", unit),
+        _paid("joint surplus", "joint", joint_unit or unit),
+        (Measure("efficiency", "efficiency"), "%"),
+    ]
     any_fallback = bool(frame["has_fallback"].any())
+    rows = []
     for group, part in frame.groupby(GROUP, sort=False):
-        names = dict(zip(GROUP, group, strict=True))
-        units = unit, joint_unit or unit
-        found = [*_games(part), *_results(part, *units), *_conduct(part), *_effort(part)]
+        games, stopped = part["match"].nunique(), part[part["stopped"].notna()]["match"].nunique()
+        found = [("games", "", _exact(games, games)), ("games stopped", "", _exact(stopped, games))]
+        found += _estimate(part, [*outcomes, *_CONDUCT, *(_EFFORT if part["answers"].any() else ())])
         if any_fallback:
-            found += [*_fallbacks(part), *_without_fallbacks(part, *units)]
-        rows += [{**names, "measure": what, "unit": of, **e._asdict()} for what, of, e in found]
+            made, moves = int(part["fallbacks"].sum()), int(part["moves"].sum())
+            found += [("moves by a rule", "", _exact(made, moves)), *_estimate(part, [_DECIDED])]
+            clean = _estimate(part[~part["has_fallback"]], outcomes)
+            found += [(f"{what}{NO_FALLBACK}", of, estimate) for what, of, estimate in clean]
+        names = dict(zip(GROUP, group, strict=True))
+        rows += [{**names, "measure": what, "unit": of, **estimate._asdict()} for what, of, estimate in found]
     return pd.DataFrame(rows)
-
-
-Found = Iterator[tuple[str, str, Estimate]]
-
-
-def _games(part: pd.DataFrame) -> Found:
-    games, stopped = part.match.nunique(), part[part.stopped.notna()].match.nunique()
-    yield "games", "", _exact(games, games)
-    yield "games stopped", "", _exact(stopped, games)
-
-
-def _fallbacks(part: pd.DataFrame) -> Found:
-    moves, made = int(part.moves.sum()), int(part.fallbacks.sum())
-    yield "moves by a rule", "", _exact(made, moves)
-    yield "decided by fallback", "% of games", percent(share_of(part, part.decided_by_fallback))
-
-
-def _without_fallbacks(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
-    """Yield the results over the games in which the players made all moves themselves."""
-    for what, of, estimate in _results(part[~part.has_fallback], unit, joint_unit):
-        yield f"{what}{NO_FALLBACK}", of, estimate
-
-
-def _results(part: pd.DataFrame, unit: str, joint_unit: str) -> Found:
-    yield "agreement", "%", percent(agreement_share(part))
-    yield "own payoff", *_mean_paid(with_own_moves(part), "payoff", unit)
-    yield "joint surplus", *_mean_paid(part, "joint", joint_unit)
-    yield "efficiency", "%", frame_sample(with_efficiency(part), "efficiency").mean()
-
-
-def _conduct(part: pd.DataFrame) -> Found:
-    for kind in KINDS:
-        yield f"{kind} faults", "% of games", percent(faulty_share(part, kind))
-    yield "allowance used up", "% of games", percent(faulty_share(part, "forfeits"))
-    for kind in KINDS:
-        yield f"lost by {kind}", "% of games", percent(share_of(part, part.lost_by == kind))
-
-
-def _effort(part: pd.DataFrame) -> Found:
-    """Yield tokens, cost and time of a model's answers, per game and seat; nothing for players that are no models."""
-    if not part.answers.any():
-        return
-    yield "answers", "per game", frame_sample(part, "answers").mean()
-    for name in COUNTED:
-        yield f"tokens {name}", "per game", frame_sample(part, f"tokens_{name}").mean()
-    yield "cost", "US dollars per 1,000 games", frame_sample(part, "cost", scale=1000).mean()
-    yield "seconds", "per game", frame_sample(part, "seconds").mean()
-
-
-NO_FALLBACK = ", no fallback"
-"""Ends the names of measures over the games in which no rule made a move."""
 
 
 def _exact(value: int, n: int) -> Estimate:
     return Estimate(value, value, value, n)
 
 
-def percent(share: Estimate) -> Estimate:
-    """Return a share in percent."""
-    return share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)
-
-
-def _mean_paid(part: pd.DataFrame, column: str, unit: str) -> tuple[str, Estimate]:
+def _paid(name: str, column: str, unit: str) -> tuple[Measure, str]:
     in_cents = unit == "cents"
-    return "dollars" if in_cents else unit, frame_sample(part, column, scale=1 / 100 if in_cents else 1).mean()
+    return Measure(name, column, scale=1 / 100 if in_cents else 1), "dollars" if in_cents else unit
 
 
+def _estimate(part: pd.DataFrame, measures: Iterable[tuple[Measure, str]]) -> list[tuple[str, str, Estimate]]:
+    """Return the name, unit and estimate of each measure in one group."""
+    lost = {f"lost by {kind}": part["lost_by"] == kind for kind in KINDS}
+    paid = part["payoff"].where(_has_own_moves(part))
+    rows = with_efficiency(part).assign(has_agreed=part["agreed"].eq(True), own_payoff=paid, **lost)
+    return [(measure.name, unit, estimate_measure(rows, measure)) for measure, unit in measures]
+
+
+NO_FALLBACK = ", no fallback"
+"""Ends the names of measures over the games in which no rule made a move."""
+_DECIDED = Measure("decided by fallback", "decided_by_fallback", "share"), "% of games"
+_CONDUCT = [
+    *((Measure(f"{kind} faults", kind, "share"), "% of games") for kind in KINDS),
+    (Measure("allowance used up", "forfeits", "share"), "% of games"),
+    *((Measure(f"lost by {kind}", f"lost by {kind}", "share"), "% of games") for kind in KINDS),
+]
+_EFFORT = [
+    (Measure("answers", "answers"), "per game"),
+    *((Measure(f"tokens {name}", f"tokens_{name}"), "per game") for name in COUNTED),
+    (Measure("cost", "cost", scale=1000), "US dollars per 1,000 games"),
+    (Measure("seconds", "seconds"), "per game"),
+]
+"""Tokens, cost and time of a model's answers, per game and seat."""
 _RESULTS = ("agreement", "own payoff", "joint surplus", "efficiency")
 OUTCOMES = (
     *("games", "games stopped", "moves by a rule", "decided by fallback"),
     *(name for result in _RESULTS for name in (result, f"{result}{NO_FALLBACK}")),
 )
-CONDUCT = (*(f"{kind} faults" for kind in KINDS), "allowance used up", *(f"lost by {kind}" for kind in KINDS))
-EFFORT = ("answers", *(f"tokens {name}" for name in COUNTED), "cost", "seconds")
+CONDUCT = tuple(measure.name for measure, _ in _CONDUCT)
+EFFORT = tuple(measure.name for measure, _ in _EFFORT)
 
 
 def overview_table(estimates: pd.DataFrame, chosen: Sequence[str] = OUTCOMES) -> pd.DataFrame:
@@ -339,5 +301,4 @@ def _text(row: Any) -> str:
         return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
-    interval = f" [{format_significant(row.low)}, {format_significant(row.high)}]" if row.low == row.low else ""
-    return f"{format_significant(row.value)}{interval}, {sample_text(row)}"
+    return format_estimate(row)

@@ -1,4 +1,9 @@
-"""Units of observation: deals, draws, and games that were played twice without chance.
+"""What one observation is, and how sure many of them make us.
+
+This is the one place that decides it. Records become a `MatchRow`. Frames of matches or seats become a `Sample`: copies
+are dropped (`drop_copies`), the rows of a match averaged (`frame_sample`), and what belongs together is labelled. A
+`Sample` knows its estimates, by the formulas of `stats`. Two comparisons take their own way from frames: pairs
+(`stats.paired_differences`) and regressions (`stats.clustered_regression`), by the same column `deal`.
 
 A *deal* is a game with its parameters and its start; a *draw* is the chance in it alone, so that treatments, which
 differ in parameters, can be paired. Two deterministic players play one deal in one seating always alike: a second game
@@ -14,10 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from negolab.analysis import stats
+from negolab.analysis.fallbacks import Fallbacks, find_fallbacks
 from negolab.analysis.stats import FEW_DEALS, Estimate, Labels
 from negolab.events import Dealt
-from negolab.game import SEATS
+from negolab.game import SEATS, Seat
 from negolab.record import DETERMINISTIC, Record, encode_set
+from negolab.store import STOPPED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +54,44 @@ def is_deterministic(record: Record) -> bool:
     return set(record.header.notes.get(DETERMINISTIC, ())) == set(SEATS)
 
 
-def deal_columns(record: Record) -> dict[str, Any]:
-    """Return the columns `deal`, `draw` and `deterministic` of a match."""
-    return {"deal": deal_id(record), "draw": draw_id(record), "deterministic": is_deterministic(record)}
-
-
 def _hash(value: Any) -> str:
     return blake2b(_encoder.encode(value), digest_size=6).hexdigest()
+
+
+class MatchRow(NamedTuple):
+    """What frames and summaries say of one match, computed once from its record.
+
+    Attributes:
+        record: The record.
+        deal: Its `deal_id`.
+        draw: Its `draw_id`.
+        deterministic: True as of `is_deterministic`.
+        stopped: "failed" or "timed out", where a run stopped the match.
+        fallbacks: The moves of each seat, and those that a rule made.
+    """
+
+    record: Record
+    deal: str
+    draw: str
+    deterministic: bool
+    stopped: str | None
+    fallbacks: Fallbacks
+
+    @classmethod
+    def of(cls, record: Record) -> MatchRow:
+        """Read a record."""
+        stopped = record.header.notes.get(STOPPED)
+        known = deal_id(record), draw_id(record), is_deterministic(record)
+        return cls(record, *known, stopped, find_fallbacks(record))
+
+    @property
+    def has_result(self) -> bool:
+        """True if the rules ended the match."""
+        return not self.stopped and self.record.end not in (None, "ABORTED")
+
+    def player(self, seat: Seat) -> str:
+        """Return the name of a seat's player, "?" if it is not known."""
+        return self.record.header.players.get(seat, "?")
 
 
 def drop_copies(frame: pd.DataFrame) -> pd.DataFrame:
@@ -134,6 +172,42 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
     participants = list(first["participant"]) if "participant" in first else None
     fixed = "deterministic" in rows and bool(rows["deterministic"].all())
     return Sample(list(values), list(first["deal"]), participants, fixed)
+
+
+def deal_means(frame: pd.DataFrame, column: str) -> list[float]:
+    """Return one value per deal, the mean over the games on it, so that values are independent; NaN is left out."""
+    known = drop_copies(frame.dropna(subset=[column])).astype({column: float})
+    return [float(value) for value in known.groupby("deal", sort=False)[column].mean()]
+
+
+def drop_row_copies(rows: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Keep one row of each game that deterministic players repeat within a group of `by`, and all other rows.
+
+    Args:
+        rows: A row per match, or per match and seat, with `value`, `deterministic` and `game` (see `number_games`).
+        by: Columns that part the groups.
+    """
+    return rows[~(rows["deterministic"] & rows.duplicated([*by, "game", "value"]))]
+
+
+def row_sample(rows: pd.DataFrame, column: str) -> Sample:
+    """Return the observations in a column as they are, one per row, those of a game taken together.
+
+    Args:
+        rows: A row per match, or per match and seat, with `deal`, `game` (see `number_games`) and `deterministic`, and
+            without copies.
+        column: The column with the values.
+    """
+    return Sample(list(rows[column]), list(rows["deal"]), list(rows["game"]), bool(rows["deterministic"].all()))
+
+
+def number_games(frame: pd.DataFrame) -> pd.Series[int]:
+    """Number the game of each row: the match, or of deterministic players the deal and its players."""
+    alike, own = (
+        frame.groupby(names, sort=False, dropna=False).ngroup()
+        for names in (["deal", "player_a", "player_b"], ["cell", "match"])
+    )
+    return alike.where(frame["deterministic"].astype(bool), -1 - own)
 
 
 def sample_text(estimate: Estimate) -> str:

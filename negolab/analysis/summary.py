@@ -8,14 +8,13 @@ from functools import partial
 from typing import NamedTuple
 
 from negolab.analysis import stats
-from negolab.analysis.fallbacks import Cause, find_fallbacks, list_causes
-from negolab.analysis.observations import Sample, deal_id, is_deterministic, sample_text
+from negolab.analysis.fallbacks import Cause, list_causes
+from negolab.analysis.observations import MatchRow, Sample, sample_text
 from negolab.events import Rejected, Replied
 from negolab.formatting import display_unit, format_end, format_estimate
 from negolab.game import SEATS, InvalidKind, Reply, Seat
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
-from negolab.store import STOPPED
 
 KINDS: tuple[InvalidKind, ...] = ("format", "rule", "time")
 """Kinds of rejection: the reply was unreadable, against the rules, or too late."""
@@ -51,6 +50,19 @@ class ModelUsage:
             self.saved += reply.cost
         else:
             self.paid += reply.cost
+
+    def add_record(self, record: Record) -> None:
+        """Add the replies of a match."""
+        for event in record.events:
+            if isinstance(event, Replied):
+                self.add(event.reply)
+            elif isinstance(event, Rejected) and event.said is not None:
+                self.add(event.said)
+
+    @property
+    def cost(self) -> float | None:
+        """All answers at list price; None where a price is unknown."""
+        return None if self.unpriced else self.paid + self.saved
 
 
 class PlayerMoves:
@@ -112,54 +124,48 @@ class Tally:
 
     def add(self, record: Record) -> None:
         """Count one record; its payoffs only if no run stopped the match and it is no copy."""
-        stopped = record.header.notes.get(STOPPED)
-        end, deal = stopped or record.end or "unfinished", deal_id(record)
+        row = MatchRow.of(record)
+        end = row.stopped or record.end or "unfinished"
         self.ends[end] += 1
-        self.deals.add(deal)
-        self._count(record)
-        fallback = self._count_moves(record)
-        if stopped or record.end in (None, "ABORTED"):
-            players = " against ".join(record.header.players.get(seat, "?") for seat in SEATS)
+        self.deals.add(row.deal)
+        self._count_faults(record)
+        self._count_moves(row)
+        if not row.has_result:
+            players = " against ".join(map(row.player, SEATS))
             self.missing[players, getattr(record.events[-1], "reason", None) or end] += 1
-        elif self._is_copy(record, deal):
+        elif self._is_copy(row):
             self.copies += 1
             return
-        self.observed.append((end, deal, fallback))
+        self.observed.append((end, row.deal, row.fallbacks.any))
         for seat in SEATS:
             payoff = record.payoffs[seat]
-            if payoff is not None and not stopped:
-                self.payoffs[record.header.players.get(seat, "?"), seat].append(Observed(payoff, deal, fallback))
+            if payoff is not None and not row.stopped:
+                self.payoffs[row.player(seat), seat].append(Observed(payoff, row.deal, row.fallbacks.any))
 
-    def _count_moves(self, record: Record) -> bool:
-        """Count the moves of both seats; return True if a rule made one of them."""
-        found = find_fallbacks(record)
-        for seat, own in found.seats.items():
-            counted = self.moves[record.header.players.get(seat, "?"), seat]
+    def _count_moves(self, row: MatchRow) -> None:
+        for seat, own in row.fallbacks.seats.items():
+            counted = self.moves[row.player(seat), seat]
             counted.moves += own.moves
-            if own.causes:
-                counted.causes.update(own.causes)
-        self.fallbacks += found.any
-        self.decided += found.decided
-        return found.any
+            counted.causes.update(own.causes)
+        self.fallbacks += row.fallbacks.any
+        self.decided += row.fallbacks.decided
 
-    def _is_copy(self, record: Record, deal: str) -> bool:
-        if not is_deterministic(record):
+    def _is_copy(self, row: MatchRow) -> bool:
+        """Return True for a game that deterministic players have played before, as `drop_copies` finds them."""
+        if not row.deterministic:
             self.fixed = False
             return False
-        key = (deal, *(record.header.players.get(seat, "?") for seat in SEATS))
-        if key in self._played:
+        game = (row.deal, *map(row.player, SEATS))
+        if game in self._played:
             return True
-        self._played.add(key)
+        self._played.add(game)
         return False
 
-    def _count(self, record: Record) -> None:
+    def _count_faults(self, record: Record) -> None:
+        self.taken.add_record(record)
         last: Rejected | None = None
         for event in record.events:
-            if isinstance(event, Replied):
-                self.taken.add(event.reply)
-            elif isinstance(event, Rejected):
-                if event.said is not None:
-                    self.taken.add(event.said)
+            if isinstance(event, Rejected):
                 self.rejected += 1
                 last = event
                 self.faults[event.invalid.kind, event.invalid.codes[0]] += 1

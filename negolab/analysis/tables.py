@@ -16,13 +16,11 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
-from negolab import store
 from negolab._internal.files import replacing
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
 from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
-from negolab.analysis.fallbacks import find_fallbacks
-from negolab.analysis.observations import deal_columns
+from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import TOKENS
@@ -232,37 +230,43 @@ def records(source: Source) -> Iterator[tuple[str | None, Record]]:
 
 
 def _match(record: Record) -> Iterator[Row]:
-    header, events = record.header, record.events
-    counts = Counter((type(e), e.seat) for e in events if isinstance(e, Replied | Rejected | Forfeited))
-    last = events[-1]
-    yield {
+    yield match_row(MatchRow.of(record))
+
+
+def match_row(row: MatchRow) -> Row:
+    """Return the columns `MATCHES` of a match."""
+    record, header = row.record, row.record.header
+    last = record.events[-1]
+    seats = {seat.lower(): seat_row(row, seat) for seat in SEATS}
+    return {
         "match": header.id,
         "game": header.game,
         "preset": header.preset,
         "seed": header.seed,
-        **deal_columns(record),
-        **{f"player_{seat.lower()}": header.players.get(seat) for seat in SEATS},
+        "deal": row.deal,
+        "draw": row.draw,
+        "deterministic": row.deterministic,
         "end": record.end,
-        "stopped": header.notes.get(store.STOPPED),
+        "stopped": row.stopped,
         "reason": last.reason if isinstance(last, Ended) else None,
-        **{f"payoff_{seat.lower()}": record.payoffs[seat] for seat in SEATS},
-        **{
-            f"{name}_{seat.lower()}": counts[kind, seat]
-            for name, kind in (("replies", Replied), ("rejected", Rejected), ("forfeits", Forfeited))
-            for seat in SEATS
-        },
-        **_fallbacks(record),
+        **{f"{name}_{seat}": value for seat, own in seats.items() for name, value in own.items()},
+        "decided_by_fallback": row.fallbacks.decided,
     }
 
 
-def _fallbacks(record: Record) -> Row:
-    found = find_fallbacks(record)
-    seats = {seat.lower(): own for seat, own in found.seats.items()}
+def seat_row(row: MatchRow, seat: Seat) -> Row:
+    """Return the columns of `MATCHES` that each seat has, without the seat in their names."""
+    counts = Counter(type(event) for event in row.record.events if getattr(event, "seat", None) == seat)
+    own = row.fallbacks.seats[seat]
     return {
-        **{f"moves_{seat}": own.moves for seat, own in seats.items()},
-        **{f"fallbacks_{seat}": own.fallbacks for seat, own in seats.items()},
-        **{f"fallback_codes_{seat}": " ".join(c.code for c in own.causes) or None for seat, own in seats.items()},
-        "decided_by_fallback": found.decided,
+        "player": row.record.header.players.get(seat),
+        "payoff": row.record.payoffs[seat],
+        "replies": counts[Replied],
+        "rejected": counts[Rejected],
+        "forfeits": counts[Forfeited],
+        "moves": own.moves,
+        "fallbacks": own.fallbacks,
+        "fallback_codes": " ".join(cause.code for cause in own.causes) or None,
     }
 
 

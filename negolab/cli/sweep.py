@@ -18,9 +18,9 @@ from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import BaseUrls, Modules, Trust, ask_to_trust, import_games
 from negolab.cli.play import RUNS, escape_line
-from negolab.sweeps import cells as notebook
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
+from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import (
     SweepPlan,
     notebook_path,
@@ -32,7 +32,7 @@ from negolab.sweeps.plan import (
     report_path,
     scenario_facts,
 )
-from negolab.sweeps.run import Progress, Sweep
+from negolab.sweeps.run import Sweep, SweepProgress
 from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters.")
@@ -58,11 +58,11 @@ _WORDS: Mapping[State, str] = {
 def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2, values: Set = None) -> None:
     """Show what a plan would run, and how long it would take, without running anything."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
-    source = notebook_path(plan, file)
-    notebook.check_parameters(source, [*plan.names, *plan.tiny])
+    notebook = Notebook(notebook_path(plan, file))
+    notebook.check_parameters([*plan.names, *plan.tiny])
     report_path(plan, file)
     code = player_facts(own_players(plan, file.parent)) | scenario_facts(own_scenarios(plan, file.parent))
-    check_folder(SweepFolder(folder), plan, notebook.notebook_hash(source), code)
+    check_folder(SweepFolder(folder), plan, notebook.sha256, code)
     cells = [cell.id for cell in plan.cells()]
     done = SweepFolder(folder).done()
     finished = list((done or SweepFolder(_folder(file, None, True)).done()).values())
@@ -163,7 +163,7 @@ def run(
         raise RuntimeError(f"{counts}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
 
 
-def _advance(bar: tqdm[Never], now: Progress) -> None:
+def _advance(bar: tqdm[Never], now: SweepProgress) -> None:
     """Advance the progress bar by one cell, and print its error if it failed."""
     if bar.total is None:
         bar.total = now.cells

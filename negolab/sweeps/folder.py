@@ -22,10 +22,9 @@ from negolab._internal import clock, manifest
 from negolab._internal.files import append, fsync_folder
 from negolab._internal.version import __version__
 from negolab.sweeps import status
-from negolab.sweeps.plan import Cell, SweepPlan
-from negolab.sweeps.status import FILE, CellStatus, State
+from negolab.sweeps.plan import SweepCell, SweepPlan
+from negolab.sweeps.status import ATTEMPTS, CELLS, FILE, CellStatus, State
 
-CELLS, ATTEMPTS = "cells", "attempts"
 LOG = "attempts.ndjson"
 """Log with a line for the start and one for the end of each attempt."""
 NOTEBOOK = "notebook.ipynb"
@@ -53,19 +52,12 @@ class SweepFolder:
         return self.path / ATTEMPTS / f"{id}.{number}"
 
     def done(self, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
-        """Read the finished cells by id, except those `known` already: what is published does not change."""
-        folders = _folders(self.path / CELLS)
-        statuses = (known.get(folder.name) or status.read_status(folder) for folder in folders)
-        return {cell.id: cell for cell in statuses if cell is not None}
+        """Read the finished cells by id, except those `known` already."""
+        return status.read_done(self.path, known)
 
     def unsuccessful(self) -> dict[str, CellStatus]:
         """Read the last attempt of each cell that ended without success, by id."""
-        latest: dict[str, CellStatus] = {}
-        for folder in _folders(self.path / ATTEMPTS):
-            attempt = status.read_status(folder)
-            if attempt is not None and (attempt.id not in latest or attempt.attempts > latest[attempt.id].attempts):
-                latest[attempt.id] = attempt
-        return latest
+        return status.read_unsuccessful(self.path)
 
     def new_attempt(self, id: str) -> tuple[Path, int]:
         """Create a folder for an attempt and return it with its number: two workers never get the same."""
@@ -194,16 +186,12 @@ def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: 
 
 def _remove_interrupted(folder: SweepFolder) -> None:
     """Delete attempts that a crash left without a status; only the driver starts any, so none is running."""
-    for attempt in _folders(folder.path / ATTEMPTS):
+    for attempt in status.subfolders(folder.path / ATTEMPTS):
         if status.read_status(attempt) is None and not attempt.parent.is_symlink():  # it may be anybody's folder
             shutil.rmtree(attempt, ignore_errors=True)
 
 
-def _folders(parent: Path) -> Iterator[Path]:
-    return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
-
-
-def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[Cell]:
+def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[SweepCell]:
     """Yield the cells to run now: those never attempted, and unsuccessful ones whose state is in `retry`."""
     done, unsuccessful = folder.done(), folder.unsuccessful()
     for cell in plan.cells():
@@ -220,11 +208,11 @@ class SweepStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The cells of a sweep's plan, and the newest status of those that ended."""
 
     plan: SweepPlan
-    cells: tuple[Cell, ...]
+    cells: tuple[SweepCell, ...]
     ended: dict[str, CellStatus]
     running: frozenset[str]
 
-    def state(self, cell: Cell) -> CellState:
+    def state(self, cell: SweepCell) -> CellState:
         """Return the state of a cell; one that is tried again is running."""
         status = self.ended.get(cell.id)
         if status is not None and (status.state == "done" or cell.id not in self.running):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
+import os
+import signal
 import subprocess
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
-
-from negolab.user_code import imported_modules
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
@@ -83,7 +86,48 @@ def end_kernel(kernel: AsyncKernelManager) -> None:
     asyncio.run(kernel.shutdown_kernel(now=True))
 
 
-def preload_code(sources: Iterable[str]) -> str:
-    """Return code that imports what a notebook imports; failures are left to the notebook, where they are seen."""
-    modules = imported_modules(sources)
+def kill_kernel(kernel: AsyncKernelManager) -> None:
+    """Kill a kernel and its process group, from any thread."""
+    pid: Any = getattr(kernel.provisioner, "pid", None)
+    if pid:
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.killpg(os.getpgid(pid), signal.SIGKILL)
+
+
+def preload_code(modules: Iterable[str]) -> str:
+    """Return code that imports the modules of a notebook; failures are left to the notebook, where they are seen."""
     return "\n".join(f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in modules)
+
+
+_Kind = tuple[frozenset[tuple[str, str]], str, str]
+_pools: dict[_Kind, KernelPool] = {}
+"""The pool of this process by what its kernels are started with; of the last job only."""
+_lock = threading.Lock()
+
+
+@contextmanager
+def take_kernel(environment: Mapping[str, str], cwd: str, imports: str) -> Iterator[AsyncKernelManager]:
+    """Take a kernel for one cell from this process's pool, and end it afterwards."""
+    kind = frozenset(environment.items()), cwd, imports
+    with _lock:
+        if kind not in _pools:
+            _close_pools()
+            _pools[kind] = KernelPool(environment, cwd, imports)
+        pool = _pools[kind]
+    kernel = pool.take()
+    try:
+        yield kernel
+    finally:
+        end_kernel(kernel)
+
+
+@atexit.register
+def close_kernels() -> None:
+    """End the kernel that is ready for the next cell."""
+    with _lock:
+        _close_pools()
+
+
+def _close_pools() -> None:
+    while _pools:
+        _pools.popitem()[1].close()

@@ -75,7 +75,7 @@ class ModelAccess(TomlTable, frozen=True):
         )
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class SweepCell(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the notebook, with all parameters that the plan sets and the notebook's seed."""
 
     id: str
@@ -159,7 +159,7 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         """Yield the combinations of the grid."""
         return points(self.axes(), self.without)
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[SweepCell]:
         """Yield all runs of the notebook, repeat by repeat, so that a stopped sweep has covered the whole grid.
 
         Seeds depend only on the repeat: cells of one repeat draw the same deals, so that differences are paired.
@@ -271,13 +271,13 @@ def _is_parameter_value(value: Any) -> bool:
     return isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value))
 
 
-def make_cell(point: Point, fixed: Point, repeat: int, seed: int) -> Cell:
+def make_cell(point: Point, fixed: Point, repeat: int, seed: int) -> SweepCell:
     """Make a cell; its id depends only on its parameters, so that it stays the same when the plan grows."""
     params = {**fixed, **point}
     identity = msgspec.json.encode([params, repeat, seed], order="sorted")
     text = ",".join(f"{name}={_text(value)}" for name, value in point.items())
     label = re.sub(r"[^\w.=,+-]+", "-", text)[:60].strip("-,.")
-    return Cell(
+    return SweepCell(
         id=f"{label or 'cell'}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}",
         params=params,
         repeat=repeat,

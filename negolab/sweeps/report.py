@@ -11,9 +11,9 @@ from typing import Any
 from negolab import user_code
 from negolab._internal import environment
 from negolab._internal.files import atomic_write
-from negolab.sweeps import cells, kernels
-from negolab.sweeps.cells import execute_notebook
+from negolab.sweeps import kernels
 from negolab.sweeps.folder import REPORT, SweepFolder, read_folder_plan
+from negolab.sweeps.notebook import Notebook, execute_notebook, write_modules
 from negolab.sweeps.plan import notebook_path, plan_name, read_plan
 from negolab.sweeps.report_page import report_page
 from negolab.sweeps.run import Sweep
@@ -55,33 +55,42 @@ def write_report(
     SweepFolder(run).done()  # names a finished cell that is damaged
     named = read_folder_plan(run).report is not None and (run / REPORT).is_file()
     with tempfile.TemporaryDirectory(prefix="negolab-") as copy:
-        source = source or (_copy_report(run, Path(copy), check) if named else DEFAULT_REPORT)
-        page = report_page(_run_notebook(source, run.resolve()), f"{run.resolve().name}: report", code=code)
+        if source is None and named:
+            notebook = _copy_report(run, Path(copy), check)
+        else:
+            notebook = _open_report(source or DEFAULT_REPORT)
+        page = report_page(_run_notebook(notebook, run.resolve()), f"{run.resolve().name}: report", code=code)
     if remote := _REMOTE_RESOURCE.search(page):
-        raise ValueError(f"{source.name} shows what stands at another address, {remote[0][:100]}...: leave that out")
+        raise ValueError(
+            f"{notebook.path.name} shows what stands at another address, {remote[0][:100]}...: leave that out"
+        )
     target = out or run / "report.html"
     atomic_write(target, page.encode())
     return target
 
 
-def _copy_report(run: Path, folder: Path, check: Callable[[CodeSource, str], None]) -> Path:
+def _open_report(file: Path) -> Notebook:
+    if not file.is_file():
+        raise ValueError(f"there is no notebook {file}")
+    return Notebook(file)
+
+
+def _copy_report(run: Path, folder: Path, check: Callable[[CodeSource, str], None]) -> Notebook:
     """Copy a sweep's own report and the modules that it imports, and no more, and check that this copy may run."""
-    source = folder / REPORT
-    source.write_bytes(user_code.read_file(run / REPORT))
-    modules = cells.own_modules(run / REPORT)
+    file = folder / REPORT
+    file.write_bytes(user_code.read_file(run / REPORT))
+    notebook = Notebook(file, home=run)
     why = f"{run / REPORT}, or a module that it imports, is code that you have not run here"
-    check(CodeSource(REPORT, cells.notebook_hash(source, modules)), why)
-    cells.write_modules(modules, folder)
-    return source
+    check(CodeSource(REPORT, notebook.sha256), why)
+    write_modules(notebook.modules, folder)
+    return notebook
 
 
-def _run_notebook(source: Path, run: Path) -> Any:
-    import papermill
+def _run_notebook(notebook: Notebook, run: Path) -> Any:
     from papermill.exceptions import PapermillExecutionError
 
-    if not source.is_file():
-        raise ValueError(f"there is no notebook {source}")
-    if PARAMETER not in papermill.inspect_notebook(cells.load_notebook(source)):
+    source = notebook.path
+    if PARAMETER not in notebook.parameters:
         raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
     variables = environment.scrubbed_environment((user_code.TRUSTED,), PLOTLY_RENDERER="plotly_mimetype")
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:

@@ -20,14 +20,13 @@ from negolab._internal.files import atomic_write, check_in_place
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
 from negolab.runs.workers import WORKERS
-from negolab.sweeps import cells as execution
-from negolab.sweeps import cells as notebook
 from negolab.sweeps import status
-from negolab.sweeps.cells import CellJob
+from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell
 from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
 from negolab.sweeps.kernels import preload_code
-from negolab.sweeps.plan import Cell, SweepPlan, own_players, own_scenarios, player_facts, scenario_facts
+from negolab.sweeps.notebook import Notebook, write_modules
+from negolab.sweeps.plan import SweepCell, SweepPlan, own_players, own_scenarios, player_facts, scenario_facts
 from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ QUEUED_PER_WORKER = 4
 """Cells at the scheduler per worker: enough that none idles, few enough that a stop is quick."""
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of a sweep.
+class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """SweepProgress of a sweep.
 
     Attributes:
         cells: Cells of the plan.
@@ -98,10 +97,11 @@ class Sweep:
         base: Path | None = None,
         trust: bool = False,
     ) -> None:
-        notebook.check_parameters(notebook_file, plan.names)
+        self._notebook = Notebook(notebook_file)
+        self._notebook.check_parameters(plan.names)
         if unknown := retry - set(RETRYABLE):
             raise ValueError(f"what is tried again is of {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
-        self.plan, self.folder, self._file = plan, SweepFolder(out), notebook_file
+        self.plan, self.folder = plan, SweepFolder(out)
         self._report, self._retry, self._notify, self._trust = report, retry, notify, trust
         self._players = own_players(plan, base or notebook_file.parent)
         self._scenarios = own_scenarios(plan, base or notebook_file.parent)
@@ -112,8 +112,8 @@ class Sweep:
         workers: int = 2,
         scheduler: str | None = None,
         broker_host: str = "127.0.0.1",
-        watch: Callable[[Progress], None] = lambda progress: None,
-    ) -> Progress:
+        watch: Callable[[SweepProgress], None] = lambda progress: None,
+    ) -> SweepProgress:
         """Run the missing cells; KeyboardInterrupt drops those that run.
 
         Args:
@@ -131,8 +131,8 @@ class Sweep:
             RuntimeError: Finished cells are gone.
             RunFailed: The models cannot be called any more, as when the budget is used up.
         """
-        sha256, code = notebook.notebook_hash(self._file), player_facts(self._players) | scenario_facts(self._scenarios)
-        claim = claim_folder(self.folder, self.plan, sha256, code, trust=self._trust)
+        code = player_facts(self._players) | scenario_facts(self._scenarios)
+        claim = claim_folder(self.folder, self.plan, self._notebook.sha256, code, trust=self._trust)
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
@@ -156,7 +156,7 @@ class Sweep:
                 raise RuntimeError(f"{gone} finished cells are gone from {self.folder.path}: run the sweep again")
             return counter.progress()
 
-    def _status(self, cell: Cell, future: Any) -> CellStatus:
+    def _status(self, cell: SweepCell, future: Any) -> CellStatus:
         """Return the status that a worker sent, or write one for a cell that failed without."""
         from distributed.scheduler import KilledWorker
 
@@ -168,11 +168,11 @@ class Sweep:
             error = CellError(kind="KilledWorker", text="each worker that ran it ended under it")
             cell_status = self._write_status(cell, "died", killed.last_worker.address, error)
         except Exception as raised:  # in the worker, before it could write a status
-            error = CellError(kind=type(raised).__name__, text=str(raised)[: execution.MAX_ERROR_TEXT])
+            error = CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
             cell_status = self._write_status(cell, "failed", "", error)
         return cell_status
 
-    def _write_status(self, cell: Cell, state: State, worker: str, error: CellError) -> CellStatus:
+    def _write_status(self, cell: SweepCell, state: State, worker: str, error: CellError) -> CellStatus:
         """Write a status that no worker wrote; where that is not possible, it holds for this run only."""
         now = clock.time()
         try:
@@ -202,30 +202,26 @@ class Sweep:
 
     def _prepare_job(self, broker: Broker | None) -> CellJob:
         """Copy the notebooks into the folder, with the modules beside them; return what all cells share."""
-        import nbformat
-
-        nb = notebook.load_notebook(self._file)
-        text: str = nbformat.writes(nb)
-        atomic_write(self.folder.path / NOTEBOOK, text.encode())
-        modules = notebook.own_modules(self._file)
+        atomic_write(self.folder.path / NOTEBOOK, self._notebook.text.encode())
+        modules = {**self._notebook.modules}
         if self._report is not None:
-            modules |= notebook.own_modules(self._report)
+            modules |= Notebook(self._report).modules
         for each in self._players.values():
             modules |= user_code.read_modules([Path(each.head).stem], Path(each.head).parent)
-        notebook.write_modules(modules, self.folder.path)
+        write_modules(modules, self.folder.path)
         (self.folder.path / REPORT).unlink(missing_ok=True)
         if self._report is not None:
             atomic_write(self.folder.path / REPORT, self._report.read_bytes())
-            user_code.trust(user_code.CodeSource(REPORT, notebook.notebook_hash(self.folder.path / REPORT)))
+            user_code.trust(user_code.CodeSource(REPORT, Notebook(self.folder.path / REPORT).sha256))
         return CellJob(
             folder=str(self.folder.path),
-            cwd=str(self._file.parent),
+            cwd=str(self._notebook.path.parent),
             # The sweep's own workers use the cores already.
             environment=environment.scrubbed_environment(
                 **{WORKERS: "1"}, **({} if broker is None else broker.cell_environment())
             ),
-            imports=preload_code(notebook.code_sources(nb)),
-            parameters=tuple(notebook.notebook_parameters(self._file)),
+            imports=preload_code(self._notebook.imports),
+            parameters=tuple(self._notebook.parameters),
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,
             files={text: str(file) for text, file in (*self._players.items(), *self._scenarios.items())},
@@ -235,14 +231,14 @@ class Sweep:
 class _CellCounter:
     """Count cells as they end."""
 
-    def __init__(self, cells: int, states: Counter[State], watch: Callable[[Progress], None]) -> None:
+    def __init__(self, cells: int, states: Counter[State], watch: Callable[[SweepProgress], None]) -> None:
         self._cells, self._states, self._watch = cells, states, watch
         self._began = time.monotonic()
         self._last: CellStatus | None = None
         self.new = self.running = 0
 
-    def progress(self) -> Progress:
-        return Progress(
+    def progress(self) -> SweepProgress:
+        return SweepProgress(
             cells=self._cells,
             states=dict(self._states),
             new=self.new,
@@ -259,19 +255,19 @@ class _CellCounter:
 
 
 def _run_cells(
-    client: Client, job: CellJob, missing: list[Cell], counter: _CellCounter, broker: Broker | None
-) -> Iterator[tuple[Cell, Any]]:
+    client: Client, job: CellJob, missing: list[SweepCell], counter: _CellCounter, broker: Broker | None
+) -> Iterator[tuple[SweepCell, Any]]:
     """Submit cells, a few at a time, and yield each with its future as it ends."""
     from distributed import as_completed
 
     sweep, waiting = uuid4().hex[:8], iter(missing)
-    cells: dict[str, Cell] = {}
+    cells: dict[str, SweepCell] = {}
 
-    def submit(cell: Cell) -> Any:
+    def submit(cell: SweepCell) -> Any:
         # A cell may end its worker; the scheduler then gives it to another, a few times.
         key = f"{cell.id}-{sweep}"
         cells[key] = cell
-        return client.submit(execution.run_cell, job, cell, key=key, pure=False)
+        return client.submit(run_cell, job, cell, key=key, pure=False)
 
     ahead = QUEUED_PER_WORKER * max(1, sum(client.nthreads().values()))
     running = as_completed([submit(cell) for cell in itertools.islice(waiting, ahead)], loop=client.loop)

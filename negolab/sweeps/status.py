@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -10,6 +12,8 @@ from typing_extensions import override
 
 from negolab._internal.files import atomic_write, read_bytes
 
+CELLS, ATTEMPTS = "cells", "attempts"
+"""Folders of a sweep: its finished cells by id, and the attempts that are none, by id and number."""
 FILE = "cell.json"
 State = Literal["done", "failed", "timeout", "died", "refused"]
 """done: the notebook ran to its end; failed: it raised an error; timeout: it took longer than allowed; died: its kernel
@@ -55,7 +59,28 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_sweep(path: Path) -> bool:
     """Return True for the folder of a sweep, even if no attempt has ended yet."""
-    return (path / "attempts").is_dir() or any(path.glob(f"cells/*/{FILE}"))
+    return (path / ATTEMPTS).is_dir() or any(path.glob(f"{CELLS}/*/{FILE}"))
+
+
+def subfolders(parent: Path) -> Iterator[Path]:
+    """Iterate over the folders in a folder, which may be missing, by name."""
+    return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
+
+
+def read_done(sweep: Path, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
+    """Read the finished cells by id, except those `known` already: what is published does not change."""
+    statuses = (known.get(folder.name) or read_status(folder) for folder in subfolders(sweep / CELLS))
+    return {cell.id: cell for cell in statuses if cell is not None}
+
+
+def read_unsuccessful(sweep: Path) -> dict[str, CellStatus]:
+    """Read the last attempt of each cell that ended without success, by id."""
+    latest: dict[str, CellStatus] = {}
+    for folder in subfolders(sweep / ATTEMPTS):
+        attempt = read_status(folder)
+        if attempt is not None and (attempt.id not in latest or attempt.attempts > latest[attempt.id].attempts):
+            latest[attempt.id] = attempt
+    return latest
 
 
 def write_status(folder: Path, status: CellStatus) -> None:

@@ -86,7 +86,6 @@ def figures_page(folder: Path) -> str:
     points = frame.assign(a=1.0, b=1.0, a_low=0.5, a_high=1.5, b_low=0.5, b_high=1.5)
     groups = dict.fromkeys(few, numbers)
     titles = {"measure": few[2], "group": "{}", "row": "{}", "column": "{}"}
-    proposals = {name: [charts.Point("A", 1, 2, name), charts.Point("B", 2, 1, name)] for name in few}
     rows, seats = [(1, "A", 500), (2, "B", 400)], {"A": few[0], "B": few[2]}
     one, pair = dict.fromkeys(few, 1.0), dict.fromkeys(few, (1.0, 1.0))
     made = [
@@ -98,7 +97,6 @@ def figures_page(folder: Path) -> str:
         charts.trend({name: {1.0: numbers} for name in few}, x="x", y="y", levels=one),
         charts.payoffs(groups, marks=one),
         charts.shares(dict.fromkeys(few, (1, 2))),
-        charts.path(proposals, marks=pair, names=seats),
         charts.frontiers(points, points),
         charts.outcomes({name: [(1, 2), (2, 1)] for name in few}, marks=pair),
         charts.offers(rows, lines=dict.fromkeys(few, 450), names=seats),

@@ -14,7 +14,7 @@ import papermill
 import pytest
 
 import negolab as nl
-from negolab.analysis import models, stats
+from negolab.analysis import models, observations, stats
 from negolab.analysis.measures import surplus
 from negolab.events import Rejected, Replied
 from negolab.games.bargaining import measures
@@ -208,7 +208,7 @@ def test_rounds_that_a_forfeit_cut_off_are_lost_surplus() -> None:
 
 def test_both_seats_of_a_deal_are_one_observation() -> None:
     records, frame = seats("bargaining", "boulware", "linear")
-    own = models.deal_means(frame[frame.player == "boulware"], "payoff")
+    own = observations.deal_means(frame[frame.player == "boulware"], "payoff")
     assert len(own) == 1, "the deals of three seeds are one"
     paid = [float(r.payoffs[s] or 0) for r in records for s, who in r.header.players.items() if who == "boulware"]
     assert own == [pytest.approx(fmean(paid))]

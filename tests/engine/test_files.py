@@ -22,8 +22,8 @@ from negolab.runs.batch import batch
 from negolab.runs.failure_log import log_failure
 from negolab.store import Store, find, read
 from negolab.sweeps import status
-from negolab.sweeps.cells import notebook_hash
 from negolab.sweeps.folder import claim_folder
+from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import read_plan
 from tests.support.sweeps import finished_sweep
 
@@ -172,5 +172,5 @@ def test_folders_elsewhere_are_no_attempts_of_a_sweep(tmp_path: Path) -> None:
     (tmp_path / "mine" / "letters").mkdir(parents=True)
     (out.path / "attempts").symlink_to(tmp_path / "mine")
     plan = read_plan(tmp_path / "plan.toml")
-    with claim_folder(out, plan, notebook_hash(tmp_path / "game.ipynb")):
+    with claim_folder(out, plan, Notebook(tmp_path / "game.ipynb").sha256):
         assert (tmp_path / "mine" / "letters").is_dir()

@@ -20,8 +20,8 @@ from negolab.studies.authentication import AccessDenied
 from negolab.studies.database import Database
 from negolab.studies.page_state import Playing
 from negolab.studies.study_file import read_study
-from negolab.sweeps.cells import notebook_hash, own_modules
 from negolab.sweeps.folder import SweepFolder
+from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
 from tests.support.command import negolab
@@ -90,10 +90,10 @@ def test_a_player_that_a_notebook_names_is_hashed_with_it(mine: Path) -> None:
     notebook = write_notebook(
         mine.parent, body='import negolab as nl\nnl.batch("bargaining", "mine.py:Haggler", "time")'
     )
-    before = notebook_hash(notebook)
-    assert sorted(own_modules(notebook)) == ["mine.py", "neighbour.py"]
+    before = Notebook(notebook)
+    assert sorted(before.modules) == ["mine.py", "neighbour.py"]
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
-    assert notebook_hash(notebook) != before
+    assert Notebook(notebook).sha256 != before.sha256
 
 
 def test_a_mistake_in_a_plan_s_player_is_told_before_the_sweep_begins(mine: Path, tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import nbformat
 
 import negolab as nl
 from negolab.sweeps import status
-from negolab.sweeps.cells import notebook_hash, record_sizes
+from negolab.sweeps.cell import record_sizes
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
-from negolab.sweeps.plan import Cell, notebook_path, read_plan
+from negolab.sweeps.notebook import Notebook
+from negolab.sweeps.plan import SweepCell, notebook_path, read_plan
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 8]\nhow = ['linear', 'boulware']\n"
 PARAMETERS = "beta = 1.0\nrounds = 6\ngames = 3\nhow = 'well'\nout = None\nseed = 0"
@@ -75,13 +76,13 @@ def finished_sweep(folder: Path, text: str = GRID, *, count: int | None = None) 
     """Make a sweep in `folder/out` and finish its first `count` cells (None: all)."""
     file = write_plan(folder, text)
     read, out = read_plan(file), SweepFolder(folder / "out")
-    with claim_folder(out, read, notebook_hash(notebook_path(read, file))):
+    with claim_folder(out, read, Notebook(notebook_path(read, file)).sha256):
         pass
     finish_cells(out, list(read.cells())[:count])
     return out
 
 
-def finish_cells(out: SweepFolder, cells: Iterable[Cell], games: int = 3, **options: Any) -> None:
+def finish_cells(out: SweepFolder, cells: Iterable[SweepCell], games: int = 3, **options: Any) -> None:
     """Play cells in this process and publish them: a seller with the cell's beta against the buyer `how`."""
     for cell in cells:
         attempt, number = out.new_attempt(cell.id)

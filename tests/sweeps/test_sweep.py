@@ -25,7 +25,7 @@ from negolab import user_code
 from negolab.sweeps import kernels, status
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
-from negolab.sweeps.run import Progress, Sweep
+from negolab.sweeps.run import Sweep, SweepProgress
 from tests.support import sweeps
 from tests.support.command import NEGOLAB, negolab
 from tests.support.own_code import code_hash
@@ -37,7 +37,7 @@ GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 6]\n"
 COMMAND = [*NEGOLAB, "sweep"]
 
 
-def run_sweep(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> Progress:
+def run_sweep(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> SweepProgress:
     found = read_plan(file)
     return Sweep(found, notebook_path(found, file), out, retry=retry).run(workers=2)
 

@@ -13,10 +13,13 @@ import nbformat
 import pytest
 
 import negolab as nl
-from negolab.analysis import summary
+from negolab import store
+from negolab.analysis import match_frames, summary
 from negolab.events import Replied
 from negolab.llm.models import Models
+from negolab.record import Record
 from negolab.sweeps.broker import Broker, serve_broker
+from negolab.sweeps.cell import _read_records
 from negolab.sweeps.cluster import check_broker
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
@@ -211,6 +214,32 @@ def test_a_key_that_is_not_set_is_said_before_anything_runs(server: Server, tmp_
 def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"say in \[models\] how they are reached"):
         read_plan(write_plan(tmp_path, "[limits]\nusd = 1.0\n"))
+
+
+def test_a_cell_s_records_are_read_once_for_its_cost_and_its_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nl.run("bargaining", "linear", "time", n=3, out=tmp_path)
+    read: list[Path] = []
+    found = store.iter_records
+
+    def counted(folder: Path) -> Iterator[Record]:
+        read.append(folder)
+        return found(folder)
+
+    monkeypatch.setattr(store, "iter_records", counted)
+    assert _read_records(tmp_path, measure=True, price=True) == 0 and read == [tmp_path]
+    assert len(match_frames.read_matches(tmp_path)) == 3 and len(read) == 1, "the matches are kept"
+    assert _read_records(tmp_path, measure=True, price=False) is None
+
+    def fails(record: Record) -> None:
+        raise ValueError("a measure of somebody's own")
+
+    monkeypatch.setattr(match_frames, "measure_match", fails)
+    assert _read_records(tmp_path, measure=True, price=True) == 0, "a measure that fails hides no cost"
+    with (tmp_path / "records.jsonl").open("a") as file:
+        file.write("garbage\n")
+    assert _read_records(tmp_path, measure=True, price=True) is None
 
 
 @pytest.mark.long

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negolab.sweeps import cells as notebooks
 from negolab.sweeps.grid import Range
+from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import SweepPlan, make_cell, read_plan
 from tests.support.sweeps import write_notebook, write_plan
 
@@ -155,11 +155,11 @@ def test_a_mistake_is_named_with_file_and_place(tmp_path: Path, text: str, said:
 def test_a_parameter_that_the_notebook_lacks_is_named(tmp_path: Path) -> None:
     file = write_notebook(tmp_path)
     with pytest.raises(ValueError, match=r"game\.ipynb has no parameter 'bta': did you mean beta"):
-        notebooks.check_parameters(file, ["rounds", "bta"])
+        Notebook(file).check_parameters(["rounds", "bta"])
     with pytest.raises(ValueError, match="has no parameter seed: a sweep sets"):
-        notebooks.check_parameters(write_notebook(tmp_path, "out = None"), [])
+        Notebook(write_notebook(tmp_path, "out = None")).check_parameters([])
     with pytest.raises(ValueError, match="tag the cell that sets them"):
-        notebooks.check_parameters(write_notebook(tmp_path, ""), [])
+        Notebook(write_notebook(tmp_path, "")).check_parameters([])
     file.write_text("{}", "utf-8")
     with pytest.raises(ValueError, match="is no notebook"):
-        notebooks.check_parameters(file, [])
+        Notebook(file)

@@ -14,8 +14,9 @@ from negolab_widgets.results import board as executed
 import negolab as nl
 from negolab._internal import manifest
 from negolab.studies.texts import texts
-from negolab.sweeps import cells, status
+from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
+from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.status import CellError
 from tests.support.sweeps import write_plan
@@ -29,7 +30,7 @@ def half_done_sweep(tmp_path: Path) -> SweepFolder:
     """A sweep of twelve cells in its middle: four done, one failed, one timed out, one running."""
     file = write_plan(tmp_path, GRID)
     found, folder = read_plan(file), SweepFolder(tmp_path / "out")
-    with claim_folder(folder, found, cells.notebook_hash(notebook_path(found, file))):
+    with claim_folder(folder, found, Notebook(notebook_path(found, file)).sha256):
         pass
     for cell in found.cells():
         how, beta = cell.params["how"], cell.params["beta"]

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from negolab_widgets import charts
-from negolab_widgets.charts import Point
 
 from negolab.analysis.observations import Sample
 from negolab.catalog import load
@@ -72,14 +71,6 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "rounds": split_rounds,
     "rounds of several types": lambda: split_rounds(preset="deal-or-no-deal"),
     "no rounds": lambda: charts.rounds((), ("coins",)),
-    "path": lambda: charts.path(
-        {HOSTILE: [Point("A", 6, 2, HOSTILE), Point("B", 2, 5)], "other": [Point("A", 6, 2)]},
-        [(0, 7), (7, 0)],
-        {"deal": (2, 5), HOSTILE: (1, 1), "Nash": None},
-        joined=True,
-        names=NAMES,
-    ),
-    "no path": lambda: charts.path({}),
     "payoffs": lambda: charts.payoffs(
         {HOSTILE: [1.0, 2.5, 3.0], "7": [4.0], "none": []}, unit="points", marks={HOSTILE: 2}
     ),
@@ -203,34 +194,6 @@ def test_a_round_shows_what_was_asked_and_what_was_received() -> None:
     received, asked, *_ = charts.rounds(end.public.history, game.items).data
     assert list(received.y) == [5] and list(asked.y) == [10]
     assert "asked for 10, received 5 of 10" in received.hovertext[0]
-
-
-def test_a_path_numbers_proposals_over_both_seats_and_scales_them() -> None:
-    figure = charts.path({"": [Point("A", 600, 200), Point("B", 200, 500)]}, marks={"deal": (200, 500)}, scale=100)
-    own = {trace.text[0]: (trace.x[0], trace.y[0]) for trace in figure.data if trace.text}
-    assert own["1"] == (6, 2) and own["2"] == (2, 5)
-    assert figure.layout.xaxis.title.text.startswith("payoff of")
-
-
-def test_branches_differ_by_their_dashes() -> None:
-    points = [Point("A", 6, 2), Point("B", 2, 5)]
-    figure = charts.path({"as played": points, "again": points})
-    lines = [trace.line.dash for trace in figure.data if trace.mode == "lines"]
-    assert lines == ["solid", "dash"]
-
-
-def test_separate_points_of_a_frontier_are_not_joined() -> None:
-    frontier = [(0, 7), (7, 0)]
-    assert charts.path({}, frontier).data[0].mode == "markers"
-    assert charts.path({}, frontier, joined=True).data[0].mode == "lines"
-
-
-def test_a_long_frontier_does_not_crowd_out_what_was_proposed() -> None:
-    points = [Point("A", 6, 2), Point("B", 2, 5)]
-    figure = charts.path({"": points}, [(-900, 900), (900, -900)], {"no deal": (0, 0), "Nash": None}, joined=True)
-    low, high = figure.layout.xaxis.range
-    assert -2 < low < 0 and 6 < high < 8
-    assert charts.path({"": points}, [(0, 7), (7, 0)]).layout.xaxis.range is None
 
 
 def test_n_stands_beside_each_group_and_many_matches_are_thinned() -> None:

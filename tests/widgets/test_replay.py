@@ -17,7 +17,7 @@ from negolab_widgets import HumanSeat, Replay
 from negolab_widgets.html import StableHTML
 from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import common_prefix
-from negolab_widgets.replay.plane import Course, PlanePoint, Surroundings, render_plane
+from negolab_widgets.replay.plane import Course, PlanePoint, Surroundings, proposal_figure, render_plane
 from negolab_widgets.replay.record_list import COLUMNS, PAGE, RecordList
 from negolab_widgets.replay.steps import record_steps, view_steps
 
@@ -511,3 +511,13 @@ def test_letters_of_a_plane_lie_upon_nothing() -> None:
     crowded = re.findall(r'nl-point-[ab]( nl-crowded)?"[^>]*data-step="(\d)"', drawn)
     assert sorted(crowded, key=itemgetter(1)) == [("", "2"), (" nl-crowded", "3"), ("", "4")]
     assert ">2.5<" in drawn and ">7.5<" in drawn, "a tick has all its digits"
+
+
+def test_a_notebook_shows_the_proposals_of_branches_apart() -> None:
+    record = golden("bargaining")
+    shown = proposal_figure({"<b>as played": record, "again": record})
+    assert shown is not None and isinstance(shown.data, str)
+    assert "nl-course-1" in shown.data and "&lt;b&gt;as played" in shown.data and "<b>" not in shown.data
+    assert re.search(r"<title>[^<]*\$", shown.data), "what was said stands on hover"
+    single = proposal_figure({"": record})
+    assert single is not None and "nl-key-course-0" in shown.data and "nl-key-course-0" not in str(single.data)

@@ -18,7 +18,6 @@ from negolab_widgets.page import SWEEP
 from negolab_widgets.results import download, drawing
 from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
-from negolab_widgets.results.download import INK, PAPER, for_print
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.matches import Group
 from negolab_widgets.results.panels import XAxis, legend_height, padded_range
@@ -26,8 +25,7 @@ from negolab_widgets.results.results import open_results_page
 from negolab_widgets.results.variables import (
     SEAT_COLUMNS,
     Factor,
-    Outcome,
-    by_seat,
+    Quantity,
     factors,
     make_factor,
     outcomes,
@@ -37,17 +35,18 @@ from negolab_widgets.results.variables import (
 )
 
 from negolab.analysis import stats, tables
+from negolab.analysis.estimates import by_seat
 from negolab.events import Replied
 from negolab.record import final_state
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
-from negolab.sweeps.plan import Cell
+from negolab.sweeps.plan import SweepCell
 from tests.support.sweeps import finish_cells, finished_sweep
 from tests.widgets.test_charts import HOSTILE as WORDS
 from tests.widgets.test_charts import strings
 from tests.widgets.test_widgets import below, press
 
-SCORE = Outcome("score", "score", "measure", "points")
+SCORE = Quantity("score", "score", "measure", "points")
 HOSTILE = WORDS.replace("\ud800", "")
 """A record holds no lone surrogate."""
 VIEWS = (LINES, HEAT, BOXES, VIOLINS)
@@ -68,7 +67,7 @@ def played(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame({**about, **columns})
 
 
-def summed(frame: pd.DataFrame, *by: str, outcome: Outcome = SCORE) -> pd.DataFrame:
+def summed(frame: pd.DataFrame, *by: str, outcome: Quantity = SCORE) -> pd.DataFrame:
     made = [make_factor(frame, name) for name in by]
     return summary(values(frame, outcome, made), outcome, made)
 
@@ -137,7 +136,7 @@ def test_means_without_moves_of_rules_stand_beside_those_of_all_matches() -> Non
 
 
 def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
-    agreed = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
+    agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=pd.array([True, True, False, None], dtype="boolean"))
     (row,) = summed(frame, outcome=agreed).to_dict("records")
     expected = stats.wilson_interval(2, 3)
@@ -146,7 +145,7 @@ def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
 
 
 def test_a_share_over_deals_that_were_played_twice_stays_between_nothing_and_all() -> None:
-    agreed = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
+    agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=[True, True, True, False] * 6, deal=[f"d{at // 2}" for at in range(24)])
     (row,) = summed(frame, outcome=agreed).to_dict("records")
     assert row["mean"] == 75 and 0 < row["low"] < 75 < row["high"] < 100 and row["deals"] == 12
@@ -227,7 +226,7 @@ def test_games_of_different_units_have_none_together() -> None:
 
 def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
     frame = played(player_a=["x", "x"], player_b=["y", "x"], payoff_a=[1, 2], payoff_b=[3, 4], seat=["mine", "yours"])
-    rows = by_seat(frame, "payoff")
+    rows = by_seat(frame, ["payoff"], SEAT_COLUMNS)
     assert rows[[*SEAT_COLUMNS, "payoff"]].to_numpy().tolist() == [
         ["A", "x", "y", 1],
         ["A", "x", "x", 2],
@@ -235,7 +234,7 @@ def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
         ["B", "x", "x", 4],
     ]
     assert list(rows["seat"]) == ["mine", "yours"] * 2, "a parameter of that name stays"
-    either = Outcome("payoff", "payoff", "result", either=True)
+    either = Quantity("payoff", "payoff", "result", either=True)
     (row,) = summary(values(rows, either, []), either, []).to_dict("records")
     assert (row["mean"], row["n"], row["deals"]) == (2.5, 4, 2)
 
@@ -243,12 +242,12 @@ def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
 # Figures.
 
 
-def choice(view: str, frame: pd.DataFrame, outcome: Outcome = SCORE, *sides: str | None) -> FigureChoice:
+def choice(view: str, frame: pd.DataFrame, outcome: Quantity = SCORE, *sides: str | None) -> FigureChoice:
     made = [None if name is None else make_factor(frame, name) for name in (*sides, None, None, None)[:3]]
     return FigureChoice(outcome, view, *made)
 
 
-def drawn(view: str, frame: pd.DataFrame, *sides: str | None, outcome: Outcome = SCORE, width: int = 1000) -> Drawing:
+def drawn(view: str, frame: pd.DataFrame, *sides: str | None, outcome: Quantity = SCORE, width: int = 1000) -> Drawing:
     return drawing.draw_choice(frame, frame, choice(view, frame, outcome, *sides), width)
 
 
@@ -266,7 +265,7 @@ def hostile() -> pd.DataFrame:
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("width", [340, 1040])
 def test_a_figure_is_plain_json_with_titled_axes_and_no_markup_of_a_players_making(view: str, width: int) -> None:
-    outcome = Outcome("score", HOSTILE, "measure", HOSTILE)
+    outcome = Quantity("score", HOSTILE, "measure", HOSTILE)
     made = figure(view, hostile(), HOSTILE, "y", "z", outcome=outcome, width=width)
     bundle = charts.mime(made)
     assert json.loads(json.dumps(bundle, allow_nan=False)) == bundle
@@ -350,14 +349,6 @@ def test_a_distribution_has_all_its_matches_and_many_are_thinned_by_rank() -> No
     assert violin.type == "violin" and list(violin.y) == list(range(10))
 
 
-def test_a_picture_for_print_is_dark_on_white_and_leaves_the_page_as_it_is() -> None:
-    made = figure(LINES, played(score=[1.0, 2.0], z=[1, 2]), None, None, "z")
-    printed = for_print(made)
-    assert printed.layout.paper_bgcolor == PAPER and printed.layout.font.color == INK
-    assert all(note.font.color == INK for note in printed.layout.annotations)
-    assert made.layout.paper_bgcolor != PAPER and printed.layout.height == made.layout.height
-
-
 def test_a_legend_of_many_names_has_more_lines_on_a_narrow_page() -> None:
     names = ["a rather long name"] * 6
     assert (
@@ -371,7 +362,7 @@ def test_a_legend_of_many_names_has_more_lines_on_a_narrow_page() -> None:
 def test_what_cannot_be_drawn_is_said() -> None:
     frame = played(score=[1.0, None], agreed=[True, False])
     chosen = choice(LINES, frame)
-    yes = Outcome("agreed", "agreed", "result", "%", 0.01, yes_no=True)
+    yes = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     said = {
         "have no number": drawing.draw_choice(frame, frame, None, 500),
         "leaves out all 2": drawing.draw_choice(frame, frame.head(0), chosen, 500),
@@ -586,7 +577,11 @@ def test_what_is_saved_is_what_is_shown(run: SweepFolder, monkeypatch: pytest.Mo
     own = matches[(matches["beta"] == 0.2) & (matches["param_rounds"] == 4)]
     assert means.loc[(0.2, 4), "mean"] == pytest.approx(own["payoff_a"].mean() / 100)
     assert picture["format"] == "svg" and picture["figure"]["data"] and picture["height"] > 200
-    assert picture["figure"]["layout"]["paper_bgcolor"] == PAPER
+    printed, shown = picture["figure"]["layout"], results._drawn.figure
+    assert printed["paper_bgcolor"] == "#ffffff" and {note["font"]["color"] for note in printed["annotations"]} == {
+        printed["font"]["color"]
+    }
+    assert shown is not None and shown.layout.paper_bgcolor != "#ffffff", "the page stays as it is"
 
 
 def test_how_a_download_went_is_said_and_strange_words_of_a_browser_change_nothing(run: SweepFolder) -> None:
@@ -641,7 +636,7 @@ def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:
 
 def test_a_cell_that_broke_counts_for_nothing(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, count=1)
-    cell: Cell = list(read_folder_plan(run.path).cells())[1]
+    cell: SweepCell = list(read_folder_plan(run.path).cells())[1]
     attempt, number = run.new_attempt(cell.id)
     status.write_status(attempt, cell.status("failed", number, 1.0, 2.0, worker="here"))
     assert read(run).cells_read == 1

@@ -18,7 +18,7 @@ from negolab.game import SEATS, Observation, observe
 from negolab.match import Match
 from negolab.protocols import Scripted
 from negolab.record import Record, final_state
-from negolab_widgets.html import Markup, element, format_value, join, label, pairs, panel, table, theme
+from negolab_widgets.html import Markup, element, format_value, join, label, page, pairs, panel, table
 from negolab_widgets.replay.cards import render_step
 from negolab_widgets.replay.record_list import count_replies, short_id
 from negolab_widgets.replay.steps import record_steps
@@ -29,12 +29,6 @@ MAX_ROWS = 20
 
 MAX_STEPS = 40
 """Steps of a record."""
-
-
-def page(*parts: object) -> Markup:
-    """Put parts on a page of their own, with the style sheet."""
-    # JupyterLab would take what stands between two dollar signs for mathematics.
-    return element("div", theme(), *parts, cls="nl-page nl-display tex2jax_ignore mathjax_ignore")
 
 
 def game(game: AnyGame) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "format_value",
     "join",
     "label",
+    "page",
     "pairs",
     "panel",
     "preformatted",
@@ -206,6 +207,12 @@ def theme() -> Markup:
     """The style sheet, as an element to put on a page once."""
     colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
+
+
+def page(*parts: object) -> Markup:
+    """Put parts on a page of their own, with the style sheet."""
+    # JupyterLab would take what stands between two dollar signs for mathematics.
+    return element("div", theme(), *parts, cls="nl-page nl-display tex2jax_ignore mathjax_ignore")
 
 
 _BULLET = "- "

@@ -7,10 +7,9 @@ light and dark pages; a style sheet may override it. Names and texts of players 
 from __future__ import annotations
 
 from negolab_widgets.charts.chart import COLOURS, CONFIG, HUES, MIME, SYMBOLS, TONE, Chart, mime, paper, plain
-from negolab_widgets.charts.estimates import exact, forest
-from negolab_widgets.charts.panels import panels, trend
+from negolab_widgets.charts.estimates import exact, forest, panels, trend
 from negolab_widgets.charts.payoffs import by_player, payoffs, shares
-from negolab_widgets.charts.plane import Point, anchoring, frontiers, outcomes, path
+from negolab_widgets.charts.plane import anchoring, frontiers, outcomes
 from negolab_widgets.charts.timeline import offers, rounds, worths
 from negolab_widgets.charts.tournament import tournament, tournaments
 
@@ -22,7 +21,6 @@ __all__ = [
     "SYMBOLS",
     "TONE",
     "Chart",
-    "Point",
     "anchoring",
     "by_player",
     "exact",
@@ -33,7 +31,6 @@ __all__ = [
     "outcomes",
     "panels",
     "paper",
-    "path",
     "payoffs",
     "plain",
     "rounds",

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import isnan
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -76,7 +75,7 @@ GRID = "rgba(108, 120, 132, 0.25)"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 CLEAR = "rgba(0, 0, 0, 0)"
 
-MAX_LABEL, MAX_HOVER = 40, 240
+MAX_LABEL = 40
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
@@ -96,14 +95,6 @@ def shorten(text: str, most: int) -> str:
         return text
     tail = most // 3
     return f"{text[: most - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - tail :]}"
-
-
-def wrap_hover(text: str, most: int = MAX_HOVER) -> str:
-    """Break text for a hover box into short lines."""
-    clean = " ".join(_UNSEEN.sub(" ", text).split())
-    if len(clean) > most:
-        clean = clean[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
-    return "<br>".join(plain(line, most) for line in wrap(clean, 44))
 
 
 def error_bars(estimates: Iterable[Sequence[Any]], hue: str, *, width: float = 4) -> dict[str, Any]:

@@ -1,26 +1,43 @@
-"""Estimates side by side, and beside what is known exactly: a column of axes per measure, a line per name."""
+"""Estimates side by side: a column of axes per measure and a line per name, panels over one parameter, and means with
+curves of theory beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from negolab.analysis.observations import Sample, Values, as_sample, sample_text
 from negolab.formatting import format_interval, format_significant
-from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, plain
+from negolab_widgets.charts.chart import HUES, TONE, new_figure, plain
+from negolab_widgets.charts.grid import (
+    DASHES,
+    Grid,
+    Place,
+    add_estimates,
+    add_level,
+    add_words,
+    distinct,
+    estimate_words,
+    level_words,
+    name_once,
+    range_text,
+    rows_where,
+    value_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
 
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 _LINE, _ABOUT = 30, 150
 """Height of a name, and of what is not names, in pixels."""
 _LETTERS = 100
 """Letters that stand beside each other under the whole figure."""
 _SPREAD = 0.36
 """Part of a line over which the marks of its groups are spread."""
+_INK = "#c45c00"
 
 
 def forest(
@@ -42,133 +59,7 @@ def forest(
         ranges: Fixed axes by measure.
         bars: Words for the intervals.
     """
-    from plotly.subplots import make_subplots
-
-    facets, measures = _distinct(frame, "facet"), _distinct(frame, "measure") or ["value"]
-    names, groups = _distinct(frame, "name"), _distinct(frame, "group")
-    facets = facets or [row]
-    height = _LINE * max(len(names), 2)
-    whole = height * len(facets) + _ABOUT
-    figure = make_subplots(
-        rows=len(facets),
-        cols=len(measures),
-        shared_xaxes="columns",
-        shared_yaxes="rows",
-        horizontal_spacing=0.1 / len(measures),
-        vertical_spacing=18 / whole if len(facets) > 1 else 0,
-    )
-    apply_style(figure, still=True)
-    for at, facet in enumerate(facets):
-        for by, measure in enumerate(measures):
-            here = _rows_where(_rows_where(frame, "measure", measure), "facet", facet)
-            for number, group in enumerate(groups or [""]):
-                _add_group(figure, _rows_where(here, "group", group), names, groups, number, (at + 1, by + 1))
-            _add_marks(figure, (marks or {}).get(measure, {}), len(names), (at + 1, by + 1), first=at == 0)
-        figure.update_yaxes(title={"text": plain(facet), "font": {"size": 13}}, row=at + 1, col=1)
-    titles = [wrap(measure, _LETTERS // len(measures)) for measure in measures]
-    for by, (measure, lines) in enumerate(zip(measures, titles, strict=True)):
-        title = {"text": "<br>".join(map(plain, lines)), "font": {"size": 13}}
-        drawn = _rows_where(frame, "measure", measure), (marks or {}).get(measure, {})
-        figure.update_xaxes(range=(ranges or {}).get(measure) or _axis_range(*drawn), col=by + 1)
-        figure.update_xaxes(title=title, row=len(facets), col=by + 1)
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [plain(name) for name in names]}
-    figure.update_yaxes(range=[len(names) - 0.4, -0.6], showgrid=True, **ticks)
-    below = 32 + 18 * max(map(len, titles))
-    _add_caption(figure, frame.get("n", ()), bars, below)
-    figure.update_layout(height=whole, margin={"t": 28, "r": 16, "b": below + 26}, showlegend=bool(groups))
-    figure.update_layout(legend={"y": 1 + 16 / (whole - _ABOUT)})
-    return figure
-
-
-def _distinct(frame: pd.DataFrame, column: str) -> list[str]:
-    """List the values of a column in their order."""
-    return [str(value) for value in dict.fromkeys(frame[column])] if column in frame else []
-
-
-def _axis_range(part: pd.DataFrame, marks: Mapping[str, float]) -> list[float]:
-    """Return an axis that has room for all that is drawn along it."""
-    known = [float(value) for name in ("value", "low", "high") for value in part[name].dropna()] + [*marks.values()]
-    low, high = min(known, default=0), max(known, default=1)
-    room = 0.06 * (high - low) or 1
-    return [low - room, high + room]
-
-
-def _rows_where(frame: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
-    return frame[frame[column].astype(str) == value] if column in frame else frame
-
-
-def _add_group(
-    figure: Figure, part: pd.DataFrame, names: list[str], groups: list[str], number: int, place: tuple[int, int]
-) -> None:
-    known = part.dropna(subset=["value"])
-    if known.empty:
-        return
-    group = groups[number] if groups else ""
-    hue = HUES[number % len(HUES)]
-    aside = _SPREAD * (number / (len(groups) - 1) - 0.5) if len(groups) > 1 else 0
-    figure.add_scatter(
-        x=known["value"].tolist(),
-        y=[names.index(str(name)) + aside for name in known["name"]],
-        mode="markers",
-        marker={"color": hue, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8},
-        error_x=error_bars(known[["value", "low", "high"]].to_numpy(), hue, width=3),
-        name=plain(group),
-        legendgroup=str(number),
-        showlegend=place == (1, 1),
-        hovertext=[_words(estimate, group) for estimate in known.itertuples()],
-        hoverinfo="text",
-        row=place[0],
-        col=place[1],
-    )
-
-
-def _words(estimate: Any, group: str) -> str:
-    interval = format_interval(estimate.low, estimate.high)
-    of = f", {plain(group)}" if group else ""
-    return f"{plain(estimate.name)}{of}<br>{format_significant(estimate.value, 5)}{interval}, n = {estimate.n}"
-
-
-def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: tuple[int, int], *, first: bool) -> None:
-    """Draw thin lines through a row of axes, named above the first."""
-    for name, x in marks.items():
-        line = {"color": TONE, "width": 1.5, "dash": "dot"}
-        label = f"{plain(name)}: {format_significant(x, 5)}"
-        figure.add_scatter(
-            x=[x, x],
-            y=[-0.6, lines - 0.4],
-            mode="lines",
-            line=line,
-            showlegend=False,
-            hovertext=[label] * 2,
-            hoverinfo="text",
-            row=place[0],
-            col=place[1],
-        )
-        if first:
-            figure.add_annotation(
-                x=x,
-                y=-0.6,
-                text=plain(name),
-                showarrow=False,
-                yanchor="bottom",
-                font={"color": TONE, "size": 12},
-                row=place[0],
-                col=place[1],
-            )
-
-
-def _add_caption(figure: Figure, counts: Iterable[int], bars: str, below: int) -> None:
-    """Write how many observations are behind a mark, `below` pixels below the axes."""
-    known = sorted({int(count) for count in counts if count})
-    if not known:
-        return
-    each = f"{known[0]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
-    text = f"n = {each} per mark; bars are {plain(bars)}"
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top", "yshift": -below}
-    figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": 13}, **place)
-
-
-_INK = "#c45c00"
+    return _draw_forest(frame, row, marks or {}, ranges or {}, bars)
 
 
 def exact(
@@ -188,32 +79,257 @@ def exact(
         known: Words for the ticks in the legend.
         bars: Words for the intervals.
     """
-    figure = forest(frame.assign(group=f"mean, {bars}"), row=row, ranges=ranges, bars=bars)
-    facets, measures, names = (
-        list(dict.fromkeys(map(str, frame[column]))) if column in frame else [""]
-        for column in ("facet", "measure", "name")
+    return _draw_forest(frame.assign(group=f"mean, {bars}"), row, {}, ranges or {}, bars, known)
+
+
+def _draw_forest(
+    frame: pd.DataFrame,
+    row: str,
+    marks: Mapping[str, Mapping[str, float]],
+    ranges: Mapping[str, tuple[float, float]],
+    bars: str,
+    known: str | None = None,
+) -> Figure:
+    """Draw a forest plot; with words for what is `known`, also ticks at the column `exact`."""
+    frame = frame.assign(
+        **{name: frame[name].map(str) for name in ("facet", "measure", "name", "group") if name in frame}
     )
-    there = frame.dropna(subset=["exact"])
-    shown = False
-    for at, facet in enumerate(facets):
-        for by, measure in enumerate(measures):
-            here = there[there["measure"].astype(str) == measure]
-            if "facet" in here:
-                here = here[here["facet"].astype(str) == facet]
-            if here.empty:
-                continue
-            figure.add_scatter(
-                x=here["exact"].tolist(),
-                y=[names.index(str(name)) for name in here["name"]],
-                mode="markers",
-                marker={"symbol": "line-ns", "size": 17, "color": _INK, "line": {"width": 2, "color": _INK}},
-                name=plain(known),
-                legendgroup="exact",
-                showlegend=not shown,
-                hovertext=[f"{plain(known)}: {format_significant(value, 5)}" for value in here["exact"]],
-                hoverinfo="text",
-                row=at + 1,
-                col=by + 1,
-            )
-            shown = True
+    facets, measures = distinct(frame, "facet") or [row], distinct(frame, "measure") or ["value"]
+    names, groups = distinct(frame, "name"), distinct(frame, "group")
+    whole = _LINE * max(len(names), 2) * len(facets) + _ABOUT
+    sharing: dict[str, Any] = {
+        "shared_xaxes": "columns",
+        "shared_yaxes": "rows",
+        "horizontal_spacing": 0.1 / len(measures),
+    }
+    grid = Grid(("facet", facets), ("measure", measures), height=whole, gap=18, **sharing)
+    figure = grid.figure
+    for place, key in grid.panels():
+        here = grid.part(frame, key)
+        for number, group in enumerate(groups or [""]):
+            aside = _SPREAD * (number / (len(groups) - 1) - 0.5) if len(groups) > 1 else 0
+            _add_group(figure, rows_where(here, "group", group), names, group, (number, aside), place)
+        _add_marks(figure, marks.get(key[1], {}), len(names), place)
+        if known is not None:
+            _add_exact(figure, here.dropna(subset=["exact"]), names, known, place)
+    name_once(figure)
+    for at, facet in enumerate(facets, 1):
+        figure.update_yaxes(title={"text": plain(facet), "font": {"size": 13}}, row=at, col=1)
+    titles = [wrap(measure, _LETTERS // len(measures)) for measure in measures]
+    for at, (measure, lines) in enumerate(zip(measures, titles, strict=True), 1):
+        title = {"text": "<br>".join(map(plain, lines)), "font": {"size": 13}}
+        drawn = rows_where(frame, "measure", measure), marks.get(measure, {})
+        figure.update_xaxes(range=ranges.get(measure) or _axis_range(*drawn), col=at)
+        figure.update_xaxes(title=title, row=len(facets), col=at)
+    ticks = {"tickvals": list(range(len(names))), "ticktext": [plain(name) for name in names]}
+    figure.update_yaxes(range=[len(names) - 0.4, -0.6], showgrid=True, **ticks)
+    below = 32 + 18 * max(map(len, titles))
+    if counts := [int(count) for count in frame.get("n", ()) if count]:
+        text = f"n = {range_text(counts)} per mark; bars are {plain(bars)}"
+        corner = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top"}
+        add_words(figure, text, {**corner, "yshift": -below})
+    figure.update_layout(height=whole, margin={"t": 28, "r": 16, "b": below + 26}, showlegend=bool(groups))
+    figure.update_layout(legend={"y": 1 + 16 / (whole - _ABOUT)})
     return figure
+
+
+def _axis_range(part: pd.DataFrame, marks: Mapping[str, float]) -> list[float]:
+    """Return an axis that has room for all that is drawn along it."""
+    known = [float(value) for name in ("value", "low", "high") for value in part[name].dropna()] + [*marks.values()]
+    low, high = min(known, default=0), max(known, default=1)
+    room = 0.06 * (high - low) or 1
+    return [low - room, high + room]
+
+
+def _add_group(
+    figure: Figure, part: pd.DataFrame, names: list[str], group: str, series: tuple[int, float], place: Place
+) -> None:
+    """Draw a group by its number, so far aside from the middle of its lines."""
+    known, (at, aside) = part.dropna(subset=["value"]), series
+    if known.empty:
+        return
+    of = f", {plain(group)}" if group else ""
+    add_estimates(
+        figure,
+        at,
+        known["value"],
+        [names.index(name) + aside for name in known["name"]],
+        {"error_x": known[["value", "low", "high"]].to_numpy()},
+        thin=3,
+        name=plain(group),
+        hovertext=[estimate_words(f"{plain(estimate.name)}{of}", estimate) for estimate in known.itertuples()],
+        **place,
+    )
+
+
+def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: Place) -> None:
+    """Draw thin lines through a row of axes, named above the first."""
+    for name, x in marks.items():
+        line, words = {"color": TONE, "width": 1.5, "dash": "dot"}, [level_words(name, x)] * 2
+        look = {"mode": "lines", "line": line, "showlegend": False, "hovertext": words, "hoverinfo": "text"}
+        figure.add_scatter(x=[x, x], y=[-0.6, lines - 0.4], **look, **place)
+        if place["row"] == 1:
+            add_words(figure, plain(name), {"x": x, "y": -0.6, "yanchor": "bottom", **place}, 12)
+
+
+def _add_exact(figure: Figure, there: pd.DataFrame, names: list[str], known: str, place: Place) -> None:
+    if there.empty:
+        return
+    figure.add_scatter(
+        x=there["exact"].tolist(),
+        y=[names.index(name) for name in there["name"]],
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 17, "color": _INK, "line": {"width": 2, "color": _INK}},
+        name=plain(known),
+        legendgroup="exact",
+        hovertext=[level_words(known, value) for value in there["exact"]],
+        hoverinfo="text",
+        **place,
+    )
+
+
+Panel = tuple[Any, Any]
+"""Row and column of a panel, as the frame says them."""
+
+
+def panels(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    colour: str,
+    row: str,
+    column: str,
+    titles: Mapping[str, str],
+    y: str,
+    levels: Mapping[str, Mapping[Panel, float]] | None = None,
+    reach: tuple[float, float] | None = None,
+    log: bool = False,
+) -> Figure:
+    """Draw a line of estimates per value of `colour`, with intervals, in a panel per `row` and `column`.
+
+    Args:
+        frame: A row per estimate with the four columns and `value`, `low`, `high`, `n`.
+        x, colour, row, column: Columns of the frame.
+        titles: Words for them: with the unit for `x`, and for the others with {} where the value goes.
+        y: Title of what is drawn.
+        levels: Exact results or reference points by panel, drawn as level lines.
+        reach: Ends of the y axis.
+        log: Draw `x` on a logarithmic axis.
+    """
+    rows, columns, hues, places = (sorted(frame[name].unique().tolist()) for name in (row, column, colour, x))
+    inside = 250 * max(len(rows), 1)
+    grid = Grid((row, rows), (column, columns), height=inside, gap=0.05 * inside)
+    figure = grid.figure
+    for place, key in grid.panels():
+        for at, (name, by) in enumerate((levels or {}).items()):
+            if key in by:
+                _add_level(figure, name, by[key], places, DASHES[at % len(DASHES)], place)
+        here = grid.part(frame, key)
+        for at, hue in enumerate(hues):
+            label = _fill_title(titles[colour], hue)
+            _add_line(figure, here[here[colour] == hue].sort_values(x), x, label, at, place)
+    name_once(figure)
+    _title(figure, [_fill_title(titles[column], value) for value in columns], "x")
+    _title(figure, [_fill_title(titles[row], value) for value in rows], "y")
+    figure.update_xaxes(
+        type="log" if log else None, tickvals=places, ticktext=[plain(value_text(place)) for place in places]
+    )
+    figure.update_xaxes(title={"text": plain(titles[x], 60)}, row=max(len(rows), 1))
+    figure.update_yaxes(title={"text": plain(y, 60)}, col=1)
+    figure.update_yaxes(range=reach)
+    # The legend stands above the titles of the columns.
+    figure.update_layout(height=150 + inside, margin={"t": 26, "r": 30}, legend={"y": 1 + 26 / (90 + inside)})
+    return figure
+
+
+def _fill_title(title: str, value: Any) -> str:
+    return title.replace("{}", value_text(value))
+
+
+def _title(figure: Figure, words: Sequence[str], side: str) -> None:
+    """Write names of the columns above them, or of the rows beside them."""
+    for at, text in enumerate(words):
+        middle = (at + 0.5) / len(words)
+        if side == "x":
+            place = {"x": middle, "y": 1, "xanchor": "center", "yanchor": "bottom"}
+        else:
+            place = {"x": 1, "y": 1 - middle, "xanchor": "left", "yanchor": "middle", "textangle": 90}
+        add_words(figure, plain(text), {"xref": "paper", "yref": "paper", **place})
+
+
+def _add_level(figure: Figure, name: str, level: float, places: Sequence[float], dash: str, place: Place) -> None:
+    line, words = {"color": TONE, "width": 1.5, "dash": dash}, [level_words(name, level)] * 2
+    look = {"name": plain(name), "legendgroup": plain(name), "hovertext": words, "hoverinfo": "text"}
+    figure.add_scatter(x=[places[0], places[-1]], y=[level, level], mode="lines", line=line, **look, **place)
+
+
+def _add_line(figure: Figure, part: pd.DataFrame, x: str, label: str, at: int, place: Place) -> None:
+    known = part.dropna(subset=["value"])
+    add_estimates(
+        figure,
+        at,
+        known[x],
+        known["value"],
+        {"error_y": known[["value", "low", "high"]].to_numpy()},
+        line={"width": 1.5},
+        size=7,
+        thin=3,
+        name=plain(label),
+        hovertext=[estimate_words(plain(label), estimate) for estimate in known.itertuples()],
+        **place,
+    )
+
+
+def trend(
+    groups: Mapping[str, Mapping[float, Values]],
+    *,
+    x: str,
+    y: str,
+    curves: Mapping[str, Mapping[float, float]] | None = None,
+    levels: Mapping[str, float] | None = None,
+    scale: float = 1,
+    log: bool = False,
+) -> Figure:
+    """Draw the mean of each group at each value of a parameter, with its 95 % interval.
+
+    Args:
+        groups: Values by group and parameter.
+        x, y: Titles with units.
+        curves: Exact results by that parameter.
+        levels: Reference points that do not depend on it.
+        scale: What is plotted along y is divided by it (100: cents in, dollars out).
+        log: Draw the parameter on a logarithmic axis.
+    """
+    figure = new_figure(x, y)
+    if log:
+        figure.update_xaxes(type="log", tickvals=sorted({at for cells in groups.values() for at in cells}))
+    for at, (name, cells) in enumerate(groups.items()):
+        _add_means(figure, name, at, {place: as_sample(values, scale) for place, values in cells.items()})
+    for at, (name, curve) in enumerate((curves or {}).items()):
+        hue = TONE if groups else HUES[at % len(HUES)]
+        look = {"color": hue, "width": 2, "dash": DASHES[at % len(DASHES)]}
+        heights = [value / scale for value in curve.values()]
+        hover = "%{x:.5g}: %{y:.5g}<extra></extra>"
+        figure.add_scatter(x=list(curve), y=heights, mode="lines", line=look, name=plain(name), hovertemplate=hover)
+    for name, level in (levels or {}).items():
+        add_level(figure, level / scale, f"{plain(name)} {format_significant(level / scale, 5)}")
+    figure.update_layout(height=360)
+    return figure
+
+
+def _add_means(figure: Figure, name: str, at: int, samples: Mapping[float, Sample]) -> None:
+    cells = {place: sample.mean() for place, sample in samples.items() if sample.values}
+    add_estimates(
+        figure,
+        at,
+        cells,
+        [e.value for e in cells.values()],
+        {"error_y": cells.values()},
+        line={"width": 2},
+        name=f"{plain(name)}, n = {range_text(e.n for e in cells.values())} each",
+        hovertext=[
+            f"{plain(name)} at {format_significant(place, 5)}: {format_significant(e.value, 5)}"
+            f"{format_interval(e.low, e.high)}, {sample_text(e)}"
+            for place, e in cells.items()
+        ],
+    )

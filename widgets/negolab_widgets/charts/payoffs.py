@@ -10,6 +10,7 @@ from negolab.analysis.observations import Sample, Values, as_sample, frame_sampl
 from negolab.formatting import format_interval, format_significant
 from negolab.game import SEATS
 from negolab_widgets.charts.chart import COLOURS, TONE, error_bars, new_figure, plain
+from negolab_widgets.charts.grid import DASHES, add_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 MAX_DOTS = 400
 """Single observations drawn per group; beyond it evenly spaced ones of the sorted values."""
-
-_DASHES = ("dot", "dash", "dashdot", "longdash")
 
 
 def by_player(frame: pd.DataFrame) -> dict[str, Sample]:
@@ -62,7 +61,7 @@ def payoffs(
             x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name=one, hovertemplate=hover
         )
     for at, (name, mark) in enumerate((marks or {}).items()):
-        _add_reference(figure, name, mark, len(estimates), _DASHES[at % len(_DASHES)])
+        _add_reference(figure, name, mark, len(estimates), DASHES[at % len(DASHES)])
     _add_means(figure, estimates, "mean, 95 % interval", f"mean {what}")
     _add_row_names(figure, groups, estimates)
     return figure
@@ -126,8 +125,6 @@ def _add_row_names(figure: Figure, names: Iterable[str], estimates: Sequence[sta
     count = max(len(estimates), 1)
     for at, (name, e) in enumerate(zip(names, estimates, strict=True)):
         place = {"xref": "paper", "x": 0, "xanchor": "left", "y": at - 0.3, "yanchor": "bottom"}
-        figure.add_annotation(
-            text=f"{plain(name, 32)}, {sample_text(e)}", showarrow=False, font={"color": TONE}, **place
-        )
+        add_words(figure, f"{plain(name, 32)}, {sample_text(e)}", place)
     figure.update_yaxes(range=[count - 0.5, -0.65], showticklabels=False, showgrid=False)
     figure.update_layout(height=90 + 64 * count)

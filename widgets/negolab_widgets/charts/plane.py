@@ -1,180 +1,20 @@
-"""The plane of both payoffs: proposals as a path, deals below the frontier, and where matches ended."""
+"""The plane of both payoffs: deals below the frontier, and where matches ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from negolab.analysis import stats
 from negolab.formatting import format_significant
-from negolab.game import SEATS, Seat
-from negolab_widgets.charts.chart import (
-    COLOURS,
-    HUES,
-    SYMBOLS,
-    TONE,
-    apply_style,
-    error_bars,
-    new_figure,
-    plain,
-    wrap_hover,
-)
+from negolab_widgets.charts.chart import TONE, new_figure, plain
+from negolab_widgets.charts.grid import Grid, Place, add_estimates, add_words, distinct, mark_of, name_once
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
 
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_MARKS = {
-    "deal": ("star", "bottom center"),
-    "disagreement": ("x-thin", "top right"),
-    "Nash": ("diamond-open", "middle right"),
-    "Kalai-Smorodinsky": ("triangle-up-open", "middle left"),
-}
-"""Symbols of the usual reference points, and where their names stand: two of them often lie close together."""
-_OTHER = ("hexagon-open", "bottom right")
-
-
-class Point(NamedTuple):
-    """A proposal of `seat`, by what it would pay A and B, with plain text shown on hover."""
-
-    seat: Seat
-    a: float
-    b: float
-    text: str = ""
-
-
-def path(
-    branches: Mapping[str, Sequence[Point]],
-    frontier: Sequence[tuple[float, float]] = (),
-    marks: Mapping[str, tuple[float, float] | None] | None = None,
-    *,
-    joined: bool = False,
-    unit: str = "points",
-    what: str = "payoff",
-    scale: float = 1,
-    names: Mapping[Seat, str] | None = None,
-) -> Figure:
-    """Draw proposals in order as a path in the plane of both payoffs, one per branch, told apart by dashes.
-
-    Args:
-        branches: Proposals by branch.
-        frontier: Points of the Pareto frontier.
-        marks: Reference points by name, such as `deal`, `disagreement`, `Nash`; None is left out.
-        joined: The frontier is a line, not separate points; in view is then what was proposed, not all of the line.
-        unit: Unit of the payoffs.
-        what: Word for a payoff.
-        scale: Numbers are divided by it (100: cents in, dollars out).
-        names: Names of the seats.
-    """
-    titles = names or {"A": "A", "B": "B"}
-    figure = new_figure(*(f"{what} of {plain(titles[seat])} ({unit})" for seat in SEATS))
-    figure.update_layout(height=400, legend={"itemclick": False, "itemdoubleclick": False})
-    plane = _Plane(figure, scale, titles)
-    if frontier:
-        plane.add_frontier(frontier, joined)
-    for at, (branch, points) in enumerate(branches.items()):
-        plane.add_branch(branch if len(branches) > 1 else "", points, _DASHES[at % len(_DASHES)])
-    for seat in SEATS:
-        if any(point.seat == seat for points in branches.values() for point in points):
-            plane.add_key(seat)
-    for name, pair in (marks or {}).items():
-        if pair is not None:
-            plane.add_mark(name, pair)
-    if joined:
-        plane.focus([*(point[1:3] for points in branches.values() for point in points), *(marks or {}).values()])
-    return figure
-
-
-class _Plane(NamedTuple):
-    """A figure under construction, with what all its traces share."""
-
-    figure: Figure
-    scale: float
-    names: Mapping[Seat, str]
-
-    def add(self, pairs: Iterable[tuple[float, float]], **look: Any) -> None:
-        xs, ys = [], []
-        for a, b in pairs:
-            xs.append(a / self.scale)
-            ys.append(b / self.scale)
-        self.figure.add_scatter(x=xs, y=ys, **look)
-
-    def focus(self, pairs: Iterable[tuple[float, float] | None]) -> None:
-        """Show these pairs, with some room, whatever else is drawn; a double click shows everything."""
-        shown = [(a / self.scale, b / self.scale) for a, b in filter(None, pairs)]
-        if shown:
-            self.figure.update_xaxes(range=_padded_range([a for a, _ in shown]))
-            self.figure.update_yaxes(range=_padded_range([b for _, b in shown]))
-
-    def add_frontier(self, frontier: Sequence[tuple[float, float]], joined: bool) -> None:
-        line = {"mode": "lines", "line": {"color": TONE, "width": 1.5}}
-        dots = {"mode": "markers", "marker": {"color": TONE, "size": 4}}
-        hover = "frontier: A %{x:.6g}, B %{y:.6g}<extra></extra>"
-        self.add(frontier, name="frontier", hovertemplate=hover, **(line if joined else dots))
-
-    def add_branch(self, branch: str, points: Sequence[Point], dash: str) -> None:
-        """Draw the line of a branch, then each seat's points on it."""
-        line = {"color": TONE, "width": 1, "dash": dash}
-        label = plain(branch) if branch else ""
-        pairs = [(point.a, point.b) for point in points]
-        self.add(pairs, name=label, mode="lines", line=line, hoverinfo="skip", showlegend=bool(branch))
-        for seat in SEATS:
-            own = [(number, point) for number, point in enumerate(points, 1) if point.seat == seat]
-            self.add(
-                [(point.a, point.b) for _, point in own],
-                mode="markers+text",
-                marker={"color": COLOURS[seat], "symbol": SYMBOLS[seat], "size": 9},
-                text=[str(number) if _has_number(number, len(points)) else "" for number, _ in own],
-                textposition="top center",
-                textfont={"size": 13, "color": TONE},
-                hovertext=[self.hover_text(number, point, label) for number, point in own],
-                hoverinfo="text",
-                showlegend=False,
-                cliponaxis=False,
-            )
-
-    def add_key(self, seat: Seat) -> None:
-        """Add a seat's one entry of the legend."""
-        marker = {"color": COLOURS[seat], "symbol": SYMBOLS[seat], "size": 9}
-        self.figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(self.names[seat]))
-
-    def add_mark(self, name: str, pair: tuple[float, float]) -> None:
-        symbol, side = _MARKS.get(name, _OTHER)
-        self.add(
-            [pair],
-            mode="markers+text",
-            marker={"symbol": symbol, "size": 12, "color": TONE, "line": {"width": 2, "color": TONE}},
-            text=[plain(name)],
-            textposition=side,
-            textfont={"size": 13, "color": TONE},
-            hovertext=[f"{plain(name)}: {self.pair(*pair)}"],
-            hoverinfo="text",
-            showlegend=False,
-            cliponaxis=False,
-        )
-
-    def pair(self, a: float, b: float) -> str:
-        return f"A {format_significant(a / self.scale, 5)}, B {format_significant(b / self.scale, 5)}"
-
-    def hover_text(self, number: int, point: Point, branch: str) -> str:
-        of = f" ({branch})" if branch else ""
-        head = f"{number}. {plain(self.names[point.seat])} proposes{of}<br>{self.pair(point.a, point.b)}"
-        return f"{head}<br>{wrap_hover(point.text)}" if point.text else head
-
-
-def _padded_range(values: Sequence[float]) -> list[float]:
-    room = 0.15 * (max(values) - min(values)) or 1
-    return [min(values) - room, max(values) + room]
-
-
-def _has_number(number: int, count: int) -> bool:
-    """Return True for a point that carries its number where all would not fit."""
-    return count <= 16 or number in (1, count) or number % 5 == 0
-
-
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "star", "hexagon")
 _PANEL, _ABOUT = 250, 130
 """Height of a panel, and of what is around them, in pixels."""
 
@@ -197,30 +37,20 @@ def frontiers(
         reach: Ends of both axes.
         curve: The frontier's name.
     """
-    from plotly.subplots import make_subplots
-
-    rows, columns = (list(dict.fromkeys(curves[name])) or [""] for name in ("row", "column"))
-    names = list(dict.fromkeys(points["name"]))
+    rows, columns = (distinct(curves, name) or [""] for name in ("row", "column"))
     height = _ABOUT + _PANEL * len(rows)
-    figure = make_subplots(
-        rows=len(rows),
-        cols=len(columns),
-        shared_xaxes="all",
-        shared_yaxes="all",
-        horizontal_spacing=0.03,
-        vertical_spacing=20 / height if len(rows) > 1 else 0,
-    )
-    apply_style(figure, still=True)
-    for i, of_row in enumerate(rows):
-        for j, of_column in enumerate(columns):
-            own, there = _panel(curves, of_row, of_column), _panel(points, of_row, of_column)
-            place = {"row": i + 1, "col": j + 1}
-            first = i == j == 0
-            _add_curve(figure, own, curve, first, place)
-            for at, name in enumerate(names):
-                _add_point(figure, there[there["name"] == name], name, at, place)
-            _title(figure, [of_row, of_column], place)
-    _legend(figure, names)
+    grid = Grid(("row", rows), ("column", columns), height=height, gap=20)
+    figure = grid.figure
+    for place, key in grid.panels():
+        _add_curve(figure, grid.part(curves, key), curve, place)
+        there = grid.part(points, key)
+        for at, name in enumerate(distinct(points, "name")):
+            _add_point(figure, there[there["name"] == name], name, at, place)
+        # In the lower left corner no deal is worth making.
+        corner = {"xref": "x domain", "yref": "y domain", "x": 0.04, "y": 0.05, "xanchor": "left", "yanchor": "bottom"}
+        words = "<br>".join(plain(part) for part in key if part != "")
+        add_words(figure, words, {"align": "left", **corner, **place})
+    name_once(figure)
     figure.update_xaxes(title={"text": axis.format("A"), "font": {"size": 13}}, row=len(rows))
     figure.update_yaxes(title={"text": axis.format("B"), "font": {"size": 13}}, col=1)
     figure.update_xaxes(range=reach)
@@ -229,28 +59,14 @@ def frontiers(
     return figure
 
 
-def _panel(frame: pd.DataFrame, row: Any, column: Any) -> pd.DataFrame:
-    found: pd.DataFrame = frame[(frame["row"] == row) & (frame["column"] == column)]
-    return found
-
-
-def _title(figure: Figure, parts: list[Any], place: dict[str, int]) -> None:
-    """Write a panel's name in its lower left corner, where no deal is worth making."""
-    words = "<br>".join(plain(part) for part in parts if part != "")
-    corner = {"xref": "x domain", "yref": "y domain", "x": 0.04, "y": 0.05, "xanchor": "left", "yanchor": "bottom"}
-    figure.add_annotation(
-        text=words, showarrow=False, align="left", font={"color": TONE, "size": 13}, **corner, **place
-    )
-
-
-def _add_curve(figure: Figure, own: pd.DataFrame, name: str, first: bool, place: dict[str, int]) -> None:
+def _add_curve(figure: Figure, own: pd.DataFrame, name: str, place: Place) -> None:
     figure.add_scatter(
         x=own["a"].tolist(),
         y=own["b"].tolist(),
         mode="lines",
         line={"color": TONE, "width": 1.5},
         name=plain(name, 60),
-        showlegend=first,
+        legendgroup="curve",
         hovertemplate="A %{x:.4g}, B %{y:.4g}<extra></extra>",
         **place,
     )
@@ -259,40 +75,17 @@ def _add_curve(figure: Figure, own: pd.DataFrame, name: str, first: bool, place:
 _BOUNDS = (["a", "a_low", "a_high"], ["b", "b_low", "b_high"])
 
 
-def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: dict[str, int]) -> None:
-    known, hue = own.dropna(subset=["a", "b"]), HUES[at % len(HUES)]
-    figure.add_scatter(
-        x=known["a"].tolist(),
-        y=known["b"].tolist(),
-        mode="markers",
-        marker=_marker(at),
-        error_x=error_bars(known[_BOUNDS[0]].to_numpy(), hue, width=0),
-        error_y=error_bars(known[_BOUNDS[1]].to_numpy(), hue, width=0),
-        legendgroup=str(at),
-        showlegend=False,
-        hovertext=[
-            f"{plain(name)}, n = {n}<br>A {_bounds(*of_a)}<br>B {_bounds(*of_b)}"
-            for n, of_a, of_b in zip(known["n"], *(known[columns].to_numpy() for columns in _BOUNDS), strict=True)
-        ],
-        hoverinfo="text",
-        **place,
-    )
-
-
-def _marker(at: int) -> dict[str, Any]:
+def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: Place) -> None:
+    known = own.dropna(subset=["a", "b"])
+    of_a, of_b = (known[columns].to_numpy() for columns in _BOUNDS)
+    words = [
+        f"{plain(name)}, n = {n}<br>A {_bounds(*a)}<br>B {_bounds(*b)}"
+        for n, a, b in zip(known["n"], of_a, of_b, strict=True)
+    ]
+    bars = {"error_x": of_a, "error_y": of_b}
     # The first ones are larger, so that they show behind others.
-    return {"color": HUES[at % len(HUES)], "symbol": _SYMBOLS[at % len(_SYMBOLS)], "size": max(13 - at, 8)}
-
-
-def _legend(figure: Figure, names: list[str]) -> None:
-    """Name everybody once, also those who made no deal in the first panel."""
-    for at, name in enumerate(names):
-        figure.add_scatter(
-            x=[None], y=[None], mode="markers", marker=_marker(at), name=plain(name), legendgroup=str(at), row=1, col=1
-        )
-
-
-_OUTCOME_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
+    look: dict[str, Any] = {"size": max(13 - at, 8), "thin": 0, "name": plain(name), "hovertext": words}
+    add_estimates(figure, at, known["a"], known["b"], bars, **look, **place)
 
 
 def outcomes(
@@ -327,35 +120,23 @@ def outcomes(
 
 
 def _add_group(figure: Figure, name: str, at: int, pairs: Sequence[tuple[float, float]]) -> None:
-    hue, symbol = HUES[at % len(HUES)], _OUTCOME_SYMBOLS[at % len(_OUTCOME_SYMBOLS)]
-    label = f"{plain(name)}, n = {len(pairs)}"
-    own = {"legendgroup": str(at)}
     figure.add_scatter(
         x=[a for a, _ in pairs],
         y=[b for _, b in pairs],
         mode="markers",
-        marker={"color": hue, "symbol": symbol, "size": 6, "opacity": 0.4},
-        name=label,
+        marker={**mark_of(at, 6), "opacity": 0.4},
+        name=f"{plain(name)}, n = {len(pairs)}",
+        legendgroup=str(at),
         hovertemplate="A %{x:.5g}, B %{y:.5g}<extra></extra>",
-        **own,
     )
     if len(pairs) < 2:
         return
     a, b = (stats.mean_interval([pair[k] for pair in pairs]) for k in (0, 1))
     of_a, of_b = (_bounds(e.value, e.low, e.high) for e in (a, b))
-    words = f"{plain(name)}, mean with 95 % interval<br>A {of_a}<br>B {of_b}"
-    figure.add_scatter(
-        x=[a.value],
-        y=[b.value],
-        mode="markers",
-        marker={"color": hue, "symbol": symbol, "size": 13, "line": {"color": "#ffffff", "width": 1.5}},
-        error_x=error_bars([a], hue),
-        error_y=error_bars([b], hue),
-        showlegend=False,
-        hovertext=[words],
-        hoverinfo="text",
-        **own,
-    )
+    marker = {**mark_of(at, 13), "line": {"color": "#ffffff", "width": 1.5}}
+    words = [f"{plain(name)}, mean with 95 % interval<br>A {of_a}<br>B {of_b}"]
+    look: dict[str, Any] = {"marker": marker, "showlegend": False, "hovertext": words}
+    add_estimates(figure, at, [a.value], [b.value], {"error_x": [a], "error_y": [b]}, **look)
 
 
 def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
@@ -392,14 +173,14 @@ def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", 
     words = f"slope {estimate} [{low}, {high}], {slope['clusters']:.0f} deals"
     figure = new_figure(f"first offer: own payoff if accepted ({unit})<br>{words}", f"own payoff ({unit})")
     for at, (seat, part) in enumerate(points.groupby("seat")):
-        hue, x, y = HUES[at % len(HUES)], part["first_offer"] / scale, part["payoff"] / scale
-        look = {"color": hue, "symbol": _OUTCOME_SYMBOLS[at % len(_OUTCOME_SYMBOLS)], "size": 6, "opacity": 0.4}
+        x, y = part["first_offer"] / scale, part["payoff"] / scale
+        look = {**mark_of(at, 6), "opacity": 0.4}
         name = f"seat {seat}, n = {len(part)} on {part['deal'].nunique()} deals"
         figure.add_scatter(x=list(x), y=list(y), mode="markers", marker=look, name=name, legendgroup=str(at))
         ends = [x.min(), x.max()]
         # With a term per seat, the line of a seat goes through the means of its points.
         heights = [y.mean() + slope["estimate"] * (end - x.mean()) for end in ends]
-        line = {"color": hue, "width": 2}
+        line = {"color": look["color"], "width": 2}
         figure.add_scatter(x=ends, y=heights, mode="lines", line=line, showlegend=False, legendgroup=str(at))
     figure.update_layout(height=400)
     return figure

@@ -3,13 +3,14 @@ rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from negolab.formatting import format_number, format_significant
 from negolab.game import SEATS, Seat
 from negolab.studies.texts import table_texts
-from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, apply_style, new_figure, plain
+from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, new_figure, plain
+from negolab_widgets.charts.grid import add_level, new_grid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -37,32 +38,13 @@ def offers(
     names = names or {"A": "seller", "B": "buyer"}
     last = max(rounds or 1, *(number for number, _, _ in rows), 1)
     figure = new_figure(table_texts.ROUND_AXIS, table_texts.PRICE_AXIS, still=True)
-    for seat in SEATS:
-        own = [(number, cents / 100) for number, by, cents in rows if by == seat]
-        figure.add_scatter(
-            x=[number for number, _ in own],
-            y=[price for _, price in own],
-            name=plain(names[seat]),
-            mode="lines+markers",
-            line={"shape": "hv", "color": COLOURS[seat], "width": 2},
-            marker={"symbol": SYMBOLS[seat], "size": 8},
-            hovertext=[
-                table_texts.AT_ROUND.format(round=number, who=plain(names[seat]), amount=f"${price:.2f}")
-                for number, price in own
-            ],
-            hoverinfo="text",
-        )
-    for name, cents in (lines or {}).items():
-        _add_level(figure, cents / 100, f"{plain(name)} ${cents / 100:.2f}")
+    prices = [(number, seat, cents / 100) for number, seat, cents in rows]
+    known = {name: cents / 100 for name, cents in (lines or {}).items()}
+    _add_offers(figure, prices, known, names, table_texts.AT_ROUND, "${:.2f}".format, last, shape="hv")
     if rows:
-        number, _, cents = rows[-1]
         words = table_texts.DEAL if deal else table_texts.STANDING_OFFER
-        _add_marker(
-            figure, number, cents / 100, words.format(amount=f"${cents / 100:.2f}"), "star" if deal else "circle-open"
-        )
-    # Shifted by half, so that the first and the last round are not on the edge.
-    figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
-    _price_axis(figure, [cents / 100 for cents in (*(lines or {}).values(), *(cents for _, _, cents in rows))])
+        _add_marker(figure, prices[-1], words.format(amount=f"${prices[-1][2]:.2f}"), "star" if deal else "circle-open")
+    _price_axis(figure, [*known.values(), *(price for _, _, price in prices)])
     return figure
 
 
@@ -78,30 +60,44 @@ def worths(
         deal: The last offer is what was agreed.
     """
     figure = new_figure(table_texts.MESSAGE_AXIS, table_texts.POINTS_AXIS, still=True)
+    last = max((number for number, _, _ in rows), default=1)
+    _add_offers(figure, rows, lines, names, table_texts.AT_MESSAGE, format_number, last)
+    if rows and deal:
+        _add_marker(figure, rows[-1], table_texts.DEAL.format(amount=format_number(rows[-1][2])), "star")
+    return figure
+
+
+def _add_offers(
+    figure: Figure,
+    rows: Sequence[tuple[int, Seat, float]],
+    lines: Mapping[str, float],
+    names: Mapping[Seat, str],
+    words: str,
+    amount: Callable[[float], str],
+    last: int,
+    *,
+    shape: str = "linear",
+) -> None:
+    """Draw the offers of each seat, and what the viewer knows; number `last` is the end of the axis."""
     for seat in SEATS:
-        made = [(number, points) for number, by, points in rows if by == seat]
+        own = [(number, value) for number, by, value in rows if by == seat]
         figure.add_scatter(
-            x=[number for number, _ in made],
-            y=[points for _, points in made],
+            x=[number for number, _ in own],
+            y=[value for _, value in own],
             name=plain(names[seat]),
             mode="lines+markers",
-            line={"color": COLOURS[seat], "width": 2},
+            line={"shape": shape, "color": COLOURS[seat], "width": 2},
             marker={"symbol": SYMBOLS[seat], "size": 8},
             hovertext=[
-                table_texts.AT_MESSAGE.format(message=number, who=plain(names[seat]), amount=format_number(points))
-                for number, points in made
+                words.format(round=number, message=number, who=plain(names[seat]), amount=amount(value))
+                for number, value in own
             ],
             hoverinfo="text",
         )
-    for name, points in lines.items():
-        _add_level(figure, points, f"{plain(name)} {format_number(points)}")
-    if rows and deal:
-        _add_marker(
-            figure, rows[-1][0], rows[-1][2], table_texts.DEAL.format(amount=format_number(rows[-1][2])), "star"
-        )
-    last = max((number for number, _, _ in rows), default=1)
+    for name, value in lines.items():
+        add_level(figure, value, f"{plain(name)} {amount(value)}", "dot")
+    # Shifted by half, so that the first and the last one are not on the edge.
     figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
-    return figure
 
 
 def _price_axis(figure: Figure, prices: Sequence[float]) -> None:
@@ -114,13 +110,8 @@ def _price_axis(figure: Figure, prices: Sequence[float]) -> None:
     )
 
 
-def _add_level(figure: Figure, y: float, words: str) -> None:
-    figure.add_hline(y, line={"color": TONE, "width": 1, "dash": "dot"})
-    place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom"}
-    figure.add_annotation(y=y, text=words, showarrow=False, font={"color": TONE, "size": 13}, **place)
-
-
-def _add_marker(figure: Figure, x: float, y: float, words: str, symbol: str) -> None:
+def _add_marker(figure: Figure, offer: tuple[int, Seat, float], words: str, symbol: str) -> None:
+    x, _, y = offer
     marker = {"symbol": symbol, "size": 16, "color": TONE, "line": {"width": 2, "color": TONE}}
     figure.add_scatter(x=[x], y=[y], name=words, mode="markers", marker=marker, hoverinfo="skip")
 
@@ -130,11 +121,8 @@ def _add_marker(figure: Figure, x: float, y: float, words: str, symbol: str) -> 
 
 def rounds(history: Sequence[Settled], items: Sequence[str]) -> Figure:
     """Draw what each seat asked for (a line) and received (a bar) in each finished round, with axes per item type."""
-    from plotly.subplots import make_subplots
-
     count = max(len(items), 1)
-    figure = make_subplots(rows=count, cols=1, shared_xaxes=True, vertical_spacing=0.18 / count if count > 1 else 0)
-    apply_style(figure, still=True)
+    figure = new_grid(count, 1, height=count, gap=0.18, shared_xaxes=True, shared_yaxes=False)
     for at, item in enumerate(items):
         for seat in SEATS:
             _asked_and_received(figure, history, at, item, seat)

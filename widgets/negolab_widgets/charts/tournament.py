@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from negolab.analysis import stats
 from negolab.analysis.observations import Values, as_sample, sample_text
 from negolab.formatting import MINUS, format_interval, format_significant
-from negolab_widgets.charts.chart import TONE, apply_style, new_figure, plain
+from negolab_widgets.charts.chart import TONE, new_figure, plain
+from negolab_widgets.charts.grid import new_grid, range_text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -71,22 +72,15 @@ def tournaments(
         row, column: Titles of the axes.
         across: Matrices beside each other.
     """
-    from plotly.subplots import make_subplots
-
     drawn = {title: Fields.of(rows, 1) for title, rows in matrices.items()}
     across = min(across, max(len(matrices), 1))
     down = max(-(-len(matrices) // across), 1)
     most = max((len(rows) for rows in matrices.values()), default=1)
     height = 50 + down * (_ABOUT + _FIELD * most)
-    figure = make_subplots(
-        rows=down,
-        cols=across,
-        shared_yaxes="rows",
-        horizontal_spacing=0.03,
-        vertical_spacing=_ABOUT / height,
-        subplot_titles=[f"{plain(title, 80)}<br>{fields.legend}" for title, fields in drawn.items()],
+    titles = [f"{plain(title, 80)}<br>{fields.legend}" for title, fields in drawn.items()]
+    figure = new_grid(
+        down, across, height=height, gap=_ABOUT, shared_xaxes=False, shared_yaxes="rows", subplot_titles=titles
     )
-    apply_style(figure, still=True)
     figure.update_annotations(font={"size": 13, "color": TONE})
     for at, (title, fields) in enumerate(drawn.items()):
         place = (at // across + 1, at % across + 1)
@@ -229,9 +223,7 @@ def _across_title(column: str, estimates: Collection[stats.Estimate]) -> str:
 
 def _counts(estimates: Collection[stats.Estimate]) -> str:
     """Say how many matches are behind each cell."""
-    counts = sorted({e.n for e in estimates})
-    if not counts:
+    if not estimates:
         return "n = 0"
-    each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    known = any(e.low == e.low for e in estimates)
-    return f"n = {each} per cell{'; ± 95 % interval' if known else ''}"
+    known = any(map(_has_interval, estimates))
+    return f"n = {range_text(e.n for e in estimates)} per cell{'; ± 95 % interval' if known else ''}"

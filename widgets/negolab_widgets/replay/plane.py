@@ -10,19 +10,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import floor, isclose, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from negolab.analysis.replies import proposals
+from IPython.display import HTML
+
 from negolab.formatting import display_unit, format_number
 from negolab.game import SEATS, Seat
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
-from negolab_widgets.charts import Point, path
-from negolab_widgets.html import Markup, element, join
-from negolab_widgets.replay.steps import Step
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from negolab_widgets.html import Markup, element, join, page
+from negolab_widgets.replay.steps import Step, record_steps
 
 Pair = tuple[float, float]
 
@@ -74,32 +71,14 @@ def surroundings(record: Record) -> Surroundings:
     return Surroundings(frontier, game.divisible, corner, nash, game.stake_unit or unit, scale, rounds, gains)
 
 
-def proposal_figure(branches: Mapping[str, Record]) -> Figure | None:
-    """Draw each branch's proposals in the plane of both payoffs with plotly, for notebooks and papers; None where the
-    game has no stakes. All branches share one start."""
-    points = {name: [Point(p.seat, p.a, p.b, p.text) for p in proposals(record)] for name, record in branches.items()}
-    if not any(points.values()):
-        return None
-    around = surroundings(next(iter(branches.values())))
-    marks = {around.ends[0]: around.no_deal, "Nash": around.nash}
-    return path(
-        points,
-        around.frontier,
-        marks,
-        joined=around.joined,
-        unit=around.unit,
-        what=around.payoff,
-        scale=around.scale,
-    )
-
-
 class PlanePoint(NamedTuple):
-    """A proposal made in step number `step`, or of no `seat` what was paid until then."""
+    """A proposal made in step number `step`, or of no `seat` what was paid until then; `words` stand on hover."""
 
     step: int
     seat: Seat | None
     a: float
     b: float
+    words: str = ""
 
 
 class Course(NamedTuple):
@@ -277,6 +256,7 @@ class _Plane(NamedTuple):
             "g",
             _symbol(point.seat, 4.5),
             number,
+            element("title", point.words) if point.words else "",
             cls=f"nl-point nl-point-{(point.seat or 'round').lower()}{' nl-crowded' if crowded else ''}",
             transform=f"translate({place[0]} {place[1]})",
             data_step=str(point.step),
@@ -323,6 +303,28 @@ class _Plane(NamedTuple):
 
 
 _STAR = "M0,-9L2.1,-2.9L8.6,-2.8L3.4,1.1L5.3,7.3L0,3.6L-5.3,7.3L-3.4,1.1L-8.6,-2.8L-2.1,-2.9z"
+
+
+def proposal_figure(branches: Mapping[str, Record]) -> HTML | None:
+    """Draw each branch's proposals in the plane of both payoffs, for notebooks; None where the game has no stakes. All
+    branches share one start."""
+    courses = {name: _described(record) for name, record in branches.items()}
+    if not any(each.points for each in courses.values()):
+        return None
+    around = surroundings(next(iter(branches.values())))
+    names = [
+        element("span", element("i", cls=f"nl-key-course nl-key-course-{at}"), name) for at, name in enumerate(branches)
+    ]
+    keys = element("div", *(names if len(names) > 1 else ()), cls="nl-plane-legend")
+    drawn = render_plane(courses, around), render_legend(around, moment=False), keys
+    return HTML(page(element("div", *drawn, cls="nl-branches-plane")))
+
+
+def _described(record: Record) -> Course:
+    """Return the course of a match, with the words of each step."""
+    steps = record_steps(record)
+    made = course(record, steps)
+    return made._replace(points=tuple(point._replace(words=steps[point.step - 1].words) for point in made.points))
 
 
 def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:

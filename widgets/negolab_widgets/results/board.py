@@ -13,9 +13,8 @@ from typing import Any
 
 import ipywidgets as w
 
-from negolab.sweeps import folder as standing
-from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder, SweepStatus
-from negolab.sweeps.plan import Cell
+from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder, SweepStatus, read_sweep_status
+from negolab.sweeps.plan import SweepCell
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, details, element, join, pairs, panel, preformatted, table
 from negolab_widgets.page import Page
@@ -55,7 +54,7 @@ def render_grid(now: SweepStatus) -> Markup:
     axes = now.plan.axes()
     across = [tuple(point.items()) for point in axes[-1]] if axes else [()]
     names = [name for axis in axes[:-1] for name in axis[0]]
-    fields: dict[tuple[str, ...], dict[str, list[Cell]]] = {}
+    fields: dict[tuple[str, ...], dict[str, list[SweepCell]]] = {}
     for cell in now.cells:
         down = tuple(format_value(cell.params[name]) for name in names)
         column = _point_text([(name, cell.params[name]) for name, _ in across[0]])
@@ -72,7 +71,7 @@ def render_grid(now: SweepStatus) -> Markup:
 
 
 def _grid_row(
-    now: SweepStatus, down: tuple[str, ...], found: dict[str, list[Cell]], columns: Sequence[str]
+    now: SweepStatus, down: tuple[str, ...], found: dict[str, list[SweepCell]], columns: Sequence[str]
 ) -> list[object]:
     return [*(down or ("",)), *(render_field(now, found.get(column, [])) for column in columns)]
 
@@ -81,7 +80,7 @@ def _point_text(point: Sequence[tuple[str, Any]]) -> str:
     return ", ".join(format_value(value) for _, value in point) or "runs"
 
 
-def render_field(now: SweepStatus, cells: Sequence[Cell]) -> Markup:
+def render_field(now: SweepStatus, cells: Sequence[SweepCell]) -> Markup:
     """Render one field of the grid: its runs by state, in words and colour, as a button that picks them."""
     if not cells:
         return element("span", "left out", cls="nl-soft")
@@ -101,7 +100,7 @@ def render_field(now: SweepStatus, cells: Sequence[Cell]) -> Markup:
     return pick_button(cells[0].id, *parts, name=f"{words}: {where}")
 
 
-def render_cell(now: SweepStatus, cell: Cell) -> Markup:
+def render_cell(now: SweepStatus, cell: SweepCell) -> Markup:
     """Render one cell: its parameters, and what became of it."""
     status = now.ended.get(cell.id)
     facts: list[tuple[str, object]] = [(name, format_value(value)) for name, value in cell.params.items()]
@@ -216,7 +215,7 @@ class SweepBoard(Page):
 
     def refresh(self) -> None:
         """Read the folder and show it."""
-        now = standing.read_sweep_status(self._folder.path, self._now)
+        now = read_sweep_status(self._folder.path, self._now)
         before, self._now = self._now, now
         self._progress.value, self._grid.value = render_progress(now), render_grid(now)
         if before is None or (before.ended, before.running) != (now.ended, now.running):
@@ -266,7 +265,7 @@ class SweepBoard(Page):
         self._notebook_button.disabled = place is None or not (place / NOTEBOOK).exists()
         self._replay_button.disabled = place is None or not any(place.rglob("*.jsonl"))
 
-    def _chosen(self) -> Cell | None:
+    def _chosen(self) -> SweepCell | None:
         cells = self._now.cells if self._now is not None else ()
         return next((cell for cell in cells if cell.id == self._list.value), None)
 
@@ -289,7 +288,7 @@ class SweepBoard(Page):
             self._shown.children = [Replay(place)]
 
 
-def _cell_label(cell: Cell) -> str:
+def _cell_label(cell: SweepCell) -> str:
     """Describe a cell in the list."""
     said = " ".join(f"{name}={format_value(value)}" for name, value in cell.params.items())
     return f"{said} repeat={cell.repeat}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import ipywidgets as w
 
 from negolab_widgets.html import element
-from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Outcome
+from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Quantity
 from negolab_widgets.tables.controls import column, framed, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95 % intervals", "heat map of means", "box plots", "violins"
@@ -20,7 +20,7 @@ DEFAULT_OUTCOMES = ("efficiency", "agreed", "payoff_a")
 class FigureChoice(NamedTuple):
     """A figure to be drawn; a factor that is None is not shown, and all its values count together."""
 
-    outcome: Outcome
+    outcome: Quantity
     view: str
     x: Factor | None
     colour: Factor | None
@@ -38,9 +38,9 @@ class FigureControls:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed, self._updating = changed, True
         self._user_set: set[w.Dropdown] = set()
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, Quantity] = {}
         self._factors: dict[str, Factor] = {}
-        self.outcome = w.Dropdown(description="Outcome")
+        self.outcome = w.Dropdown(description="Quantity")
         self.view = w.Dropdown(description="Figure", options=[LINES, HEAT, BOXES, VIOLINS])
         self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
         for control in (self.outcome, self.view, self.x, self.colour, self.facet):
@@ -49,7 +49,7 @@ class FigureControls:
         self.widget.add_class("nl-sides")
         self._updating = False
 
-    def offer(self, outcomes: Sequence[Outcome], factors: Sequence[Factor]) -> None:
+    def offer(self, outcomes: Sequence[Quantity], factors: Sequence[Factor]) -> None:
         """Set what can be chosen; choices of the user stay if they are still there, else the first parameters are
         shown."""
         self._outcomes = {one.key: one for one in outcomes}

@@ -15,6 +15,7 @@ import pandas as pd
 import traitlets as t
 
 from negolab.analysis import tables
+from negolab_widgets.charts import paper
 from negolab_widgets.results.choices import FigureChoice
 
 if TYPE_CHECKING:
@@ -74,8 +75,6 @@ export default {
   },
 };
 """
-PAPER, INK, GRID = "#ffffff", "#1b2430", "rgba(27, 36, 48, 0.15)"
-
 Format = Literal["svg", "png"]
 
 
@@ -104,7 +103,9 @@ class Download(anywidget.AnyWidget):
 
     def picture(self, figure: Figure, name: str, form: Format, width: int) -> None:
         """Let the browser draw a figure for print, dark on white, and save it; a PNG has twice as many pixels."""
-        plain: dict[str, Any] = json.loads(for_print(figure).to_json())
+        import plotly.graph_objects as go
+
+        plain: dict[str, Any] = json.loads(paper(go.Figure(figure)).to_json())
         size = {"width": width, "height": plain["layout"]["height"]}
         self.send({"name": name, "format": form, "figure": {**plain, "config": {"typesetMath": False}}, **size})
 
@@ -114,18 +115,6 @@ class Download(anywidget.AnyWidget):
                 self._told(f"Saved {name[:100]}.", False)
             case {"failed": str(why)}:
                 self._told(f"The file could not be made: {why[:200]}.", True)
-
-
-def for_print(figure: Figure) -> Figure:
-    """Copy a figure, dark on white."""
-    import plotly.graph_objects as go
-
-    copy = go.Figure(figure)
-    copy.update_layout(paper_bgcolor=PAPER, plot_bgcolor=PAPER, font={"color": INK})
-    copy.update_annotations(font={"color": INK})
-    copy.update_xaxes(gridcolor=GRID, linecolor=INK)
-    copy.update_yaxes(gridcolor=GRID, linecolor=INK)
-    return copy
 
 
 MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from negolab.analysis.estimates import fallbacks_by_player, without_result
+from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.measures import MEANINGS
+from negolab.analysis.observations import drop_row_copies
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.picks import pick_button
@@ -23,14 +24,12 @@ from negolab_widgets.results.variables import (
     SEAT_COLUMNS,
     WITHOUT_FALLBACK,
     Factor,
-    Outcome,
-    by_seat,
+    Quantity,
     factors,
     outcomes,
     split_seat,
     summary,
     values,
-    without_copies,
 )
 from negolab_widgets.results.variables import summary_table as as_table
 
@@ -94,7 +93,7 @@ def draw_choice(
     if outcome.either:
         grouping = group.values if group else [factor.column for factor in choice.by]
         wanted = {*_SEAT_NEEDS, *(f"{outcome.column}_{seat}" for seat in "ab"), *grouping}
-        rows = by_seat(rows[[name for name in rows if name in wanted]], outcome.column)
+        rows = by_seat(rows[[name for name in rows if name in wanted]], [outcome.column], SEAT_COLUMNS)
     if group is not None:
         return _draw_group(group.rows(rows), outcome, width)
     data = values(rows, outcome, choice.by)
@@ -111,13 +110,13 @@ def draw_choice(
     return Drawing(figure, caption, _render_table(numbers, choice, groups), numbers, groups, rows)
 
 
-def _draw_group(rows: pd.DataFrame, outcome: Outcome, width: int) -> Drawing:
+def _draw_group(rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
     """Draw the matches of one group one by one."""
     data = values(rows, outcome, [])
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
     things, known = outcome.things, len(data)
-    data = without_copies(data, [])
+    data = drop_row_copies(data)
     count = _count_text(len(rows), known, things) + _copies_text(known - len(data))
     said = element("p", f"{count} {_fallback_text(data, things)}".strip())
     figure, shown = matches.strip(data, rows, outcome, width), matches.render_matches(data, rows, outcome)
@@ -149,7 +148,9 @@ def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: FigureChoice, width
         return figures.heat_map(found, *sides)
     if choice.view == LINES:
         return figures.means(found, *sides)
-    return figures.distributions(without_copies(data, choice.by), *sides, violin=choice.view == VIOLINS)
+    return figures.distributions(
+        drop_row_copies(data, [factor.key for factor in choice.by]), *sides, violin=choice.view == VIOLINS
+    )
 
 
 def _caption(
@@ -213,7 +214,7 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
-def _format_cell(name: str, value: object, outcome: Outcome) -> str:
+def _format_cell(name: str, value: object, outcome: Quantity) -> str:
     if name not in (*NUMBERS, *WITHOUT_FALLBACK):
         return str(value)
     if value != value:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from negolab.formatting import format_interval, format_significant
-from negolab_widgets.charts.chart import HUES, TONE, error_bars, plain
+from negolab_widgets.charts.chart import HUES, plain
+from negolab_widgets.charts.grid import Place, add_estimates, add_words
 from negolab_widgets.results.matches import evenly, group_token, match_token
 from negolab_widgets.results.panels import (
     LINE,
     Panels,
-    Place,
     XAxis,
     category_axis,
     legend,
@@ -23,13 +23,12 @@ from negolab_widgets.results.panels import (
     tick_texts,
     wrap_title,
 )
-from negolab_widgets.results.variables import Factor, Outcome
+from negolab_widgets.results.variables import Factor, Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "pentagon", "star")
 DASHES = ("solid", "dash", "dot", "dashdot")
 SCALE = ((0, "rgba(13, 138, 105, 0.04)"), (1, "rgba(13, 138, 105, 0.72)"))
 """See-through, so that numbers on it are read on a light and on a dark page."""
@@ -50,7 +49,7 @@ class Series(NamedTuple):
         return HUES[self.at % len(HUES)]
 
 
-def _series(found: pd.DataFrame, outcome: Outcome, colour: Factor | None) -> list[tuple[Series, pd.DataFrame]]:
+def _series(found: pd.DataFrame, outcome: Quantity, colour: Factor | None) -> list[tuple[Series, pd.DataFrame]]:
     if colour is None:
         return [(Series(0, 1, plain(outcome.words)), found)]
     codes = present_codes(found, colour)
@@ -70,7 +69,7 @@ def _legend_room(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
 
 
 def means(
-    found: pd.DataFrame, outcome: Outcome, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
+    found: pd.DataFrame, outcome: Quantity, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
     """Draw means with their 95 % intervals, joined where the x axis is one of numbers."""
     bars = "; bars: 95 % interval of the mean" if found["low"].notna().any() else ""
@@ -93,19 +92,17 @@ def _add_means(
 ) -> None:
     codes = [int(code) for code in rows[x.key]] if x else [0] * len(rows)
     heads = [f"{series.name}{f', {plain(x.title)} {plain(x.texts[code])}' if x else ''}" for code in codes]
-    figure.add_scatter(
-        x=[along.at(code, series.at, series.many) for code in codes],
-        y=list(rows["mean"]),
-        mode="lines+markers" if along.numbers else "markers",
-        line={"color": series.hue, "width": 2, "dash": DASHES[series.at // len(HUES) % len(DASHES)]},
-        marker={"color": series.hue, "symbol": SYMBOLS[series.at % len(SYMBOLS)], "size": 8},
-        error_y=error_bars(rows[["mean", "low", "high"]].to_numpy(), series.hue),
+    line = {"width": 2, "dash": DASHES[series.at // len(HUES) % len(DASHES)]}
+    add_estimates(
+        figure,
+        series.at,
+        [along.at(code, series.at, series.many) for code in codes],
+        rows["mean"],
+        {"error_y": rows[["mean", "low", "high"]].to_numpy()},
+        line=line if along.numbers else None,
         name=series.name,
-        legendgroup=str(series.at),
-        showlegend=place == {"row": 1, "col": 1},
         hovertext=[f"{head}<br>{_mean_text(row)}" for head, row in zip(heads, _row_dicts(rows), strict=True)],
         customdata=[group_token(at) for at in rows.index],
-        hoverinfo="text",
         **place,
     )
 
@@ -137,7 +134,7 @@ class HeatAxes(NamedTuple):
 
 
 def heat_map(
-    found: pd.DataFrame, outcome: Outcome, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
+    found: pd.DataFrame, outcome: Quantity, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
     """Draw the mean in each field of two factors, and its n where there is room."""
     field = HeatAxes(x, y, present_codes(found, x) or [0], present_codes(found, y) or [0])
@@ -155,9 +152,7 @@ def heat_map(
             mean = format_significant(row["mean"])
             words = f"{mean}<br>n = {int(row['n']):,}" if each >= 50 else mean
             where = {"x": field.across.index(u), "y": field.down.index(v)}
-            panels.figure.add_annotation(
-                text=words, showarrow=False, font={"size": 12, "color": TONE}, **where, **place
-            )
+            add_words(panels.figure, words, {**where, **place}, 12)
     panels.figure.update_layout(coloraxis=_colour_axis(found, title, width, panels.above))
     panels.axes(
         x.title if x else ALL,
@@ -213,7 +208,7 @@ def _colour_axis(found: pd.DataFrame, words: str, width: int, above: float) -> d
 
 def distributions(
     data: pd.DataFrame,
-    outcome: Outcome,
+    outcome: Quantity,
     x: Factor | None,
     colour: Factor | None,
     facet: Factor | None,
@@ -250,7 +245,6 @@ def _add_sample(figure: Figure, groups: Sequence[pd.DataFrame], series: Series, 
         "name": series.name,
         "legendgroup": str(series.at),
         "offsetgroup": str(series.at),
-        "showlegend": place == {"row": 1, "col": 1},
         "line": {"color": series.hue, "width": 1.5},
         "marker": {"color": series.hue, "size": 4, "opacity": 0.35},
         "fillcolor": "rgba(108, 120, 132, 0.12)",

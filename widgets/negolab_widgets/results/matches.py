@@ -13,7 +13,7 @@ from negolab_widgets.charts.payoffs import thin
 from negolab_widgets.html import Markup, element, panel, table
 from negolab_widgets.picks import pick_button
 from negolab_widgets.results.panels import Panels, padded_range
-from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Outcome, column_texts
+from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Quantity, column_texts
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -71,7 +71,7 @@ def evenly(data: pd.DataFrame) -> pd.DataFrame:
     return ordered.loc[list(thin(list(ordered.index)))]
 
 
-def strip(data: pd.DataFrame, rows: pd.DataFrame, outcome: Outcome, width: int) -> Figure:
+def strip(data: pd.DataFrame, rows: pd.DataFrame, outcome: Quantity, width: int) -> Figure:
     """Draw matches as points that can be pressed, with a box of all of them beside.
 
     Args:
@@ -104,7 +104,7 @@ def strip(data: pd.DataFrame, rows: pd.DataFrame, outcome: Outcome, width: int) 
     return panels.figure
 
 
-def _ticks(data: pd.DataFrame, outcome: Outcome) -> dict[str, Any]:
+def _ticks(data: pd.DataFrame, outcome: Quantity) -> dict[str, Any]:
     if outcome.yes_no:
         return {"tickvals": [0, 100], "ticktext": ["no", "yes"], "range": [-20, 120]}
     return padded_range(data["value"])
@@ -114,11 +114,11 @@ def _of_many(drawn: pd.DataFrame, data: pd.DataFrame) -> str:
     return f", {len(drawn):,} of them shown, evenly by rank" if len(drawn) < len(data) else ""
 
 
-def _hover_text(row: pd.Series[Any], value: float, outcome: Outcome) -> str:
+def _hover_text(row: pd.Series[Any], value: float, outcome: Quantity) -> str:
     return f"{_value_text(value, outcome)}<br>{plain(_players(row), 80)}<br>{format_end(_end(row))}"
 
 
-def _value_text(value: float, outcome: Outcome) -> str:
+def _value_text(value: float, outcome: Quantity) -> str:
     if outcome.yes_no:
         return "yes" if value else "no"
     return outcome.format(value)
@@ -132,7 +132,7 @@ def _end(row: pd.Series[Any]) -> str | None:
     return None if pd.isna(end := row.get("end")) else str(end)
 
 
-def render_matches(data: pd.DataFrame, rows: pd.DataFrame, outcome: Outcome) -> Markup:
+def render_matches(data: pd.DataFrame, rows: pd.DataFrame, outcome: Quantity) -> Markup:
     """Render the matches of `strip` as a table whose first cells open them."""
     drawn = evenly(data)
     seat = SEAT_COLUMNS[0]

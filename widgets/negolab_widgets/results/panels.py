@@ -8,7 +8,8 @@ from math import isfinite, log10
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets.charts.chart import TONE, apply_style, plain
+from negolab_widgets.charts.chart import plain
+from negolab_widgets.charts.grid import Place, add_words, name_once, new_grid, range_text
 from negolab_widgets.results.variables import Factor
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ LETTER, LINE = 7.2, 19
 """Approximate pixels of a letter and of a line of text."""
 _HEADING, _GAP, _SIDE, _AXIS = 28, 46, 56, 52
 """Pixels: of a panel's heading, between rows, between columns, of the names below the last row."""
-
-Place = dict[str, int]
-"""Row and column, as plotly takes them."""
 
 
 class Panels:
@@ -57,8 +55,6 @@ class Panels:
         top: int = 12,
         ticks: Sequence[str] = (),
     ) -> None:
-        from plotly.subplots import make_subplots
-
         self.facet, self.codes = facet, list(codes) if facet else [0]
         self._height = height
         self.columns = max(1, min(MAX_COLUMNS, len(self.codes), width // MIN_PANEL))
@@ -68,15 +64,8 @@ class Panels:
         self._slant = _slant_room(ticks, self.panel_width)
         gap = _GAP + self._slant + heading
         self._inside = self.rows * height + (self.rows - 1) * gap
-        self.figure: Figure = apply_style(
-            make_subplots(
-                rows=self.rows,
-                cols=self.columns,
-                vertical_spacing=gap / self._inside if self.rows > 1 else 0,
-                horizontal_spacing=_SIDE / width if self.columns > 1 else 0,
-            ),
-            still=False,
-        )
+        apart: dict[str, Any] = {"shared_xaxes": False, "shared_yaxes": False, "horizontal_spacing": _SIDE / width}
+        self.figure: Figure = new_grid(self.rows, self.columns, height=self._inside, gap=gap, still=False, **apart)
         self.above = 1 + (heading + 4) / self._inside
         lines = wrap(note, max(24, int((width - 120) / LETTER)))
         below = _AXIS + self._slant + LINE * len(lines) + 6
@@ -119,20 +108,24 @@ class Panels:
             self.figure.update_yaxes(visible=False, **place)
 
     def _head(self) -> None:
-        where = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yshift": 3, "showarrow": False}
+        where = {
+            "xref": "x domain",
+            "x": 0,
+            "xanchor": "left",
+            "yref": "y domain",
+            "y": 1,
+            "yanchor": "bottom",
+            "yshift": 3,
+        }
         for code in self.codes if self.facet is not None else ():
             assert self.facet is not None
             text = f"{plain(self.facet.title)} = {plain(self.facet.texts[code])}"
-            ends = {"xref": "x domain", "yref": "y domain", "font": {"size": 13, "color": TONE}}
-            self.figure.add_annotation(text=text, **where, **ends, **self.place(code))
+            add_words(self.figure, text, {**where, **self.place(code)})
 
     def _note(self, lines: Sequence[str]) -> None:
         where = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 0, "yanchor": "top"}
-        font = {"size": 13, "color": TONE}
         text = "<br>".join(plain(line, 400) for line in lines)
-        self.figure.add_annotation(
-            text=text, showarrow=False, align="left", yshift=-_AXIS - self._slant, font=font, name="note", **where
-        )
+        add_words(self.figure, text, {**where, "align": "left", "yshift": -_AXIS - self._slant, "name": "note"})
 
 
 def _slant_room(ticks: Sequence[str], width: int) -> int:
@@ -160,6 +153,7 @@ def legend_height(title: str, names: Iterable[str], width: int) -> int:
 
 def legend(figure: Figure, factor: Factor | None) -> None:
     """Put a legend at the top, in the room that `legend_height` counted."""
+    name_once(figure)
     figure.update_layout(showlegend=factor is not None)
     if factor is not None:
         title = {"text": f"{plain(factor.title)}  ", "font": {"size": 13}}
@@ -176,13 +170,8 @@ def sample_note(found: pd.DataFrame, things: str) -> str:
     """Say how many matches are behind each mark, and how many deals where they are fewer."""
     if found.empty:
         return "n = 0"
-    deals = "" if (found["n"] == found["deals"]).all() else f" on {_range_text(found['deals'])} deals"
-    return f"n = {_range_text(found['n'])} {things}{deals} each"
-
-
-def _range_text(counts: pd.Series[Any]) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    deals = "" if (found["n"] == found["deals"]).all() else f" on {range_text(found['deals'])} deals"
+    return f"n = {range_text(found['n'])} {things}{deals} each"
 
 
 SERIES_OFFSET = 0.012

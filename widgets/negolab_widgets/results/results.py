@@ -16,7 +16,7 @@ import ipywidgets as w
 from negolab import store
 from negolab.analysis.cells import column_value
 from negolab.analysis.replies import decisive_event
-from negolab.sweeps import folder as standing
+from negolab.sweeps.folder import read_folder_plan
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
@@ -30,7 +30,7 @@ from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.download import Download, Format
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.matches import Group, parse_token
-from negolab_widgets.results.variables import Factor, Outcome, factors, format_value, outcomes, without_values
+from negolab_widgets.results.variables import Factor, Quantity, factors, format_value, outcomes, without_values
 from negolab_widgets.tables.controls import column, row, set_visible, warning
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class SweepResults(Page):
         self._played = SweepFrame(drawing.EMPTY_FRAME)
         self._plan: SweepPlan | None = None
         self._cells, self._orders = 0, dict[str, Sequence[Any]]()
-        self._factors, self._outcomes = list[Factor](), list[Outcome]()
+        self._factors, self._outcomes = list[Factor](), list[Quantity]()
         self._group: Group | None = None
         self._read, self._said, self._table = StableHTML(), w.HTML(), StableHTML()
         self._note = w.HTML(warning(""))
@@ -90,7 +90,7 @@ class SweepResults(Page):
     def refresh(self) -> None:
         """Read what is new and draw it, at once."""
         with self._looking:
-            self._put_plan(standing.read_folder_plan(self._folder))
+            self._put_plan(read_folder_plan(self._folder))
             for cell in self._reading.unread_cells():
                 self._reading.read_cell(cell)
             self._take_in(self._reading.frame())
@@ -99,7 +99,7 @@ class SweepResults(Page):
     async def _watch(self) -> None:
         while True:
             with self._looking:
-                self._put_plan(await asyncio.to_thread(standing.read_folder_plan, self._folder))
+                self._put_plan(await asyncio.to_thread(read_folder_plan, self._folder))
                 await self._read_on()
             await asyncio.sleep(POLL_INTERVAL)
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from negolab import catalog
-from negolab.analysis import stats
-from negolab.analysis.observations import Sample
+from negolab.analysis.estimates import by_seat, percent
+from negolab.analysis.observations import drop_row_copies, number_games, row_sample
+from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant
 from negolab.game import SEATS
 from negolab_widgets.html import label
@@ -93,7 +94,7 @@ def factors(played: SweepFrame, orders: Mapping[str, Sequence[Any]] | None = Non
     columns = {**grid, **dict.fromkeys((*own.values(), *others), ())}
     made = [make_factor(frame, column, order) for column, order in columns.items() if column in frame]
     if "player_a" in frame:
-        pairs = by_seat(frame[["player_a", "player_b"]].drop_duplicates())
+        pairs = by_seat(frame[["player_a", "player_b"]].drop_duplicates(), (), SEAT_COLUMNS)
         made += [make_factor(pairs, name) for name in SEAT_COLUMNS]
     return [one for one in made if 1 < len(one.texts) <= MAX_VALUES]
 
@@ -102,18 +103,6 @@ def _is_parameter(played: SweepFrame, name: str) -> bool:
     """Return True if a record's column is a parameter of that name as well."""
     frame, column = played.frame, played.parameters.get(name)
     return column is not None and name in frame and column_texts(frame, column).equals(column_texts(frame, name))
-
-
-def by_seat(frame: pd.DataFrame, base: str | None = None) -> pd.DataFrame:
-    """Make a row per match and seat: the seat, its player, its opponent, and as `base` its value of that measure."""
-    seats = [seat.lower() for seat in SEATS]
-    parts = []
-    for own, other in zip(seats, reversed(seats), strict=True):
-        players = (frame[f"player_{own}"], frame[f"player_{other}"])
-        about: dict[str, Any] = dict(zip(SEAT_COLUMNS, (own.upper(), *players), strict=True))
-        more = {} if base is None else {base: frame[f"{base}_{own}"]}
-        parts.append(frame.assign(**about, **more))
-    return pd.concat(parts, ignore_index=True)
 
 
 def without_values(frame: pd.DataFrame, out: Mapping[str, Iterable[str]]) -> pd.DataFrame:
@@ -153,7 +142,7 @@ _NO_OUTCOMES = {"seed", "repeat", "deterministic"}
 SHARE_UNIT = "1 = all"
 
 
-class Outcome(NamedTuple):
+class Quantity(NamedTuple):
     """A column, or with `either` what A and B have in it, a row per seat.
 
     Values are divided by `scale`; `unit` is what they are counted in then ("" for a number of things).
@@ -192,13 +181,13 @@ class Outcome(NamedTuple):
         return f"{self.column} of either seat" if self.either else self.column
 
 
-def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Outcome]:
+def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Quantity]:
     """List every column of numbers or of yes and no that has a value, those of records first; where A and B have one
     each, also both together."""
     games = sorted(set(frame["game"])) if "game" in frame else []
     plain = {*parameters, *_NO_OUTCOMES}
     names = [str(name) for name in frame if name not in plain and _is_countable(frame[name])]
-    found: list[Outcome] = []
+    found: list[Quantity] = []
     for name in names:
         base, seat = split_seat(name)
         pair = {f"{base}_{one.lower()}" for one in SEATS} <= set(names)
@@ -219,14 +208,14 @@ def split_seat(name: str) -> tuple[str, str]:
     return (base, last.upper()) if base and last.upper() in SEATS else (name, "")
 
 
-def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: list[str]) -> Outcome:
+def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: list[str]) -> Quantity:
     words = f"{_OUTCOME_WORDS.get(base, label(base))} {whose}".rstrip()
     group = "result" if base in RESULTS else "measure"
     if pd.api.types.is_bool_dtype(frame[column].dtype):
-        return Outcome(column, words, group, "% of matches", 0.01, yes_no=True)
+        return Quantity(column, words, group, "% of matches", 0.01, yes_no=True)
     units = {_unit(base, game) for game in games}
     unit = units.pop() if len(units) == 1 else ""
-    return Outcome(column, words, group, *display_unit(unit))
+    return Quantity(column, words, group, *display_unit(unit))
 
 
 def _unit(base: str, game: str) -> str:
@@ -251,7 +240,7 @@ WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
 """Further columns where a rule made moves in some matches: mean and n over the others."""
 
 
-def values(frame: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
+def values(frame: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.DataFrame:
     """Return the rows that have the outcome.
 
     Returns:
@@ -265,7 +254,7 @@ def values(frame: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.Da
         "deal": pd.factorize(known["deal"])[0],
         "deterministic": known["deterministic"].astype(bool),
         "fallback": with_fallback(known),
-        "game": _games(known),
+        "game": number_games(known),
     }
     return pd.DataFrame({**found, **{factor.key: factor.codes(known) for factor in by}})
 
@@ -276,22 +265,7 @@ def with_fallback(frame: pd.DataFrame) -> pd.Series[bool]:
     return sum(counts, pd.Series(0, index=frame.index)) > 0
 
 
-def _games(frame: pd.DataFrame) -> pd.Series[int]:
-    """Number the game of each row: the match, or of deterministic players the deal and its players."""
-    alike, own = (
-        frame.groupby(names, sort=False, dropna=False).ngroup()
-        for names in (["deal", "player_a", "player_b"], ["cell", "match"])
-    )
-    return alike.where(frame["deterministic"].astype(bool), -1 - own)
-
-
-def without_copies(data: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
-    """Keep one row of each game that deterministic players repeat within a group, and all other rows of `values`."""
-    names = [factor.key for factor in by]
-    return data[~(data["deterministic"] & data.duplicated([*names, "game", "value"]))]
-
-
-def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.DataFrame:
+def summary(data: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.DataFrame:
     """Return a row per group that has values, in the factors' order; `data` is what `values` returns."""
     names = [factor.key for factor in by]
     groups = data.groupby(names, sort=True) if names else [((), data)]
@@ -302,8 +276,8 @@ def summary(data: pd.DataFrame, outcome: Outcome, by: Sequence[Factor]) -> pd.Da
     return pd.DataFrame(rows, columns=[*names, *NUMBERS, *beside])
 
 
-def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
-    seen = without_copies(rows, [])
+def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, float]:
+    seen = drop_row_copies(rows)
     estimate, clean = (_estimate(part, outcome) for part in (seen, seen[~seen["fallback"]]))
     lower, median, upper = seen["value"].quantile([0.25, 0.5, 0.75])
     return {
@@ -319,15 +293,9 @@ def _summary_row(rows: pd.DataFrame, outcome: Outcome) -> dict[str, float]:
     }
 
 
-def _estimate(seen: pd.DataFrame, outcome: Outcome) -> stats.Estimate:
-    sample = Sample(list(seen["value"]), list(seen["deal"]), list(seen["game"]), bool(seen["deterministic"].all()))
-    return _share(sample, outcome) if outcome.yes_no else sample.mean()
-
-
-def _share(sample: Sample, outcome: Outcome) -> stats.Estimate:
-    whole = 1 / outcome.scale
-    share = sample.share()
-    return share._replace(value=whole * share.value, low=whole * share.low, high=whole * share.high)
+def _estimate(seen: pd.DataFrame, outcome: Quantity) -> Estimate:
+    sample = row_sample(seen, "value")
+    return percent(sample.share()) if outcome.yes_no else sample.mean()
 
 
 def summary_table(found: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:

@@ -1,0 +1,172 @@
+"""Running a cell: papermill executes the notebook in its own kernel, and the finished folder is published."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from negolab import store
+from negolab._internal import clock
+from negolab._internal.files import check_in_place
+from negolab.analysis.summary import ModelUsage
+from negolab.record import Record
+from negolab.sweeps import status
+from negolab.sweeps.folder import NOTEBOOK, SweepFolder
+from negolab.sweeps.kernels import kill_kernel, take_kernel
+from negolab.sweeps.notebook import execute_notebook
+from negolab.sweeps.plan import SWEEP_PARAMETERS, SweepCell
+from negolab.sweeps.status import CellError, CellStatus, State
+
+if TYPE_CHECKING:
+    from jupyter_client import AsyncKernelManager
+
+
+MAX_ERROR_TEXT = 2000
+"""Characters of an error that a status keeps; the notebook has all."""
+
+
+class CellJob(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a job that all cells of a sweep have in common, as it is sent to workers.
+
+    Attributes:
+        folder: The sweep's folder.
+        cwd: Working directory of the kernel.
+        environment: All environment variables of the kernel.
+        imports: Code that imports the notebook's modules.
+        parameters: Names of the notebook's parameters.
+        cell_seconds: Time limit of a cell.
+        models: The plan has models, so that the cost of a cell is computed.
+        files: Absolute paths of the user's own players (`file.py:Class`) and scenarios, by the text in the plan.
+    """
+
+    folder: str
+    cwd: str
+    environment: dict[str, str]
+    imports: str = ""
+    parameters: tuple[str, ...] = ()
+    cell_seconds: float | None = None
+    models: bool = False
+    files: dict[str, str] = {}
+
+
+def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
+    """Run a cell in a worker and publish its folder, unless it is finished already; errors are in its status."""
+    folder = SweepFolder(job.folder)
+    if (finished := status.read_status(folder.cell(cell.id))) is not None:
+        return finished
+    attempt, number = folder.new_attempt(cell.id)
+    opened, began, worker = attempt.stat(), clock.time(), f"{socket.gethostname()}:{os.getpid()}"
+    folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
+    try:
+        state, error = _execute_cell(job, cell, attempt)
+        check_in_place(attempt, opened)
+    except Exception as raised:  # such as a full disk: it fails this cell only
+        state, error = "failed", CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
+    ended = clock.time()
+    folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
+    usd = _read_records(attempt, measure=state == "done", price=job.models)
+    records = record_sizes(attempt) if state == "done" else {}
+    cell_status = cell.status(state, number, began, ended, worker=worker, error=error, usd=usd, records=records)
+    status.write_status(attempt, cell_status)
+    if state == "done" and not folder.publish(attempt, cell.id):
+        return status.read_status(folder.cell(cell.id)) or cell_status
+    return cell_status
+
+
+def record_sizes(attempt: Path) -> dict[str, int]:
+    """Return the bytes of each file of records in an attempt's folder, by its path there."""
+    return {file.relative_to(attempt).as_posix(): file.stat().st_size for file in store.record_files(attempt)}
+
+
+def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> tuple[State, CellError | None]:
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    if unknown := [name for name in cell.params if name not in job.parameters or name in SWEEP_PARAMETERS]:
+        return "refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}")
+    with (
+        take_kernel(job.environment, job.cwd, job.imports) as kernel,
+        _time_limit(kernel, job.cell_seconds) as timed_out,
+    ):
+        try:
+            parameters = {**_with_paths(cell.params, job.files), "out": str(attempt), "seed": cell.seed}
+            execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
+        except PapermillExecutionError as error:
+            return "failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=error.cell_index + 1)
+        except (DeadKernelError, RuntimeError, OSError):
+            if timed_out():
+                return "timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s")
+            if asyncio.run(kernel.is_alive()):
+                raise
+            return "died", CellError(kind="DeadKernelError", text="its kernel ended under it")
+    return "done", None
+
+
+def _with_paths(value: Any, files: Mapping[str, str]) -> Any:
+    """Replace texts that name files of the user's own by their paths."""
+    if isinstance(value, dict):
+        return {name: _with_paths(inner, files) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_paths(inner, files) for inner in value]
+    return files.get(value, value) if isinstance(value, str) else value
+
+
+def _read_records(attempt: Path, *, measure: bool, price: bool) -> float | None:
+    """Read the records of an attempt once.
+
+    Args:
+        attempt: Its folder.
+        measure: Keep the measured matches beside the records, so that pages and reports need not replay them.
+        price: Add up what its models cost.
+
+    Returns:
+        US dollars at list prices; None where a price is unknown, a record cannot be read, or nobody asked.
+    """
+    usage, complete = ModelUsage(), False
+
+    def counted() -> Iterator[Record]:
+        nonlocal complete
+        for record in store.iter_records(attempt):
+            usage.add_record(record)
+            yield record
+        complete = True
+
+    records = counted()
+    if measure:
+        from negolab.analysis.match_frames import measure_folder  # pandas is slow to import
+
+        with suppress(ValueError, OSError):  # such as a measure that fails: who reads the cell is told
+            measure_folder(attempt, records)
+    if price:
+        with suppress(ValueError):
+            for _ in records:  # what the measures did not get to
+                pass
+    return usage.cost if price and complete else None
+
+
+@contextmanager
+def _time_limit(kernel: AsyncKernelManager, seconds: float | None) -> Iterator[Callable[[], bool]]:
+    """Kill the kernel after so many seconds; yield a function that returns True if that happened."""
+    timed_out = threading.Event()
+
+    def stop() -> None:
+        timed_out.set()
+        kill_kernel(kernel)
+
+    timer = None if seconds is None else threading.Timer(seconds, stop)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield timed_out.is_set
+    finally:
+        if timer is not None:
+            timer.cancel()

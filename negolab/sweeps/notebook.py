@@ -1,0 +1,117 @@
+"""The notebook of a sweep or of its report: its code, parameters and hash, the modules beside it, and running it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from negolab import user_code
+from negolab._internal.files import atomic_write
+from negolab._internal.validation import suggest
+from negolab.sweeps.plan import SWEEP_PARAMETERS
+
+if TYPE_CHECKING:
+    from jupyter_client import AsyncKernelManager
+
+_PLAYER_FILE = re.compile(r"""["']([\w./-]+\.py):[A-Za-z_]""")
+
+
+class Notebook:
+    """A notebook, read once when it is opened; of Python unless it says otherwise.
+
+    Args:
+        path: The file.
+        home: The folder of its modules (None: the file's own).
+
+    Raises:
+        ValueError: The file holds no notebook.
+    """
+
+    def __init__(self, path: Path, home: Path | None = None) -> None:
+        import nbformat  # a third of a second to import
+
+        self.path, self._home = path, home or path.parent
+        try:
+            self._node: Any = nbformat.read(path, 4)
+        except Exception as error:  # nbformat raises whatever its readers raise
+            raise ValueError(f"{path} is no notebook: {error}") from None
+        python = {"name": "python3", "language": "python", "display_name": "Python 3"}
+        self._node.metadata.setdefault("kernelspec", python)
+        self._node.metadata.setdefault("language_info", {"name": "python"})
+
+    @property
+    def text(self) -> str:
+        """The notebook as the text of a file."""
+        import nbformat
+
+        return str(nbformat.writes(self._node))
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """The sources of the code cells."""
+        return [cell.source for cell in self._node.cells if cell.cell_type == "code"]
+
+    @cached_property
+    def imports(self) -> list[str]:
+        """The modules that the code cells import, from anywhere."""
+        return user_code.imported_modules(self.sources)
+
+    @cached_property
+    def modules(self) -> dict[str, bytes]:
+        """The modules beside the notebook that it imports, directly or indirectly, and the files of players that it
+        names, such as `mine.py:Haggler`."""
+        found = user_code.read_modules(self.imports, self._home)
+        for file in [self._home / name for source in self.sources for name in _PLAYER_FILE.findall(source)]:
+            found |= user_code.read_modules([file.stem], file.parent)
+        return found
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of the cells, without outputs, and of `modules`."""
+        cells = [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in self._node.cells]
+        digest = hashlib.sha256(repr(cells).encode())
+        for name, data in sorted(self.modules.items()):
+            digest.update(name.encode() + b"\0" + data)
+        return digest.hexdigest()
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names in the cell tagged `parameters`."""
+        from papermill import inspect_notebook  # half a second to import
+
+        return list(inspect_notebook(self._node))
+
+    def check_parameters(self, names: Sequence[str]) -> None:
+        """Raise ValueError if a sweep cannot run the notebook, or for the first of the names that it lacks."""
+        if not self.parameters:
+            raise ValueError(f"{self.path} has no parameters: tag the cell that sets them with `parameters`")
+        for name in SWEEP_PARAMETERS:
+            if name not in self.parameters:
+                raise ValueError(
+                    f"{self.path} has no parameter {name}: a sweep sets where records go (out) and the seed (seed)"
+                )
+        settable = [name for name in self.parameters if name not in SWEEP_PARAMETERS]
+        for name in names:
+            if name not in settable:
+                raise ValueError(f"{self.path.name} has no parameter {name!r}: {suggest(name, settable)}")
+
+
+def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
+    """Write modules that were read into a folder."""
+    for name, data in modules.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(file, data)
+
+
+def execute_notebook(source: Path, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
+    """Run the notebook `source` in a kernel, write it to `target` and return it; raises what papermill raises."""
+    import papermill
+
+    # Papermill would fill in braces in a path.
+    paths = (str(path).replace("{", "{{").replace("}", "}}") for path in (source, target))
+    return papermill.execute_notebook(*paths, dict(parameters), km=kernel, progress_bar=False, kernel_name="python3")

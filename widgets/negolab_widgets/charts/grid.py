@@ -1,0 +1,157 @@
+"""What figures of estimates share: axes in rows and columns, series of marks with their intervals, and a legend that
+names each series once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from negolab.formatting import format_interval, format_significant
+from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x", "pentagon", "star")
+"""Symbols of series; with the colours, forty of them differ."""
+DASHES = ("dot", "dash", "dashdot", "longdash")
+"""Lines of what is known, beside the solid ones of estimates."""
+
+Place = dict[str, Any]
+"""Row and column, as plotly takes them."""
+
+
+def new_grid(rows: int, columns: int, *, height: float, gap: float = 0, still: bool = True, **more: Any) -> Figure:
+    """Make a figure with axes in rows and columns.
+
+    Args:
+        rows, columns: How many; at least one.
+        height: Pixels of what `gap` is a part of: the axes, and perhaps what is around them.
+        gap: Pixels between two rows.
+        still: No zoom.
+        more: Further options of `make_subplots`; default: all axes share their ticks.
+    """
+    from plotly.subplots import make_subplots
+
+    options = {"shared_xaxes": "all", "shared_yaxes": "all", "horizontal_spacing": 0.03, **more}
+    options["vertical_spacing"] = gap / height if rows > 1 else 0
+    return apply_style(make_subplots(max(rows, 1), max(columns, 1), **options), still=still)
+
+
+class Grid:
+    """A figure with a panel for each value of two columns of its frames.
+
+    Args:
+        rows, columns: The column of the frames whose values part the rows of panels, or their columns, with those
+            values; a column that a frame lacks parts nothing.
+        options: As of `new_grid`.
+    """
+
+    def __init__(self, rows: tuple[str, Sequence[Any]], columns: tuple[str, Sequence[Any]], **options: Any) -> None:
+        self._sides = rows, columns
+        self.figure = new_grid(len(rows[1]), len(columns[1]), **options)
+
+    def panels(self) -> Iterator[tuple[Place, tuple[Any, Any]]]:
+        """Yield the place of each panel and its two values."""
+        (_, rows), (_, columns) = self._sides
+        for i, of_row in enumerate(rows, 1):
+            for j, of_column in enumerate(columns, 1):
+                yield {"row": i, "col": j}, (of_row, of_column)
+
+    def part(self, frame: pd.DataFrame, key: tuple[Any, Any]) -> pd.DataFrame:
+        """Return the rows of a frame that belong to a panel."""
+        for (column, _), value in zip(self._sides, key, strict=True):
+            frame = rows_where(frame, column, value)
+        return frame
+
+
+def rows_where(frame: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
+    """Return the rows with this value; all where there is no such column."""
+    return frame[frame[column] == value] if column in frame else frame
+
+
+def distinct(frame: pd.DataFrame, column: str) -> list[Any]:
+    """List the values of a column in their order."""
+    return list(dict.fromkeys(frame[column])) if column in frame else []
+
+
+def mark_of(at: int, size: float = 8) -> dict[str, Any]:
+    """Return the marker of a series by its number."""
+    return {"color": HUES[at % len(HUES)], "symbol": SHAPES[at % len(SHAPES)], "size": size}
+
+
+def add_estimates(
+    figure: Figure,
+    at: int,
+    x: Iterable[Any],
+    y: Iterable[float],
+    bars: Mapping[str, Iterable[Sequence[Any]]],
+    *,
+    line: Mapping[str, Any] | None = None,
+    size: float = 8,
+    thin: float = 4,
+    **more: Any,
+) -> None:
+    """Draw a series of estimates in its own colour and symbol.
+
+    Args:
+        figure: The figure.
+        at: Number of the series.
+        x, y: Places of the marks.
+        bars: Estimates (value, low, high) whose intervals are drawn, by `error_x` or `error_y`.
+        line: How marks are joined; None: they are not.
+        size: Of a mark, in pixels.
+        thin: Width of the ends of an interval.
+        more: Further options of `add_scatter`, such as the name and the texts on hover.
+    """
+    marker = mark_of(at, size)
+    intervals = {name: error_bars(estimates, marker["color"], width=thin) for name, estimates in bars.items()}
+    joined = (
+        {"mode": "markers"} if line is None else {"mode": "lines+markers", "line": {"color": marker["color"], **line}}
+    )
+    look = {"marker": marker, "legendgroup": str(at), "hoverinfo": "text", **joined, **intervals, **more}
+    figure.add_scatter(x=list(x), y=list(y), **look)
+
+
+def name_once(figure: Figure) -> None:
+    """Name in the legend only once what is drawn in several panels, wherever it is drawn first."""
+    named: set[str] = set()
+    for trace in figure.data:
+        if trace.legendgroup is not None:
+            trace.showlegend = trace.legendgroup not in named
+            named.add(trace.legendgroup)
+
+
+def add_words(figure: Figure, text: str, place: Mapping[str, Any], size: int = 13) -> None:
+    """Write on a figure in the colour of its axes."""
+    figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": size}, **place)
+
+
+def add_level(figure: Figure, y: float, words: str, dash: str = "solid") -> None:
+    """Draw a line through the whole figure, with words at its right end."""
+    figure.add_hline(y, line={"color": TONE, "width": 1, "dash": dash})
+    add_words(figure, words, {"xref": "paper", "x": 1, "xanchor": "right", "y": y, "yanchor": "bottom"})
+
+
+def estimate_words(name: str, estimate: Any) -> str:
+    """Describe an estimate on hover: its value, interval and n."""
+    interval = format_interval(estimate.low, estimate.high)
+    return f"{name}<br>{format_significant(estimate.value, 5)}{interval}, n = {estimate.n:,}"
+
+
+def range_text(counts: Iterable[int]) -> str:
+    """Say how many: one number, or from the least to the largest; "0" for none."""
+    known = [int(count) for count in counts]
+    low, high = min(known, default=0), max(known, default=0)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def value_text(value: Any) -> str:
+    """Write a value of a column as the part of a title."""
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def level_words(name: str, level: float) -> str:
+    """Describe what is known, such as an exact result."""
+    return f"{plain(name)}: {format_significant(level, 5)}"
