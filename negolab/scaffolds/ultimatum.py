@@ -27,6 +27,8 @@ class Private(msgspec.Struct, frozen=True):
     outside: int
 
 
+# What people set at the table and models fill in follows from the fields of these two and from `options`. To say it
+# yourself, write `def moves(self, seen, talk)`: return Moves((Move("offer", Offer, {"share": Count(0, self.pie)}),)).
 class Offer(msgspec.Struct, frozen=True):
     share: int
 
