@@ -50,7 +50,7 @@ def test_a_method_that_a_game_lacks_is_named() -> None:
 
 
 def test_a_parameter_cannot_take_the_name_of_what_every_game_has() -> None:
-    game = own_game("    pie: int = 10\n", "    pie: int = 10\n    moves: int = 3\n")
+    game = own_game("    outside: Annotated", "    moves: int = 3\n    outside: Annotated")
     with pytest.raises(ValueError, match="no parameter can be called moves, which every game has"):
         nl.load(game)
 
