@@ -18,7 +18,7 @@ from negolab.studies.client import HostClient
 from negolab.studies.page_state import Closed, NotDelivered
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import catalogue, needed_texts, parse_study, read_study
-from negolab.studies.texts import gate_texts, table_texts, texts
+from negolab.studies.texts import gate_texts, rename, table_texts, texts
 from negolab.texts import Texts, are_overridden, check, flatten, format_texts, install, placeholders, use
 from tests.support.host_process import running_host, solo_treatment, study_toml
 
@@ -84,6 +84,15 @@ def test_a_wrong_text_is_refused_in_one_line_that_names_its_key(own: str, fault:
         with_texts(f"[texts]\n{own}\n")
     assert str(error.value).startswith(fault)
     assert "\n" not in str(error.value)
+
+
+def test_texts_by_the_keys_of_earlier_versions_are_read_and_their_new_keys_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    old = with_texts('[texts.bargaining]\nenter_one = "{low} bis {high}"\nsteps.cent_less = "1 Cent weniger"\n')
+    assert old.texts == {"table.enter_price": "{low} bis {high}", "table.price_steps.cent_less": "1 Cent weniger"}
+    assert "texts: bargaining.enter_one is called table.enter_price now" in caplog.messages
+    assert rename({"agenda.option": "{option}: {points}"}) == {"table.option": "{option}: {note}"}
 
 
 def test_the_command_lists_the_texts_of_a_study_and_names_unknown_ones(
