@@ -1,0 +1,50 @@
+"""The parameters of balloon; each check names the parameter and its value."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from typing_extensions import override
+
+from negolab.game import SEATS, Game, Seat
+from negolab.games.balloon.instance import MOST_ITEMS, Correlation, Instance, Mode, uncorrelated
+from negolab.games.balloon.prompt import language
+from negolab.games.balloon.state import Private, Public, Rules, Say
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
+    """Parameters of the hot air balloon game.
+
+    `rules` are those that the prompt states or the reference's. `patience` is the number of invalid replies a seat may
+    make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
+    of accepted messages. The other parameters say how an instance is drawn, unless `instance` gives one.
+    """
+
+    rules: Rules = "stated"
+    language: str = "en"
+    strategic_reasoning: bool = False
+    require_argument: bool = True
+    patience: Count = 2
+    empty_turn_limit: Count | None = None
+    turn_limit: Positive | None = 40
+    items: Annotated[int, Meta(ge=1, le=MOST_ITEMS)] = 15
+    effort_range: tuple[Positive, Positive] = (1, 1001)
+    limit_ratio: Annotated[float, Meta(gt=0, le=1)] = 0.5
+    mode: Mode | None = "inverse"
+    correlation: dict[Seat, Correlation] | None = msgspec.field(default_factory=uncorrelated)
+    importance_seed: int | None = None
+    instance: Instance | None = None
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        language(self.language)
+        if self.effort_range[0] > self.effort_range[1]:
+            raise ValueError(f"effort_range must go from low to high, not {self.effort_range}")
+        if self.correlation is not None and len(self.correlation) < len(SEATS):
+            raise ValueError(f"correlation must be given for A and for B, not {self.correlation}")
