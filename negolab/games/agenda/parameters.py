@@ -89,10 +89,6 @@ class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
         """The issues, numbered ones if their points are drawn."""
         return numbered_issues(self.issues, self.option_count) if isinstance(self.issues, int) else self.issues
 
-    def is_last(self, public: Public) -> bool:
-        """Return True if the next message is the last one."""
-        return len(public.messages) == self.turns - 1
-
 
 @lru_cache(maxsize=64)
 def numbered_issues(count: int, options: int) -> tuple[Issue, ...]:

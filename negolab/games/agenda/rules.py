@@ -161,6 +161,10 @@ class Agenda(Parameters, frozen=True, kw_only=True):
 
     # Playing.
 
+    def is_last(self, public: Public) -> bool:
+        """Return True if the next message is the last one."""
+        return len(public.messages) == self.turns - 1
+
     @override
     def step(self, state: Position, actions: Mapping[Seat, Message]) -> Position:
         ((seat, message),) = actions.items()

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 import msgspec
+from msgspec import Meta
 from typing_extensions import override
 
 from negolab.formatting import format_quote
-from negolab.game import SEATS, End, FrozenDict, Invalid, Outcome, Seat, other
+from negolab.game import SEATS, End, FrozenDict, Game, Invalid, Outcome, Seat, other
 from negolab.games.balloon import moves
-from negolab.games.balloon.instance import Instance, draw_importance, draw_instance
-from negolab.games.balloon.parameters import Parameters
-from negolab.games.balloon.prompt import fault_reason, full_prompt
+from negolab.games.balloon.instance import (
+    MOST_ITEMS,
+    Correlation,
+    Instance,
+    Mode,
+    draw_importance,
+    draw_instance,
+    uncorrelated,
+)
+from negolab.games.balloon.prompt import fault_reason, full_prompt, language
 from negolab.games.balloon.reading import Reader, reader
 from negolab.games.balloon.state import (
     Fault,
@@ -26,21 +34,53 @@ from negolab.games.balloon.state import (
     Names,
     Private,
     Public,
+    Rules,
     Say,
     Seen,
     State,
     Terms,
 )
 
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
 _TURNS: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 _FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay"})
 
 
-class Balloon(Parameters, frozen=True, kw_only=True):
-    """The hot air balloon game."""
+class Balloon(Game[Public, Private, Say], frozen=True, kw_only=True):
+    """The hot air balloon game.
+
+    `rules` are those that the prompt states or the reference's. `patience` is the number of invalid replies a seat may
+    make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
+    of accepted messages. The other parameters say how an instance is drawn, unless `instance` gives one.
+    """
 
     unit: ClassVar[str] = "points of own importance"
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("norm", "harmonic", "normalised_harmonic", "main"), "%")
+
+    rules: Rules = "stated"
+    language: str = "en"
+    strategic_reasoning: bool = False
+    require_argument: bool = True
+    patience: Count = 2
+    empty_turn_limit: Count | None = None
+    turn_limit: Positive | None = 40
+    items: Annotated[int, Meta(ge=1, le=MOST_ITEMS)] = 15
+    effort_range: tuple[Positive, Positive] = (1, 1001)
+    limit_ratio: Annotated[float, Meta(gt=0, le=1)] = 0.5
+    mode: Mode | None = "inverse"
+    correlation: dict[Seat, Correlation] | None = msgspec.field(default_factory=uncorrelated)
+    importance_seed: int | None = None
+    instance: Instance | None = None
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        language(self.language)
+        if self.effort_range[0] > self.effort_range[1]:
+            raise ValueError(f"effort_range must go from low to high, not {self.effort_range}")
+        if self.correlation is not None and len(self.correlation) < len(SEATS):
+            raise ValueError(f"correlation must be given for A and for B, not {self.correlation}")
 
     # Initial states.
 
