@@ -32,7 +32,7 @@ from negolab.match import Match
 from negolab.record import parse_record
 from negolab.runs.driver import aplay, make_player
 from negolab.verification import replay_differences
-from tests.conftest import free_port
+from tests.conftest import ROOT, free_port
 from tests.support.local_model import LocalModel, needs_runtime, needs_weights, serving_model
 
 TOKENS = 80
@@ -46,6 +46,8 @@ SHORT: dict[str, dict[str, Any]] = {
     "trading": {"max_turns": 6, "rules": "tolerant"},
 }
 """Each game with at most six accepted replies, and with as many tries as it allows."""
+OWN = ("hands", "job", "picnic")
+"""Games as users write them, whose forms follow from their actions."""
 
 
 @pytest.fixture
@@ -204,10 +206,12 @@ async def played(game: AnyGame, name: str, url: str, games: int) -> list[Match]:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("form", ["free", "schema"])
-@pytest.mark.parametrize("game", SHORT)
+@pytest.mark.parametrize(
+    ("game", "form"),
+    [*((game, form) for game in SHORT for form in ("free", "schema")), *((own, "schema") for own in OWN)],
+)
 def test_a_model_plays_every_game_to_its_end(game: str, form: str, local: LocalModel) -> None:
-    loaded = nl.load(game, **SHORT[game])
+    loaded = nl.load(game, **SHORT[game]) if game in SHORT else nl.load(str(ROOT / f"tests/support/games/{game}.py"))
     name = f"llm:{MODEL_ALIAS},form={form},temperature=0.7,max_tokens={TOKENS},seed=1"
     matches = asyncio.run(played(loaded, name, local.url, GAMES))
     said = [reply for match in matches for reply in replies(match)]
