@@ -98,6 +98,7 @@ class PlainTable(Table):
     @override
     def draw(self) -> None:
         self._own.value = render_facts(self.game, self.seen)
+        set_visible(self._own, bool(self.game.facts(self.seen)))
         self._due.value = html.element("div", self._last_try(), cls="nl-due")
         set_visible(self._due, bool(self._last_try()))
         self._typed.draw(asked=self.asked)
