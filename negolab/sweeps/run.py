@@ -39,7 +39,7 @@ QUEUED_PER_WORKER = 4
 
 
 class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """SweepProgress of a sweep.
+    """Progress of a sweep.
 
     Attributes:
         cells: Cells of the plan.

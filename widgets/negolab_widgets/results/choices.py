@@ -40,7 +40,7 @@ class FigureControls:
         self._user_set: set[w.Dropdown] = set()
         self._outcomes: dict[str, Quantity] = {}
         self._factors: dict[str, Factor] = {}
-        self.outcome = w.Dropdown(description="Quantity")
+        self.outcome = w.Dropdown(description="Outcome")
         self.view = w.Dropdown(description="Figure", options=[LINES, HEAT, BOXES, VIOLINS])
         self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
         for control in (self.outcome, self.view, self.x, self.colour, self.facet):
