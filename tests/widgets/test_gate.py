@@ -29,7 +29,7 @@ from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
 from tests.support import careless_gate
-from tests.support.bots import V1, framed, read_frame
+from tests.support.bots import V1, framed, message, read_frame
 from tests.support.gate_server import KERNEL_ID, PAGE, Gate, running_gate, send_raw, wait_until, write_page
 from tests.support.processes import command_line, kernels_of
 
@@ -472,14 +472,7 @@ async def open_socket(door: Gate, kernel: str, token: str | None, **headers: str
 
 async def ask_info(connection: Any) -> Any:
     """Ask a kernel for its info, and return its answer."""
-    number = f"{time.monotonic_ns()}"  # a kernel takes no message twice
-    message = {
-        "header": {"msg_type": "kernel_info_request", "msg_id": number, "session": "test", "username": ""},
-        "parent_header": {},
-        "metadata": {},
-        "content": {},
-    }
-    await connection.write_message(framed(message), binary=True)
+    await connection.write_message(framed(message("kernel_info_request", {})), binary=True)
     while True:
         got = read_frame(await asyncio.wait_for(connection.read_message(), 60))
         if got["header"]["msg_type"] == "kernel_info_reply":
@@ -867,10 +860,8 @@ def test_code_that_a_visitor_sends_does_not_run(door: Gate, kernel: str) -> None
 
     async def send() -> None:
         connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
-        header = {"msg_type": "execute_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
         content = {"code": f"open({str(target)!r}, 'w')", "silent": False}
-        parts = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
-        await connection.write_message(framed(parts, "shell"), binary=True)
+        await connection.write_message(framed(message("execute_request", content), "shell"), binary=True)
         await asyncio.sleep(2)
         connection.close()
 
@@ -1024,9 +1015,7 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(
 
     async def send() -> None:
         connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
-        header = {"msg_type": "shutdown_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
-        parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
-        await connection.write_message(framed(parts, "control"), binary=True)
+        await connection.write_message(framed(message("shutdown_request", {"restart": False}), "control"), binary=True)
         await asyncio.to_thread(wait_until, is_gone, seconds)
         connection.close()
 
