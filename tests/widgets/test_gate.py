@@ -32,6 +32,7 @@ from tests.support import careless_gate
 from tests.support.bots import V1, framed, message, read_frame
 from tests.support.gate_server import KERNEL_ID, PAGE, Gate, running_gate, send_raw, wait_until, write_page
 from tests.support.processes import command_line, kernels_of
+from tests.support.unguarded_gate import PLAIN
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -972,7 +973,7 @@ def test_a_host_that_is_away_is_said_in_plain_words_and_found_again(door: Gate) 
 @pytest.fixture(scope="module")
 def open_door() -> Iterator[Gate]:
     """A gate without its defences."""
-    with running_gate("pool_size=1", careless_gate.ANYBODY, module=careless_gate.__name__) as running:
+    with running_gate("pool_size=1", *careless_gate.OPEN, module=careless_gate.__name__) as running:
         yield running
 
 
@@ -1025,7 +1026,7 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(
 
 @pytest.mark.visitor
 def test_a_gate_with_a_defence_off_does_not_serve() -> None:
-    option = f"--Voila.kernel_websocket_connection_class={careless_gate.PLAIN}"
+    option = f"--Voila.kernel_websocket_connection_class={PLAIN}"
     with (
         pytest.raises(AssertionError, match="not serving: the guard at the websocket"),
         running_gate(option, warm=False),
