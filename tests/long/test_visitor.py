@@ -29,7 +29,7 @@ from negolab.studies.service import StudyService
 from negolab.studies.session import MatchSession
 from negolab.studies.study_file import parse_study
 from negolab.verification import replay_differences
-from tests.support import attacks, careless_gate
+from tests.support import attacks, careless_gate, unguarded_gate
 from tests.support.gate_server import KERNEL_ID, running_gate, send_raw, wait_until
 from tests.support.host_process import descendants
 from tests.support.hostile_visitor import CANARY, Site, Visitor, Wire, participant_id, serving_site
@@ -95,15 +95,15 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def careless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server without the check of owners and the guard; two people split items with private values."""
+    """A server that does not check who owns a kernel; two people split items with private values."""
     with serving_site(tmp_path_factory.mktemp("careless"), SPLIT, gate_module=careless_gate.__name__) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server without the check of owners and the guard; two people play balloon."""
-    with serving_site(tmp_path_factory.mktemp("unguarded"), BALLOON, gate_module=careless_gate.__name__) as site:
+    """A server without the websocket guard; two people play balloon."""
+    with serving_site(tmp_path_factory.mktemp("unguarded"), BALLOON, gate_module=unguarded_gate.__name__) as site:
         yield site
 
 
@@ -562,7 +562,7 @@ def test_a_stranger_gets_no_page_unless_tokens_are_not_checked(prices: Site) -> 
             await stranger.close()
 
     assert not asyncio.run(come(prices.url))
-    with running_gate(careless_gate.ANYBODY, module=careless_gate.__name__) as open_gate:
+    with running_gate(*careless_gate.OPEN, module=careless_gate.__name__) as open_gate:
         assert wait_until(lambda: asyncio.run(come(open_gate.url)))
 
 

@@ -21,6 +21,18 @@ V1 = "v1.kernel.websocket.jupyter.org"
 """The one protocol that the gate offers."""
 
 
+def message(kind: str, content: dict[str, Any], **header: Any) -> dict[str, Any]:
+    """Make a message; a kernel drops one whose id it has had before."""
+    named = {"msg_id": uuid.uuid4().hex, "msg_type": kind, "session": "bot", "username": "", "version": "5.3"}
+    version = "2.1.0" if content.get("target_name") == "jupyter.widget" else "1.0.0"
+    return {
+        "header": {**named, "date": "2026-01-01T00:00:00Z", **header},
+        "parent_header": {},
+        "metadata": {"version": version},
+        "content": content,
+    }
+
+
 def framed(message: dict[str, Any], channel: Any = "shell") -> bytes:
     """Encode a message as a websocket frame, as a page does."""
     parts = [json.dumps(message[part]).encode() for part in ("header", "parent_header", "metadata", "content")]
@@ -112,21 +124,7 @@ class Bot:
         await self.send("comm_msg", {"comm_id": comm, "data": {"method": "request_states"}})
 
     async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> None:
-        message = {
-            "header": {
-                "msg_id": uuid.uuid4().hex,
-                "msg_type": kind,
-                "session": "bot",
-                "username": "",
-                "version": "5.3",
-                "date": "2026-01-01T00:00:00Z",
-                **header,
-            },
-            "parent_header": {},
-            "metadata": {"version": "1.0.0"} if kind == "comm_open" else {},
-            "content": content,
-        }
-        await self._socket.send(framed(message, channel))
+        await self._socket.send(framed(message(kind, content, **header), channel))
 
     async def _read(self) -> None:
         with suppress(websockets.ConnectionClosed):

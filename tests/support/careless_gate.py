@@ -1,5 +1,4 @@
-"""`python -m tests.support.careless_gate ...`: a participants' server without its defences, where the attacks work that
-they stop."""
+"""`python -m tests.support.careless_gate ...`: a participants' server that does not check who owns a kernel."""
 
 from __future__ import annotations
 
@@ -9,13 +8,12 @@ from typing import Any
 from negolab_widgets.server.gate import Gate
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest, RequestChecks
 from traitlets import Bool
-from traitlets.config import Config
 from typing_extensions import override
 
-PLAIN = "jupyter_server.services.kernels.connection.channels.ZMQChannelsWebsocketConnection"
-"""A websocket without our guard."""
-ANYBODY = "--CarelessGate.lets_anybody_in=True"
-"""Option of a gate for anybody."""
+from tests.support.unguarded_gate import PLAIN
+
+OPEN = ("--CarelessGate.lets_anybody_in=True", f"--Voila.kernel_websocket_connection_class={PLAIN}")
+"""Options of a gate without any defence."""
 
 
 class CarelessChecks(RequestChecks):
@@ -31,16 +29,11 @@ class CarelessChecks(RequestChecks):
 
 
 class CarelessGate(Gate):  # type: ignore[misc]
-    """A gate that lets visitors to every kernel, with whatever they send."""
+    """A gate that lets visitors to every kernel."""
 
     lets_anybody_in = Bool(
         False, config=True, help="Without a link, from any site, and for any host: the launcher would not serve it."
     )
-
-    @override
-    def load_config_file(self, *_: Any, **__: Any) -> None:
-        super().load_config_file()
-        self.update_config(Config({"Voila": {"kernel_websocket_connection_class": PLAIN}}))
 
     @override
     def initialize(self, argv: list[str] | None = None) -> None:

@@ -25,7 +25,7 @@ from negolab.studies.database import Database, StoredMatch
 from negolab.verification import replay_differences
 from tests.conftest import LAUNCH, ROOT, free_port, launch_environment
 from tests.support import processes
-from tests.support.bots import V1, Bot, framed, read_frame
+from tests.support.bots import V1, Bot, framed, message, read_frame
 
 CANARY = "sk-canary-5f1d0c"
 """A key in the launcher's environment."""
@@ -228,22 +228,9 @@ class Wire:
 
     async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> str:
         """Send one message and return its id."""
-        message: dict[str, Any] = {
-            "header": {
-                "msg_id": uuid.uuid4().hex,
-                "msg_type": kind,
-                "session": "visitor",
-                "username": "",
-                "version": "5.4",
-                "date": "2026-01-01T00:00:00Z",
-                **header,
-            },
-            "parent_header": {},
-            "metadata": {"version": "2.1.0" if content.get("target_name") == "jupyter.widget" else "1.0.0"},
-            "content": content,
-        }
-        await self.socket.send(framed(message, channel))
-        return str(message["header"]["msg_id"])
+        sent = message(kind, content, **header)
+        await self.socket.send(framed(sent, channel))
+        return str(sent["header"]["msg_id"])
 
     async def answered(self, within: float = 10) -> bool:
         """Return True if the kernel answers a kernel_info_request in time."""

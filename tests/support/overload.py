@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ import websockets
 
 from tests.conftest import ROOT
 from tests.support import processes
-from tests.support.bots import V1, Bot, framed
+from tests.support.bots import V1, Bot, framed, message
 from tests.support.hostile_visitor import Site, Wire
 
 ADDRESS = "127.0.0.2"
@@ -66,12 +65,6 @@ async def opened(bot: Bot) -> Any:
                 bot.kernel = await bot.page() or bot.kernel
 
 
-def message(kind: str, content: dict[str, Any]) -> bytes:
-    """Encode a message; a kernel drops one that it has had before."""
-    header = {"msg_id": uuid.uuid4().hex, "msg_type": kind, "session": "x", "username": "", "version": "5.3"}
-    return framed({"header": header, "parent_header": {}, "metadata": {"version": "1.0.0"}, "content": content})
-
-
 async def send_lists(link: str) -> None:
     """Send frames of 720 KB, 240,000 empty lists each, on two websockets."""
     bot = await join(link)
@@ -82,7 +75,7 @@ async def send_lists(link: str) -> None:
             socket = await opened(bot)
             with suppress(websockets.ConnectionClosed):
                 while True:
-                    await socket.send(message("comm_msg", lists))
+                    await socket.send(framed(message("comm_msg", lists)))
                     await asyncio.sleep(0.5)
 
     await asyncio.gather(flood(), flood())
@@ -97,14 +90,14 @@ async def read_nothing(link: str) -> None:
         socket = await opened(bot)
         with suppress(websockets.ConnectionClosed, TimeoutError):
             await socket.send(
-                message("comm_open", {"comm_id": "ear", "target_name": "jupyter.widget.control", "data": {}})
+                framed(message("comm_open", {"comm_id": "ear", "target_name": "jupyter.widget.control", "data": {}}))
             )
             for id in texts:
                 state = {"method": "update", "state": {"value": "x" * 75_000}, "buffer_paths": []}
-                await socket.send(message("comm_msg", {"comm_id": id, "data": state}))
+                await socket.send(framed(message("comm_msg", {"comm_id": id, "data": state})))
             socket.transport.pause_reading()
             for _ in range(600):
-                await asyncio.wait_for(socket.send(message("comm_msg", ask)), 5)
+                await asyncio.wait_for(socket.send(framed(message("comm_msg", ask))), 5)
                 await asyncio.sleep(0.02)
             await asyncio.sleep(5)
         socket.transport.abort()
@@ -192,7 +185,7 @@ async def press_everything(link: str) -> None:
             while True:
                 for id in list(bot.models):
                     data = {"method": "custom", "content": {"event": "click"}}
-                    await socket.send(message("comm_msg", {"comm_id": id, "data": data}))
+                    await socket.send(framed(message("comm_msg", {"comm_id": id, "data": data})))
 
 
 async def split_frames(link: str) -> None:

@@ -29,9 +29,10 @@ from tornado.websocket import websocket_connect
 
 from negolab.cli.serve import ServeOptions
 from tests.support import careless_gate
-from tests.support.bots import V1, framed, read_frame
+from tests.support.bots import V1, framed, message, read_frame
 from tests.support.gate_server import KERNEL_ID, PAGE, Gate, running_gate, send_raw, wait_until, write_page
 from tests.support.processes import command_line, kernels_of
+from tests.support.unguarded_gate import PLAIN
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -472,14 +473,7 @@ async def open_socket(door: Gate, kernel: str, token: str | None, **headers: str
 
 async def ask_info(connection: Any) -> Any:
     """Ask a kernel for its info, and return its answer."""
-    number = f"{time.monotonic_ns()}"  # a kernel takes no message twice
-    message = {
-        "header": {"msg_type": "kernel_info_request", "msg_id": number, "session": "test", "username": ""},
-        "parent_header": {},
-        "metadata": {},
-        "content": {},
-    }
-    await connection.write_message(framed(message), binary=True)
+    await connection.write_message(framed(message("kernel_info_request", {})), binary=True)
     while True:
         got = read_frame(await asyncio.wait_for(connection.read_message(), 60))
         if got["header"]["msg_type"] == "kernel_info_reply":
@@ -867,10 +861,8 @@ def test_code_that_a_visitor_sends_does_not_run(door: Gate, kernel: str) -> None
 
     async def send() -> None:
         connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
-        header = {"msg_type": "execute_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
         content = {"code": f"open({str(target)!r}, 'w')", "silent": False}
-        parts = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
-        await connection.write_message(framed(parts, "shell"), binary=True)
+        await connection.write_message(framed(message("execute_request", content), "shell"), binary=True)
         await asyncio.sleep(2)
         connection.close()
 
@@ -981,7 +973,7 @@ def test_a_host_that_is_away_is_said_in_plain_words_and_found_again(door: Gate) 
 @pytest.fixture(scope="module")
 def open_door() -> Iterator[Gate]:
     """A gate without its defences."""
-    with running_gate("pool_size=1", careless_gate.ANYBODY, module=careless_gate.__name__) as running:
+    with running_gate("pool_size=1", *careless_gate.OPEN, module=careless_gate.__name__) as running:
         yield running
 
 
@@ -1024,9 +1016,7 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(
 
     async def send() -> None:
         connection = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=[V1])
-        header = {"msg_type": "shutdown_request", "msg_id": "1", "session": "test", "username": "", "version": "5.3"}
-        parts = {"header": header, "parent_header": {}, "metadata": {}, "content": {"restart": False}}
-        await connection.write_message(framed(parts, "control"), binary=True)
+        await connection.write_message(framed(message("shutdown_request", {"restart": False}), "control"), binary=True)
         await asyncio.to_thread(wait_until, is_gone, seconds)
         connection.close()
 
@@ -1036,7 +1026,7 @@ def test_only_without_the_guard_can_a_page_end_its_kernel_itself(
 
 @pytest.mark.visitor
 def test_a_gate_with_a_defence_off_does_not_serve() -> None:
-    option = f"--Voila.kernel_websocket_connection_class={careless_gate.PLAIN}"
+    option = f"--Voila.kernel_websocket_connection_class={PLAIN}"
     with (
         pytest.raises(AssertionError, match="not serving: the guard at the websocket"),
         running_gate(option, warm=False),
