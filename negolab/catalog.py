@@ -485,5 +485,6 @@ def locate_fault(error: BaseException) -> str:
     called = (
         frame for frame, _ in traceback.walk_tb(error.__traceback__) if isinstance(frame.f_locals.get("self"), Game)
     )
-    names = [frame.f_code.co_name for frame in called if frame.f_code is not Game.told.__code__]
+    # Not the base class's own, such as `moves`, which calls `options`.
+    names = [frame.f_code.co_name for frame in called if frame.f_globals["__name__"] != Game.__module__]
     return f"{kind} in {Path(at.filename).name}, line {at.lineno}, in {[*names, at.name][0]}"
