@@ -254,7 +254,7 @@ async def make_entries(
             await together.wait()
             line.seconds = seconds
         await work()
-        for _ in range(200):
+        for _ in range(900):
             if file.exists() and len(file.read_text().splitlines()) >= number:
                 break
             await asyncio.sleep(0.05)
