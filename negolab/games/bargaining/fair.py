@@ -23,14 +23,19 @@ from negolab.games.bargaining.lexer import (
     words_of,
 )
 from negolab.games.bargaining.reading import Grammar, is_rejection, read_offer
-from negolab.games.bargaining.state import Accept, Action, Offer, Reject
-from negolab.reading import RUNS_ON, straight
+from negolab.games.bargaining.state import Accept, Action, Reject
+from negolab.reading import RUNS_ON, spoken_lines, straight, without_reasoning
 
-COURTESY = frozenset(
-    "ok okay well great good fine sure alright excellent perfect wonderful fantastic cool oh ah and so then now yeah yep "
-    "absolutely definitely certainly gladly happily agreed done sold thanks please sir madam friend".split()
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+COURTESY = _set(
+    "ok okay well great good fine sure alright excellent perfect wonderful fantastic cool oh ah and so then now yeah "
+    "yep absolutely definitely certainly gladly happily agreed done sold thanks please sir madam friend"
 )
-_UNITS = frozenset("usd dollar dollars buck bucks".split())
+_UNITS = _set("usd dollar dollars buck bucks")
 THING = (
     "(?:it|(?:(?:the|this|that|your|his|her|their|seller's|buyer's) )?"
     "(?:(?:last|latest|final|current|standing|new|recent|most|generous|fair|kind|revised|counter) )*"
@@ -42,10 +47,10 @@ _END = (
 )
 """END; of "with thanks" only "with" is left beside the courtesies."""
 DEAL = re.compile(
-    "(?:a )?deal|deal (?:it is|accepted)|(?:let's )?call it a deal|(?:we|you) have (?:got )?a deal"
-    "|(?:we've|you've) (?:got )?(?:yourself )?a deal|(?:it is|it's|that is|that's) a deal"
+    "(?:(?:a )?deal|(?:let's )?call it a deal|(?:we|you) have (?:got )?a deal"
+    "|(?:we've|you've) (?:got )?(?:yourself )?a deal|(?:it is|it's|that is|that's) a deal)"
+    f"(?: (?:at|for|on)(?: {THING})?)?|deal (?:it is|accepted)"
     "|(?:i|we|i'll|we'll|i will|we will) (?:take|accept|agree to) (?:the|this|that|your) deal"
-    f"|deal (?:at|for|on)(?: {THING})?"
 )
 _SAID_OF = (
     "suppose supposing imagine pretend assume assuming say says said think thinks claim claims believe believes moment "
@@ -68,17 +73,19 @@ EASY = re.compile(
     rf"{_LABEL}|reply)(?: is)?|(?:i|we|my|our|it|this|that) (?:.* )?(?:profit|gains?|surplus|payoff|earns?)(?: .*)?"
     "|(?:i|we) agree|i do|i will|i'll take (?:it|that)|(?:(?:that|it) )?works(?: (?:for )?(?:me|us))?"
     "|sounds (?:good|fair|great|fine)|let's do (?:it|this|that)|fair enough"
-    "|(?:(?:(?:that|this|it) )?is |that's |this's |it's )?(?:a )?(?:(?:fair|good|great|fine|ok|okay|acceptable|reasonable)"
-    "(?: (?:price|offer|deal))?(?: (?:for|by|with) (?:me|us))?|(?:price|offer|deal)(?: (?:for|by|with) (?:me|us))?)"
-    "|(?:(?:it has been|it was|it is|it's|it's been) )?(?:a )?(?:thank you|thanks|nice|pleasure|great|good|looking forward)"
+    "|(?:(?:(?:that|this|it) )?is |that's |this's |it's )?(?:a )?"
+    "(?:(?:fair|good|great|fine|ok|okay|acceptable|reasonable)(?: (?:price|offer|deal))?|price|offer|deal)"
+    "(?: (?:for|by|with) (?:me|us))?"
+    "|(?:(?:it has been|it was|it is|it's|it's been) )?(?:a )?"
+    "(?:thank you|thanks|nice|pleasure|great|good|looking forward)"
     r"(?! (?:\w+ )?(?:try|luck|joke|grief|question|point)\b)(?: .*)?"
 )
 LABEL = re.compile(rf"\W*{_LABEL})\b(?: is\b)?[\s:,=]*")
 _DECIDING = re.compile(r"\b(?:answer|decision)\b")
-BARE = frozenset("i we my our your the this that offer price at of for is to pay dollars final".split())
+BARE = _set("i we my our your the this that offer price at of for is to pay dollars final")
 REASON = re.compile(r"\W*(?:reason|reasoning|because|explanation)\b")
-TOLD = frozenset("profit gain earn earns surplus payoff value valuation cost worth budget midpoint".split())
-ABOUT_STANDING = frozenset("too high low you your".split())
+TOLD = _set("profit gain earn earns surplus payoff value valuation cost worth budget midpoint")
+ABOUT_STANDING = _set("too high low you your")
 """Beside NEGATION: in a clause with one of these, the standing price is only spoken of."""
 ROUND = re.compile(r"((?:\b(?:round|turn|step)|#) ?)\d{1,4}(?: ?(?:of|/) ?\d{1,4})?(?![.,]?\d|\w)")
 THREE_DECIMALS = re.compile(r"\d\.\d{3}")
@@ -87,16 +94,20 @@ GIVES_ME = re.compile(rf",(?: which)? (?=(?:{_GIVES}) (?:me|us)\b)")
 _PROFIT = "(?:profit|gain|surplus|payoff|earns?)"
 _NUMBER = r"[$€£]? ?(?<![\d.,])\d++(?:[.,]\d++)*+(?: ?(?:usd|dollars?|bucks?))?"
 AS_PROFIT = re.compile(
-    rf"(?:\b{_PROFIT}(?: (?:of|is|a|me))* |\b(?:{_GIVES}) (?:me|us) ){_NUMBER}|{_NUMBER}(?: (?:of|is|a|me))* {_PROFIT}\b"
+    rf"(?:\b{_PROFIT}(?: (?:of|is|a|me))* |\b(?:{_GIVES}) (?:me|us) ){_NUMBER}"
+    rf"|{_NUMBER}(?: (?:of|is|a|me))* {_PROFIT}\b"
 )
-CONSIDERED = re.compile(
+HARMLESS = re.compile(
     r"\bafter (?:(?:careful|much|some|due|further|long) )*+(?:consideration|thought|deliberation|review)\b"
+    r"|\bwould (?=(?:like|love|be happy|be glad) to accept\b)"
 )
-VETO = frozenset(("false", "or"))
+"""What holds a word that takes back, and takes nothing back."""
+VETO = _set("false or nobody sadly unfortunately regrettably alas afraid")
 """Words that take an acceptance back beside those of the literal reading."""
 ASKED = re.compile(r"\b(?:you|u|they|please) (?:(?!i\b)[\w'-]+ )?accept\b")
 DENIED_BEHIND = re.compile(r"\b(?:accept|deal|yes)[\s:=]*(?:no|false)\b")
 
+_MESSAGE = re.compile(r"(?im)^[ \t]*+[*_]++message[*_]*+:[*_]*+")
 _EMPHASIS = re.compile(r'(?<![^\W_])[*_`"]+|[*_`"]+(?![^\W_])|\\(?=[\[\]])')
 _PLAIN_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]\s+|#+\s+)")
@@ -109,7 +120,7 @@ _ALONE = re.compile(r"\W*(?:i(?:'ll| will)? )?(?:accept|deal|yes)\W*")
 _LEFT_OPEN = re.compile(r"\b(?:i|we|i'll|we'll|and|will|can|do|shall|hereby|therefore)\W*$")
 
 
-_REJECTING = frozenset("reject no deal walk away".split())
+_REJECTING = _set("reject no deal walk away")
 _NO_OFFER = ("several_prices", "malformed_number", "out_of_range")
 _ACCEPT, _REJECT = Accept(), Reject()
 
@@ -130,8 +141,14 @@ class Line(NamedTuple):
     goes_on: bool
 
 
+def said(text: str) -> str | None:
+    """Return what a reply says without reasoning, fences and quoted lines; None if its reasoning is left open."""
+    rest = without_reasoning("\n".join(spoken_lines(text)))
+    return None if rest is None else _MESSAGE.sub("MESSAGE:", "\n".join(spoken_lines(rest)))
+
+
 def read_fairly(text: str, rules: Grammar, stands: bool, last: bool, asked: int | None) -> Action | str:
-    """Parse as `read_reply` does, from a text without reasoning, fences and quoted lines."""
+    """Parse what was `said` as `read_reply` parses a text."""
     heard = Heard(rules, stands, last, asked)
     if len(text) > MAX_RAW:
         return "too_long"
@@ -236,7 +253,7 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
 
 def accepts(plain: str, rules: Grammar) -> bool:
     """Return True if an acceptance word of a text stands, and nothing takes it back; numbers are not looked at."""
-    sentences = _SENTENCE.split(CONSIDERED.sub("", plain))
+    sentences = _SENTENCE.split(HARMLESS.sub("", plain))
     for sentence in sentences:
         words = words_of(sentence)
         if is_vetoed(sentence, words) or not VETO.isdisjoint(words):
@@ -331,7 +348,7 @@ def _without_told(plain: str, heard: Heard) -> str:
     """Leave out the numbers that are only told, if another remains."""
     parts = _CLAUSE.split(plain)
     for at in range(0, len(parts), 2):
-        words = words_of(parts[at])
+        words, parts[at] = words_of(parts[at]), AS_PROFIT.sub("", parts[at])
         if not TOLD.isdisjoint(words):
             parts[at] = _PLAIN_NUMBER.sub("", parts[at])
         elif is_negated(words) or not ABOUT_STANDING.isdisjoint(words):
@@ -342,8 +359,11 @@ def _without_told(plain: str, heard: Heard) -> str:
 
 # One JSON object.
 
-_PRICES = frozenset("price offer counteroffer counter_offer counter amount".split())
-_DECISIONS = frozenset("decision action answer response reply move".split())
+_PRICES = _set("price offer counteroffer counter_offer counter amount")
+_DECISIONS = _set("decision action answer response reply move")
+
+
+_REJECTS = [["reject"]]
 
 
 class _KeyTwiceError(ValueError):
@@ -362,11 +382,11 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
         return None
     fields = {key: value for key, value in found.items() if value not in (None, "")}
     prices = [value for key, value in fields.items() if key in _PRICES]
-    words = [words_of(normalise(value) or "") for key, value in fields.items() if key in _DECISIONS and is_text(value)]
-    words = [each for each in words if each]
-    plain = normalise(" ; ".join(map(str, prices)))
-    if plain is None or not all(is_text(price) for price in prices):
+    if not all(isinstance(price, str) for price in prices):
         return None
+    plain = normalise(" ; ".join(prices)) or ""
+    said = [fields[key] for key in _DECISIONS & fields.keys() if isinstance(fields[key], str)]
+    words = [each for value in said if (each := words_of(normalise(value) or ""))]
     agreeing = [len(each) == 1 and each[0] in heard.rules.acceptances for each in words]
     agrees = fields.get("accept") is True or any(agreeing)
     declines = fields.get("accept") is False or fields.get("reject") is True or not all(agreeing)
@@ -374,20 +394,14 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
         return "ambiguous_accept_and_number"
     if agrees and not declines:
         return _ACCEPT if heard.stands else "nothing_to_accept"
-    if has_digit(plain) and not agrees:
+    if not agrees and has_digit(plain):
         return _read_plain(plain, heard)
     if not declines:
         return None
     is_final = (
-        heard.stands
-        and not agrees
-        and all(is_rejection(each, heard.rules, heard.last) for each in words or [["reject"]])
+        heard.stands and not agrees and all(is_rejection(each, heard.rules, heard.last) for each in words or _REJECTS)
     )
     return _REJECT if is_final else "vetoed_acceptance"
-
-
-def is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing_extensions import override
 from negolab.formatting import format_quote
 from negolab.game import ANY_LENGTH, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompt as prompts
-from negolab.games.bargaining.fair import read_fairly
+from negolab.games.bargaining.fair import read_fairly, said
 from negolab.games.bargaining.parameters import Parameters
 from negolab.games.bargaining.reading import (
     Grammar,
@@ -45,7 +45,6 @@ from negolab.games.bargaining.state import (
 )
 from negolab.money import divide_half_up
 from negolab.moves import Moves
-from negolab.reading import spoken_lines, without_reasoning
 
 
 def draw_number(numbers: Sequence[int], rng: random.Random) -> int:
@@ -141,10 +140,10 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
         made, rules = len(offers), self._grammar()
         last, is_fair, message = made >= self.rounds, self.reading == "fair", ""
         if is_fair:
-            said = without_reasoning(text)
-            if said is None:
+            plain = said(text)
+            if plain is None:
                 return refusal("reasoning_open", rules, made > 0, last)
-            text = "\n".join(spoken_lines(said))
+            text = plain
         if self.talk != "none" and may_talk(self.talk, seen.seat):
             text, message = split_message(text)
         cents = read_price(text, self.price_lo, self.price_hi)
