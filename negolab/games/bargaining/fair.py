@@ -24,7 +24,7 @@ from negolab.games.bargaining.lexer import (
 )
 from negolab.games.bargaining.reading import Grammar, is_rejection, read_offer
 from negolab.games.bargaining.state import Accept, Action, Reject
-from negolab.reading import RUNS_ON, spoken_lines, straight, without_reasoning
+from negolab.reading import LATER, RUNS_ON, spoken_lines, straight, without_reasoning
 
 
 def _set(words: str) -> frozenset[str]:
@@ -37,12 +37,13 @@ COURTESY = _set(
 )
 _UNITS = _set("usd dollar dollars buck bucks")
 THING = (
-    "(?:it|(?:(?:the|this|that|your|his|her|their|seller's|buyer's) )?"
+    "(?:it|(?:(?:the|this|that|your|ur|his|her|their|seller's|buyer's) )?"
     "(?:(?:last|latest|final|current|standing|new|recent|most|generous|fair|kind|revised|counter) )*"
     "(?:offer|price|proposal|counteroffer|counter-offer|bid|amount|terms|number|figure|one|deal)|this|that|your|the)"
 )
 _END = (
-    "(?: (?:of|at|for|on|as is|as it is|as it stands|as offered|as proposed|with pleasure|with|in full|today"
+    "(?: (?:for (?:it|(?:the|this|your) (?:item|mug))|as (?:the|a|our) (?:final )?(?:price|deal)"
+    "|of|at|for|on|as is|as it is|as it stands|as offered|as proposed|with pleasure|with|in full|today"
     "|right away))*+(?: (?:look forward|appreciate|(?:am|are) (?:glad|happy|pleased|delighted)).*)?$"
 )
 """END; of "with thanks" only "with" is left beside the courtesies."""
@@ -54,15 +55,15 @@ DEAL = re.compile(
 )
 _SAID_OF = (
     "suppose supposing imagine pretend assume assuming say says said think thinks claim claims believe believes moment "
-    "day time second minute that"
+    "day time second minute that like will can do shall"
 )
 """Words before `I accept` that only speak of it."""
 _MODAL = "(?:will|can|do|shall|hereby|therefore)"
 _SELF = "(?:i|we|i'll|we'll|i'm|we're|i'd|we'd|i've|we've)"
 ANSWER = re.compile(
     rf"(?:^(?:{_MODAL} )++|(?<!\S)(?:i|we|i'll|we'll) (?:{_MODAL} )*+"
-    rf"|(?:^|(?<!\S){_SELF} (?:[\w'-]+ ){{0,6}}?)"
-    r"(?:happy|glad|pleased|ready|willing|prepared|delighted|decided|going|like|love|agree) to )"
+    rf"|(?:^|(?<!\S){_SELF} (?:(?!you|he |she |they)[\w'-]+ ){{0,6}}?)"
+    r"(?:happy|glad|pleased|ready|willing|prepared|delighted|decided|going|like|love|agree|choose|chosen|opt) to )"
     rf"accept(?: {THING})?{_END}"
 )
 """`I accept` and its like; not "nobody will accept", so that a modal stands behind one's own self or nothing."""
@@ -71,6 +72,7 @@ COMMAND = re.compile(rf"accept(?: {THING})?{_END}")
 _LABEL = r"(?:(?:my|our|the|final) )*(?:offer|counteroffer|counter-offer|price|response|action|answer|decision"
 EASY = re.compile(
     rf"{_LABEL}|reply)(?: is)?|(?:i|we|my|our|it|this|that) (?:.* )?(?:profit|gains?|surplus|payoff|earns?)(?: .*)?"
+    f"|to(?: {THING})?|(?:i'm|i am|we're|we are) (?:happy|fine|good|ok|okay) with (?:it|that|this)"
     "|(?:i|we) agree|i do|i will|i'll take (?:it|that)|(?:(?:that|it) )?works(?: (?:for )?(?:me|us))?"
     "|sounds (?:good|fair|great|fine)|let's do (?:it|this|that)|fair enough"
     "|(?:(?:(?:that|this|it) )?is |that's |this's |it's )?(?:a )?"
@@ -90,7 +92,9 @@ ABOUT_STANDING = _set("too high low you your")
 ROUND = re.compile(r"((?:\b(?:round|turn|step)|#) ?)\d{1,4}(?: ?(?:of|/) ?\d{1,4})?(?![.,]?\d|\w)")
 THREE_DECIMALS = re.compile(r"\d\.\d{3}")
 _GIVES = "gives|leaves|earns|giving|leaving|earning"
-GIVES_ME = re.compile(rf",(?: which)? (?=(?:{_GIVES}) (?:me|us)\b)")
+GIVES_ME = re.compile(
+    rf"(?:,(?: which)?| (?:because|since|as) (?:it|this|that))(?: still)? (?=(?:{_GIVES}) (?:me|us)\b)"
+)
 _PROFIT = "(?:profit|gain|surplus|payoff|earns?)"
 _NUMBER = r"[$€£]? ?(?<![\d.,])\d++(?:[.,]\d++)*+(?: ?(?:usd|dollars?|bucks?))?"
 AS_PROFIT = re.compile(
@@ -99,11 +103,19 @@ AS_PROFIT = re.compile(
 )
 HARMLESS = re.compile(
     r"\bafter (?:(?:careful|much|some|due|further|long) )*+(?:consideration|thought|deliberation|review)\b"
-    r"|\bwould (?=(?:like|love|be happy|be glad) to accept\b)"
+    r"|\bbest (?:regards|wishes)\b|\bwould (?=(?:like|love|be happy|be glad) to accept\b)"
 )
 """What holds a word that takes back, and takes nothing back."""
-VETO = _set("false or nobody sadly unfortunately regrettably alas afraid")
+VETO = _set(
+    "false or nobody sadly unfortunately regrettably alas afraid condition conditions conditional subject included "
+    "plus free shipping delivery off tomorrow dreams kidding joking psych"
+)
 """Words that take an acceptance back beside those of the literal reading."""
+PUT_OFF = re.compile(
+    rf"{LATER.pattern}|^\W*(?:please )?(?:add|throw|sweeten|include|raise|send|put|promise|pay|bring|toss|increase"
+    r"|double|change|swap|come|meet|knock|cut)\b"
+)
+"""In a sentence with an acceptance: it is for later, or for something that the other does first."""
 ASKED = re.compile(r"\b(?:you|u|they|please) (?:(?!i\b)[\w'-]+ )?accept\b")
 DENIED_BEHIND = re.compile(r"\b(?:accept|deal|yes)[\s:=]*(?:no|false)\b")
 
@@ -256,7 +268,7 @@ def accepts(plain: str, rules: Grammar) -> bool:
     sentences = _SENTENCE.split(HARMLESS.sub("", plain))
     for sentence in sentences:
         words = words_of(sentence)
-        if is_vetoed(sentence, words) or not VETO.isdisjoint(words):
+        if is_vetoed(sentence, words) or not VETO.isdisjoint(words) or PUT_OFF.search(sentence):
             return False
     said = [[_without_yes(clause, rules) for clause in _CLAUSE.split(sentence)[::2]] for sentence in sentences]
     if any(_is_answer(rest) for rest, _, _ in chain.from_iterable(said)):
