@@ -83,6 +83,9 @@ def test_an_acceptance_that_is_only_spoken_of_is_none(text: str) -> None:
     [
         ("My counteroffer is $45. That leaves me 20.", 4500),
         ("Considering your offer of 60, I counter with 45", 4500),
+        ("I offer 48 (my profit: 17)", 4800),
+        ("My value: 65. My counter: 48", 4800),
+        ("With 4 rounds left, I offer 48.", 4800),
         ("Step 1: think. Step 2: offer 45", 4500),
         ("Your offer: 60\nMy offer: 45", 4500),
         ("I could go to 55 if I had to.\n\n45", 4500),

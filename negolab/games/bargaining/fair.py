@@ -1,7 +1,7 @@
 """What a reply means as its author meant it (`reading = "fair"`), on top of the grammar of `reading.py`.
 
 An acceptance word accepts only where it stands as an answer, and only the number that is meant is a price. What says
-so is data below: whoever finds a sentence that is read wrong adds a word and a test. Every step is linear in the text.
+so is data in `phrases.py`. Every step is linear in the text.
 """
 
 from __future__ import annotations
@@ -22,102 +22,36 @@ from negolab.games.bargaining.lexer import (
     without_thanks,
     words_of,
 )
+from negolab.games.bargaining.phrases import (
+    ABOUT_STANDING,
+    ANSWER,
+    AS_PROFIT,
+    ASKED,
+    BARE,
+    COMMAND,
+    COURTESY,
+    DEAL,
+    DECIDING,
+    DECISIONS,
+    DENIED_BEHIND,
+    EASY,
+    GIVES_ME,
+    HARMLESS,
+    LABEL,
+    PRICES,
+    PUT_OFF,
+    REASON,
+    REJECTING,
+    ROUND,
+    SPOKEN_OF,
+    THREE_DECIMALS,
+    TOLD,
+    UNITS,
+    VETO,
+)
 from negolab.games.bargaining.reading import Grammar, is_rejection, read_offer
-from negolab.games.bargaining.state import Accept, Action, Reject
-from negolab.reading import LATER, RUNS_ON, spoken_lines, straight, without_reasoning
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-COURTESY = _set(
-    "ok okay well great good fine sure alright excellent perfect wonderful fantastic cool oh ah and so then now yeah "
-    "yep absolutely definitely certainly gladly happily agreed done sold thanks please sir madam friend"
-)
-_UNITS = _set("usd dollar dollars buck bucks")
-THING = (
-    "(?:it|(?:(?:the|this|that|your|ur|his|her|their|seller's|buyer's) )?"
-    "(?:(?:last|latest|final|current|standing|new|recent|most|generous|fair|kind|revised|counter) )*"
-    "(?:offer|price|proposal|counteroffer|counter-offer|bid|amount|terms|number|figure|one|deal)|this|that|your|the)"
-)
-_END = (
-    "(?: (?:for (?:it|(?:the|this|your) (?:item|mug))|as (?:the|a|our) (?:final )?(?:price|deal)"
-    "|of|at|for|on|as is|as it is|as it stands|as offered|as proposed|with pleasure|with|in full|today"
-    "|right away))*+(?: (?:look forward|appreciate|(?:am|are) (?:glad|happy|pleased|delighted)).*)?$"
-)
-"""END; of "with thanks" only "with" is left beside the courtesies."""
-DEAL = re.compile(
-    "(?:(?:a )?deal|(?:let's )?call it a deal|(?:we|you) have (?:got )?a deal"
-    "|(?:we've|you've) (?:got )?(?:yourself )?a deal|(?:it is|it's|that is|that's) a deal)"
-    f"(?: (?:at|for|on)(?: {THING})?)?|deal (?:it is|accepted)"
-    "|(?:i|we|i'll|we'll|i will|we will) (?:take|accept|agree to) (?:the|this|that|your) deal"
-)
-_SAID_OF = (
-    "suppose supposing imagine pretend assume assuming say says said think thinks claim claims believe believes moment "
-    "day time second minute that like will can do shall"
-)
-"""Words before `I accept` that only speak of it."""
-_MODAL = "(?:will|can|do|shall|hereby|therefore)"
-_SELF = "(?:i|we|i'll|we'll|i'm|we're|i'd|we'd|i've|we've)"
-ANSWER = re.compile(
-    rf"(?:^(?:{_MODAL} )++|(?<!\S)(?:i|we|i'll|we'll) (?:{_MODAL} )*+"
-    rf"|(?:^|(?<!\S){_SELF} (?:(?!you|he |she |they)[\w'-]+ ){{0,6}}?)"
-    r"(?:happy|glad|pleased|ready|willing|prepared|delighted|decided|going|like|love|agree|choose|chosen|opt) to )"
-    rf"accept(?: {THING})?{_END}"
-)
-"""`I accept` and its like; not "nobody will accept", so that a modal stands behind one's own self or nothing."""
-SPOKEN_OF = re.compile(rf"(?<!i )\b(?:{'|'.join(_SAID_OF.split())}) (?:i|we)\b.* accept\b")
-COMMAND = re.compile(rf"accept(?: {THING})?{_END}")
-_LABEL = r"(?:(?:my|our|the|final) )*(?:offer|counteroffer|counter-offer|price|response|action|answer|decision"
-EASY = re.compile(
-    rf"{_LABEL}|reply)(?: is)?|(?:i|we|my|our|it|this|that) (?:.* )?(?:profit|gains?|surplus|payoff|earns?)(?: .*)?"
-    f"|to(?: {THING})?|(?:i'm|i am|we're|we are) (?:happy|fine|good|ok|okay) with (?:it|that|this)"
-    "|(?:i|we) agree|i do|i will|i'll take (?:it|that)|(?:(?:that|it) )?works(?: (?:for )?(?:me|us))?"
-    "|sounds (?:good|fair|great|fine)|let's do (?:it|this|that)|fair enough"
-    "|(?:(?:(?:that|this|it) )?is |that's |this's |it's )?(?:a )?"
-    "(?:(?:fair|good|great|fine|ok|okay|acceptable|reasonable)(?: (?:price|offer|deal))?|price|offer|deal)"
-    "(?: (?:for|by|with) (?:me|us))?"
-    "|(?:(?:it has been|it was|it is|it's|it's been) )?(?:a )?"
-    "(?:thank you|thanks|nice|pleasure|great|good|looking forward)"
-    r"(?! (?:\w+ )?(?:try|luck|joke|grief|question|point)\b)(?: .*)?"
-)
-LABEL = re.compile(rf"\W*{_LABEL})\b(?: is\b)?[\s:,=]*")
-_DECIDING = re.compile(r"\b(?:answer|decision)\b")
-BARE = _set("i we my our your the this that offer price at of for is to pay dollars final")
-REASON = re.compile(r"\W*(?:reason|reasoning|because|explanation)\b")
-TOLD = _set("profit gain earn earns surplus payoff value valuation cost worth budget midpoint")
-ABOUT_STANDING = _set("too high low you your")
-"""Beside NEGATION: in a clause with one of these, the standing price is only spoken of."""
-ROUND = re.compile(r"((?:\b(?:round|turn|step)|#) ?)\d{1,4}(?: ?(?:of|/) ?\d{1,4})?(?![.,]?\d|\w)")
-THREE_DECIMALS = re.compile(r"\d\.\d{3}")
-_GIVES = "gives|leaves|earns|giving|leaving|earning"
-GIVES_ME = re.compile(
-    rf"(?:,(?: which)?| (?:because|since|as) (?:it|this|that))(?: still)? (?=(?:{_GIVES}) (?:me|us)\b)"
-)
-_PROFIT = "(?:profit|gain|surplus|payoff|earns?)"
-_NUMBER = r"[$€£]? ?(?<![\d.,])\d++(?:[.,]\d++)*+(?: ?(?:usd|dollars?|bucks?))?"
-AS_PROFIT = re.compile(
-    rf"(?:\b{_PROFIT}(?: (?:of|is|a|me))* |\b(?:{_GIVES}) (?:me|us) ){_NUMBER}"
-    rf"|{_NUMBER}(?: (?:of|is|a|me))* {_PROFIT}\b"
-)
-HARMLESS = re.compile(
-    r"\bafter (?:(?:careful|much|some|due|further|long) )*+(?:consideration|thought|deliberation|review)\b"
-    r"|\bbest (?:regards|wishes)\b|\bwould (?=(?:like|love|be happy|be glad) to accept\b)"
-)
-"""What holds a word that takes back, and takes nothing back."""
-VETO = _set(
-    "false or nobody sadly unfortunately regrettably alas afraid condition conditions conditional subject included "
-    "plus free shipping delivery off tomorrow dreams kidding joking psych"
-)
-"""Words that take an acceptance back beside those of the literal reading."""
-PUT_OFF = re.compile(
-    rf"{LATER.pattern}|^\W*(?:please )?(?:add|throw|sweeten|include|raise|send|put|promise|pay|bring|toss|increase"
-    r"|double|change|swap|come|meet|knock|cut)\b"
-)
-"""In a sentence with an acceptance: it is for later, or for something that the other does first."""
-ASKED = re.compile(r"\b(?:you|u|they|please) (?:(?!i\b)[\w'-]+ )?accept\b")
-DENIED_BEHIND = re.compile(r"\b(?:accept|deal|yes)[\s:=]*(?:no|false)\b")
+from negolab.games.bargaining.state import Accept, Action, Offer, Reject
+from negolab.reading import RUNS_ON, spoken_lines, straight, without_reasoning
 
 _MESSAGE = re.compile(r"(?im)^[ \t]*+[*_]++message[*_]*+:[*_]*+")
 _EMPHASIS = re.compile(r'(?<![^\W_])[*_`"]+|[*_`"]+(?![^\W_])|\\(?=[\[\]])')
@@ -132,7 +66,6 @@ _ALONE = re.compile(r"\W*(?:i(?:'ll| will)? )?(?:accept|deal|yes)\W*")
 _LEFT_OPEN = re.compile(r"\b(?:i|we|i'll|we'll|and|will|can|do|shall|hereby|therefore)\W*$")
 
 
-_REJECTING = _set("reject no deal walk away")
 _NO_OFFER = ("several_prices", "malformed_number", "out_of_range")
 _ACCEPT, _REJECT = Accept(), Reject()
 
@@ -222,10 +155,10 @@ def _deciding_line(lines: list[Line], heard: Heard) -> Action | None:
     if all(REASON.match(line) for line in others):
         return decision
     label = bare.get(len(lines) - 1, (decision, None))[1]
-    is_deciding = label is not None and _DECIDING.search(label) is not None
+    is_deciding = label is not None and DECIDING.search(label) is not None
     if not any(has_digit(lines[at].text) for at in bare) or decision == _ACCEPT:
         return decision if is_deciding else None
-    decides = any(_DECIDING.search(label) for _, label in bare.values()) or (
+    decides = any(DECIDING.search(label) for _, label in bare.values()) or (
         label is not None and (label != "" or not lines[-2].goes_on)
     )
     return decision if decides and not any(accepts(line, heard.rules) for line in others) else None
@@ -235,7 +168,7 @@ def _bare(line: str, heard: Heard) -> tuple[Action, str] | None:
     """Return the decision of a line that holds nothing else, and its label."""
     found = LABEL.match(line)
     rest = line[found.end() :] if found else line
-    if not BARE.union(heard.rules.acceptances, _REJECTING).issuperset(words_of(rest)):
+    if not BARE.union(heard.rules.acceptances, REJECTING).issuperset(words_of(rest)):
         return None
     decision = _read_plain(rest, heard, last_word=False)
     return None if isinstance(decision, str) else (decision, found[0] if found else "")
@@ -270,16 +203,16 @@ def accepts(plain: str, rules: Grammar) -> bool:
         words = words_of(sentence)
         if is_vetoed(sentence, words) or not VETO.isdisjoint(words) or PUT_OFF.search(sentence):
             return False
-    said = [[_without_yes(clause, rules) for clause in _CLAUSE.split(sentence)[::2]] for sentence in sentences]
-    if any(_is_answer(rest) for rest, _, _ in chain.from_iterable(said)):
+    heard = [[_without_yes(clause, rules) for clause in _CLAUSE.split(sentence)[::2]] for sentence in sentences]
+    every = list(chain.from_iterable(heard))
+    if any(_is_answer(rest) for rest, _, _ in every):
         return True
-    for clauses in said:
+    for clauses in heard:
         commands = [bool(COMMAND.match(rest)) for rest, _, _ in clauses]
         if any(commands) and all(
             is_easy or command for (_, _, is_easy), command in zip(clauses, commands, strict=True)
         ):
             return True
-    every = list(chain.from_iterable(said))
     return any(yes for _, yes, _ in every) and all(is_easy for _, _, is_easy in every)
 
 
@@ -291,7 +224,7 @@ def _without_yes(clause: str, rules: Grammar) -> tuple[str, bool, bool]:
     """Return the words of a clause without its courtesy and the `yes` it begins with, whether there is one, and whether
     what is left is easy."""
     answers = rules.acceptances - {"accept", "deal"}
-    raw = [word for word in words_of(clause) if word not in _UNITS]
+    raw = [word for word in words_of(clause) if word not in UNITS]
     kept = [word for word in without_thanks(raw) if word not in COURTESY or word in answers]
     start = next((at for at, word in enumerate(kept) if word not in answers), len(kept))
     rest = " ".join(kept[start:])
@@ -305,8 +238,8 @@ def _last_sentence_accepts(plain: str, heard: Heard) -> bool:
     rules, at = heard.rules, len(plain)
     for sentence in reversed(_SENTENCE.split(plain)):
         at -= len(sentence)
-        said = [_without_yes(clause, rules) for clause in _CLAUSE.split(sentence)[::2]]
-        if all(is_easy for _, _, is_easy in said) and rules.acceptances.isdisjoint(words_of(sentence)):
+        clauses = [_without_yes(clause, rules) for clause in _CLAUSE.split(sentence)[::2]]
+        if all(is_easy for _, _, is_easy in clauses) and rules.acceptances.isdisjoint(words_of(sentence)):
             continue
         if not (accepts(sentence, rules) and _numbers_fit(plain[at:], heard)):
             return False
@@ -358,24 +291,20 @@ def _numbers_fit(plain: str, heard: Heard) -> bool:
 
 def _without_told(plain: str, heard: Heard) -> str:
     """Leave out the numbers that are only told, if another remains."""
-    parts = _CLAUSE.split(plain)
+    parts = _CLAUSE.split(plain.replace("(", ";").replace(")", ";"))
+    label: list[str] = []
     for at in range(0, len(parts), 2):
         words, parts[at] = words_of(parts[at]), AS_PROFIT.sub("", parts[at])
-        if not TOLD.isdisjoint(words):
+        if not TOLD.isdisjoint(words + label):
             parts[at] = _PLAIN_NUMBER.sub("", parts[at])
         elif is_negated(words) or not ABOUT_STANDING.isdisjoint(words):
             parts[at] = _mention(heard.asked).sub("", parts[at])
+        label = words[-1:] if parts[at + 1 : at + 2] == [":"] else []
     meant = "".join(parts)
     return meant if has_digit(meant) else plain
 
 
 # One JSON object.
-
-_PRICES = _set("price offer counteroffer counter_offer counter amount")
-_DECISIONS = _set("decision action answer response reply move")
-
-
-_REJECTS = [["reject"]]
 
 
 class _KeyTwiceError(ValueError):
@@ -393,12 +322,12 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
     if not isinstance(found, dict):
         return None
     fields = {key: value for key, value in found.items() if value not in (None, "")}
-    prices = [value for key, value in fields.items() if key in _PRICES]
+    prices = [value for key, value in fields.items() if key in PRICES]
     if not all(isinstance(price, str) for price in prices):
         return None
     plain = normalise(" ; ".join(prices)) or ""
-    said = [fields[key] for key in _DECISIONS & fields.keys() if isinstance(fields[key], str)]
-    words = [each for value in said if (each := words_of(normalise(value) or ""))]
+    values = [fields[key] for key in DECISIONS & fields.keys() if isinstance(fields[key], str)]
+    words = [each for value in values if (each := words_of(normalise(value) or ""))]
     agreeing = [len(each) == 1 and each[0] in heard.rules.acceptances for each in words]
     agrees = fields.get("accept") is True or any(agreeing)
     declines = fields.get("accept") is False or fields.get("reject") is True or not all(agreeing)
@@ -407,13 +336,12 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
     if agrees and not declines:
         return _ACCEPT if heard.stands else "nothing_to_accept"
     if not agrees and has_digit(plain):
-        return _read_plain(plain, heard)
+        offered = _read_plain(plain, heard)
+        return "echoed_price" if declines and offered == Offer(heard.asked or -1) else offered
     if not declines:
         return None
-    is_final = (
-        heard.stands and not agrees and all(is_rejection(each, heard.rules, heard.last) for each in words or _REJECTS)
-    )
-    return _REJECT if is_final else "vetoed_acceptance"
+    is_final = not agrees and all(is_rejection(each, heard.rules, heard.last) for each in words or [["reject"]])
+    return _REJECT if is_final and heard.stands else "vetoed_acceptance"
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
