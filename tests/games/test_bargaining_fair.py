@@ -43,6 +43,9 @@ def read(text: str) -> Action | str:
         "Hello! I accept your proposal of $60.00. Best regards, Buyer",
         "I accept $60.00 for the item.",
         "Yes to your offer.",
+        '{"accept": true, "current_offer": 60}',
+        '{"accept": true}',
+        "Decision: accept\n\n**Rationale:** 60 is better than no deal.",
         "a",
     ],
 )
@@ -103,6 +106,8 @@ def test_the_price_that_is_meant_is_the_offer(text: str, cents: int) -> None:
         ("<think>45", "reasoning_open"),
         ('{"price": 45, "Price": 46}', "key_twice"),
         ('{"accept": true, "price": 45}', "ambiguous_accept_and_number"),
+        ('{"accept": true, "counter_price": 55}', "ambiguous_accept_and_number"),
+        ('{"action": "reject", "price": 60}', "echoed_price"),
         ("45 and we have a deal", "ambiguous_accept_and_number"),
         ("Price: 45\nPrice: 48", "several_prices"),
         ("45.000", "malformed_number"),

@@ -38,6 +38,7 @@ from negolab.games.bargaining.phrases import (
     GIVES_ME,
     HARMLESS,
     LABEL,
+    PRICE_LIKE,
     PRICES,
     PUT_OFF,
     REASON,
@@ -331,7 +332,9 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
     agreeing = [len(each) == 1 and each[0] in heard.rules.acceptances for each in words]
     agrees = fields.get("accept") is True or any(agreeing)
     declines = fields.get("accept") is False or fields.get("reject") is True or not all(agreeing)
-    if agrees and has_digit(_mention(heard.asked).sub(" ", plain)):
+    named = [value for key, value in fields.items() if isinstance(value, str) and PRICE_LIKE.search(key)]
+    prices_named = normalise(" ; ".join(named))
+    if agrees and (prices_named is None or has_digit(_mention(heard.asked).sub(" ", prices_named))):
         return "ambiguous_accept_and_number"
     if agrees and not declines:
         return _ACCEPT if heard.stands else "nothing_to_accept"

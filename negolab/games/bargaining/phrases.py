@@ -68,7 +68,7 @@ EASY = re.compile(
 LABEL = re.compile(rf"\W*{_LABEL})\b(?: is\b)?[\s:,=]*")
 DECIDING = re.compile(r"\b(?:answer|decision)\b")
 BARE = _set("i we my our your the this that offer price at of for is to pay dollars final")
-REASON = re.compile(r"\W*(?:reason|reasoning|because|explanation)\b")
+REASON = re.compile(r"\W*(?:reason|reasoning|because|explanation|rationale|justification|analysis)\b")
 TOLD = _set("profit gain earn earns surplus payoff value valuation cost worth budget midpoint")
 ABOUT_STANDING = _set("too high low you your")
 """Beside NEGATION: in a clause with one of these, the standing price is only spoken of."""
@@ -105,5 +105,7 @@ PUT_OFF = re.compile(
 ASKED = re.compile(r"\b(?:you|u|they|please) (?:(?!i\b)[\w'-]+ )?accept\b")
 DENIED_BEHIND = re.compile(r"\b(?:accept|deal|yes)[\s:=]*(?:no|false)\b")
 REJECTING = _set("reject no deal walk away")
+PRICE_LIKE = re.compile("price|offer|counter|amount|bid")
+"""Keys of an object that agrees, under which no price but the standing one may stand."""
 PRICES = _set("price offer counteroffer counter_offer counter amount")
 DECISIONS = _set("decision action answer response reply move")
