@@ -18,7 +18,7 @@ from negolab.players.lookup import player
 from negolab.theory import equilibrium, solutions
 from tests.support.assignment import assigned
 
-from . import Case, rows
+from . import Case, check_reading, rows
 
 Row = dict[str, Any]
 
@@ -33,6 +33,7 @@ def cases(folder: Path) -> Iterator[Case]:
         "concession.jsonl": check_concession,
         "players.jsonl": check_player,
         "assignment.jsonl": check_assignment,
+        "reading.jsonl": partial(check_reading, meant=lambda action: action),
     }
     for name, check in checks.items():
         for row in rows(folder, name):

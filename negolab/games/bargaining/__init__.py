@@ -12,7 +12,7 @@ from negolab.games.bargaining.rules import Bargaining, fair_price
 from negolab.games.bargaining.state import Accept, Action, Offer, Private, Public, Reject, Terms
 
 TITLE = "Bargaining: agree on a price"
-_LITERAL = {"whole_a": False, "veto": False, "unit_guard": False, "refusal_guard": False}
+_LITERAL = {"whole_a": False, "veto": False, "unit_guard": False, "refusal_guard": False, "reading": "literal"}
 _TIGHT = {"rounds": 3, "buyer_values": (4200, 4500), "reject_named": True}
 _UNEVEN = {
     "buyer_values": (8000,),

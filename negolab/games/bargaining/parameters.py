@@ -31,7 +31,8 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     `frame`: a deal at P pays A P - cost (`profit`), or P, and without a deal A keeps an item worth cost
     (`keeps_item`). A deal on the offer of round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto`,
-    `unit_guard` and `refusal_guard` read "a", "no deal", "45 cents" and "not 45" more carefully than their letter.
+    `unit_guard` and `refusal_guard` read "a", "no deal", "45 cents" and "not 45" more carefully than their letter;
+    `reading` says whether a reply is read by these alone (`literal`) or as its author meant it (`fair`).
     """
 
     treatment: str | None = "exact"
@@ -61,6 +62,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     veto: bool = True
     unit_guard: bool = True
     refusal_guard: bool = True
+    reading: Literal["fair", "literal"] = "literal"
     allow_no_zopa: bool = False
 
     @override

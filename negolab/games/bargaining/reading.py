@@ -91,7 +91,7 @@ def read_reply(text: str, rules: Grammar, stands: bool, last: bool, asked: int |
         return "too_long"
     words = words_of(plain)
     digit = has_digit(plain)
-    if stands and not digit and "?" not in plain and _is_rejection(words, rules, last):
+    if stands and not digit and "?" not in plain and is_rejection(words, rules, last):
         return _REJECT
     hit = _is_acceptance(words, digit, rules)
     taken_back = hit and rules.veto and is_vetoed(plain, words)
@@ -99,10 +99,10 @@ def read_reply(text: str, rules: Grammar, stands: bool, last: bool, asked: int |
         if digit:
             return "ambiguous_accept_and_number"
         return _ACCEPT if stands else "nothing_to_accept"
-    return _read_offer(plain, words, rules, last, asked) or ("vetoed_acceptance" if taken_back else "no_valid_input")
+    return read_offer(plain, words, rules, last, asked) or ("vetoed_acceptance" if taken_back else "no_valid_input")
 
 
-def _is_rejection(words: list[str], rules: Grammar, last: bool) -> bool:
+def is_rejection(words: list[str], rules: Grammar, last: bool) -> bool:
     words = without_courtesies(words)
     return (last and words in REJECTIONS) or (rules.walk_away and words in WALK_AWAY)
 
@@ -113,7 +113,7 @@ def _is_acceptance(words: list[str], digit: bool, rules: Grammar) -> bool:
     return words == ["a"] and not digit if rules.whole_a else "a" in words
 
 
-def _read_offer(plain: str, words: list[str], rules: Grammar, last: bool, asked: int | None) -> Action | str | None:
+def read_offer(plain: str, words: list[str], rules: Grammar, last: bool, asked: int | None) -> Action | str | None:
     """Read the one price of a text as an offer; at the last response, where no round is left, it rejects."""
     found = read_numbers(plain, rules.price_lo, rules.price_hi, rules.unit_guard)
     if len(found.prices) > 1:
@@ -185,6 +185,8 @@ _REASONS = {
     "vetoed_acceptance": "Your reply speaks of accepting but refuses, asks or sets a condition",
     "echoed_price": "Your reply repeats the price that was offered to you, and its other words do not offer it",
     "refused_price": "Your reply says no to the price that it names",
+    "reasoning_open": "Your reply opens its reasoning with a tag and does not close it",
+    "key_twice": "Your reply names a key of its object twice",
     "no_valid_input": "Your reply holds neither a price nor a clear answer",
 }
 _RULES = ("nothing_to_accept", "out_of_range")

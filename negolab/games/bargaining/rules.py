@@ -16,6 +16,7 @@ from typing_extensions import override
 from negolab.formatting import format_quote
 from negolab.game import ANY_LENGTH, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompt as prompts
+from negolab.games.bargaining.fair import read_fairly, said
 from negolab.games.bargaining.parameters import Parameters
 from negolab.games.bargaining.reading import (
     Grammar,
@@ -85,7 +86,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     # By the rules the seller is the AI and the buyer the human, whoever plays.
     seat_words: ClassVar[Mapping[str, str]] = {SEAT_NAMES["A"]: "A (seller)", SEAT_NAMES["B"]: "B (buyer)"}
     divisible: ClassVar[bool] = True
-    legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False}
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False, "reading": "literal"}
     words: ClassVar[tuple[str, ...]] = ("message",)
 
     # Initial states.
@@ -135,17 +136,22 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
 
     @override
     def parse(self, text: str, seen: Seen) -> Action | Invalid:
-        message = ""
+        offers = seen.public.offers
+        made, rules = len(offers), self._grammar()
+        last, is_fair, message = made >= self.rounds, self.reading == "fair", ""
+        if is_fair:
+            plain = said(text)
+            if plain is None:
+                return refusal("reasoning_open", rules, made > 0, last)
+            text = plain
         if self.talk != "none" and may_talk(self.talk, seen.seat):
             text, message = split_message(text)
-        offers = seen.public.offers
-        made = len(offers)
         cents = read_price(text, self.price_lo, self.price_hi)
-        if cents is not None and made < self.rounds:
+        if cents is not None and not last:
             return Offer(cents, message)
-        rules, last = self._grammar(), made >= self.rounds
         asked = offers[-1][2] if offers and offers[-1][1] != seen.seat else None
-        found = read_reply(text, rules, made > 0, last, asked)
+        read = read_fairly if is_fair else read_reply
+        found = read(text, rules, made > 0, last, asked)
         if isinstance(found, str):
             # A game of before keeps its words, so that its records replay to the letter.
             is_explained = found == "malformed_number" and self.refusal_guard and not last
