@@ -25,7 +25,7 @@ NEGATION = (
 """Words that deny; so does any word in n't."""
 _NOT = (
     f"{NEGATION} unable impossible hard difficult hesitate far short too instead rather than before against whether "
-    "consider considering hope need needs require"
+    "consider considering hope need needs require doubt nearly almost hardly barely scarcely perhaps maybe tempted"
 )
 _MAY = "would could should might may"
 _YOU = "you they please"
@@ -83,13 +83,14 @@ COMMAND = re.compile(r"^\W*(?:reply|respond|say|press|type|send|use|just)\b|\b(?
 OFFERED_FIRST = re.compile(rf"^\W*(?:please )?(?:{'|'.join(_GIVE.split())})\b")
 ONLY = re.compile(r"\s*(?:but )?only\b")
 NO_ACTION = re.compile(
-    r" ?(?:(?:is|was|will|would|can|could|should|does)(?:n't)?|an?|any|anything|something|another|whatever|every|more"
+    r" ?(?:(?:is|was|will|would|can|could|should|does)(?:n't)?|means|closes|subject to|an?|any|anything|something"
+    r"|another|whatever|every|more"
     r"|less|my|mine|no|not|none|nothing|part|half|most|some)\b"
 )
 """Right behind `[Accept]`, small: it is spoken of, or something else is accepted."""
 NOT_AS_IT_STANDS = re.compile(r"(?: ?(?:,|\u2014|\u2013|-))? ?(?:or|nor|when|only|after)\b")
 AT_ANOTHER = re.compile(r"(?: ?(?:,|\u2014|\u2013|-))? ?(?:for|in|with|at|plus|but|however)\b([^.!?;,\n]*)")
-ARTICLE = re.compile(r"\b(?:an?|the|your|any|my) ?$")
+ARTICLE = re.compile(r"\b(?:an?|the|your|any|my)(?: (?:token|word))? ?$")
 _BETWEEN = r"(?: (?:to|be|able|want|going|like|have|just|even|ever|yet|say|ready|time|for|a))*"
 _DENIED = rf"(?:{_any('not never cannot nor dont cant wont')}|\b\w+n't)"
 NOT_DONE = re.compile(rf"(?:{_DENIED}|{_WISHES}|{_any(_YOU)}){_BETWEEN} ?$")
