@@ -11,7 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+Reading = Literal["fair", "literal"]
+"""How replies are read: as their author meant them, or by the letter."""
 
 NEGATION = (
     "no not never none nothing neither nor nope nah cannot without refuse refuses refused refusing reject rejects "
@@ -21,7 +25,7 @@ NEGATION = (
 """Words that deny; so does any word in n't."""
 _NOT = (
     f"{NEGATION} unable impossible hard difficult hesitate far short too instead rather than before against whether "
-    "consider considering hope need needs require"
+    "consider considering hope need needs require doubt nearly almost hardly barely scarcely perhaps maybe tempted"
 )
 _MAY = "would could should might may"
 _YOU = "you they please"
@@ -64,28 +68,29 @@ PUT_OFF = re.compile(
     r"|\bnever said|\bfirst thought was|\b(?:thought|thinking) (?:about|of)(?: \w+ing)?(?: with)?) ?$"
 )
 LATER = re.compile(
-    r"\bnext (?:turn|round|time)\b|\blater\b|\bin the future\b|\b(?:would|could|might) have\b|\bat first\b|\binitially\b"
-    r"|\boriginally\b"
+    r"\bnext (?:turn|round|time)\b|\blater\b|\bin the future\b|\b(?:would|could|might) have\b|\bat first\b"
+    r"|\binitially\b|\boriginally\b"
 )
 LISTED = re.compile(
     r"\b(?:examples?|instances?|format|instructions?|rule sheet|rules? (?:say|shows?)|options|choices|alternatives)\b"
 )
 TAKEN_BACK = re.compile(
-    rf"(?:(?:{_FILLER}) ){{0,4}}(?:no wait|wait no|hang on|hold on|(?:scratch|ignore) that|forget (?:it|that)|wrong token"
-    r"|my finger slipped|i (?:hit|pressed|typed|wrote) (?:that|it|this) by mistake|i (?:mixed up|misread|meant)"
-    r"|i mean(?! it| that)|let me correct|correction|i take (?:it|that) back|no sorry)\b"
+    rf"(?:(?:{_FILLER}) ){{0,4}}(?:no wait|wait no|hang on|hold on|(?:scratch|ignore) that|forget (?:it|that)"
+    r"|wrong token|my finger slipped|i (?:hit|pressed|typed|wrote) (?:that|it|this) by mistake|i (?:mixed up|misread)"
+    r"|i meant|i mean(?! it| that)|let me correct|correction|i take (?:it|that) back|no sorry)\b"
 )
 COMMAND = re.compile(r"^\W*(?:reply|respond|say|press|type|send|use|just)\b|\b(?:me|order) to\W*$|^\W*to\W*$")
 OFFERED_FIRST = re.compile(rf"^\W*(?:please )?(?:{'|'.join(_GIVE.split())})\b")
 ONLY = re.compile(r"\s*(?:but )?only\b")
 NO_ACTION = re.compile(
-    r" ?(?:(?:is|was|will|would|can|could|should|does)(?:n't)?|an?|any|anything|something|another|whatever|every|more|less"
-    r"|my|mine|no|not|none|nothing|part|half|most|some)\b"
+    r" ?(?:(?:is|was|will|would|can|could|should|does)(?:n't)?|means|closes|subject to|an?|any|anything|something"
+    r"|another|whatever|every|more"
+    r"|less|my|mine|no|not|none|nothing|part|half|most|some)\b"
 )
 """Right behind `[Accept]`, small: it is spoken of, or something else is accepted."""
 NOT_AS_IT_STANDS = re.compile(r"(?: ?(?:,|\u2014|\u2013|-))? ?(?:or|nor|when|only|after)\b")
 AT_ANOTHER = re.compile(r"(?: ?(?:,|\u2014|\u2013|-))? ?(?:for|in|with|at|plus|but|however)\b([^.!?;,\n]*)")
-ARTICLE = re.compile(r"\b(?:an?|the|your|any|my) ?$")
+ARTICLE = re.compile(r"\b(?:an?|the|your|any|my)(?: (?:token|word))? ?$")
 _BETWEEN = r"(?: (?:to|be|able|want|going|like|have|just|even|ever|yet|say|ready|time|for|a))*"
 _DENIED = rf"(?:{_any('not never cannot nor dont cant wont')}|\b\w+n't)"
 NOT_DONE = re.compile(rf"(?:{_DENIED}|{_WISHES}|{_any(_YOU)}){_BETWEEN} ?$")
@@ -132,6 +137,9 @@ _BARE_OFFER = re.compile(r"offer\s*:?", re.IGNORECASE)
 _REST = re.compile(r"[*_`\"]*\s*:?\s*([^\[\]\n]*)")
 
 
+REASONING_OPEN = "Your reasoning does not end: close it with </think>, then write your message."
+
+
 def without_reasoning(text: str) -> str | None:
     """Return what is said behind the reasoning that a text begins with; None if reasoning is left open."""
     ends = [found.end() for found in _REASONED.finditer(text)]
@@ -155,10 +163,18 @@ def with_arrows(body: str) -> str:
 
 
 class Token:
-    """A token in brackets, at `at` of the prose; `why` says why it is inert, "" if it counts."""
+    """A token in brackets.
 
-    def __init__(self, kind: str, body: str, at: int) -> None:
-        self.kind, self.body, self.at, self.why = kind, body, at, ""
+    Attributes:
+        kind: "accept", "deny", "walk away" or "offer".
+        body: What an offer says.
+        words: What stands in its brackets.
+        at: Its place in the prose.
+        why: Why it is inert: "quoted", "vetoed" or "overruled"; "" if it counts.
+    """
+
+    def __init__(self, kind: str, body: str, words: str) -> None:
+        self.kind, self.body, self.words, self.at, self.why = kind, body, words, 0, ""
 
     @property
     def counts(self) -> bool:
@@ -167,19 +183,35 @@ class Token:
 
 
 class Spoken(NamedTuple):
-    """The tokens of a text in their order, and the prose in which each of them is one character."""
+    """The tokens of a text in their order, the prose in which each of them is one character, and what stands between
+    them, word for word."""
 
     tokens: list[Token]
     prose: str
+    pieces: list[str]
 
     def counting(self, *kinds: str) -> list[Token]:
         """The tokens of these kinds that count."""
         return [token for token in self.tokens if token.counts and token.kind in kinds]
 
     @property
-    def has_vetoed(self) -> bool:
-        """True if a token was not meant."""
-        return any(token.why == "vetoed" for token in self.tokens)
+    def vetoed(self) -> str:
+        """The sentence of the first token that was not meant; "" if there is none."""
+        token = next((token for token in self.tokens if token.why == "vetoed"), None)
+        if token is None:
+            return ""
+        words = iter(self.tokens)
+        said = re.sub(_MARK, lambda _: f"[{next(words).words}]", self.prose)
+        behind = said.find(f"[{token.words}]")
+        start = max(said.rfind(mark, 0, behind) for mark in ".!?\n") + 1
+        return said[max(start, behind - 60) : behind + len(token.words) + 40].split("\n")[0].strip()
+
+    @property
+    def talk(self) -> str:
+        """What was said beside the tokens that count, on one line; a token that is inert has no brackets."""
+        inert = ["" if token.counts else token.words for token in self.tokens]
+        parts = zip(self.pieces, [*inert, ""], strict=True)
+        return " ".join(" ".join(f"{piece} {words}" for piece, words in parts).split())
 
 
 def read_tokens(text: str, *, is_offer: Callable[[str], bool] = lambda body: False) -> Spoken:
@@ -189,20 +221,20 @@ def read_tokens(text: str, *, is_offer: Callable[[str], bool] = lambda body: Fal
         text: The text without reasoning.
         is_offer: Whether what follows a bare `[Offer]` on its line is the body of one.
     """
-    flat = straight("\n".join(spoken_lines(text)))
+    kept = "\n".join(spoken_lines(text))
+    flat = straight(kept)
     tokens: list[Token] = []
-    pieces: list[str] = []
-    end = 0
+    spans = [0]
     for start, stop, kind, body in _brackets(flat, is_offer):
-        pieces += [flat[end:start], _MARK]
-        tokens.append(Token(kind, body, 0))
-        end = stop
-    pieces.append(flat[end:])
-    lines = _plain_lines("".join(pieces))
+        tokens.append(Token(kind, body, " ".join(flat[start + 1 : stop].rstrip("]").split())))
+        spans += [start, stop]
+    spans.append(len(flat))
+    between = list(zip(spans[::2], spans[1::2], strict=True))
+    lines = _plain_lines(_MARK.join(flat[start:end] for start, end in between))
     prose = _joined(lines)
     for token, place in zip(tokens, re.finditer(_MARK, prose), strict=True):
         token.at = place.start()
-    spoken = Spoken(tokens, prose)
+    spoken = Spoken(tokens, prose, [kept[start:end] for start, end in between])
     if tokens:
         _Judge(spoken).judge()
         _let_last_lines_decide(spoken, lines)
@@ -390,10 +422,11 @@ class _Judge:
 
     def _veto_choices(self) -> None:
         """Different replies in one sentence with `or` between are a choice that is named, not made."""
-        for one, other in zip(self.tokens, self.tokens[1:], strict=False):
-            if {one.kind, other.kind} == {"accept", "deny"} and self._sentence(one.at) == self._sentence(other.at):
-                if CHOICE.search(self.low[one.at + 1 : other.at]):
-                    one.why, other.why = one.why or "vetoed", other.why or "vetoed"
+        replies = [token for token in self.tokens if token.kind != "offer"]
+        for one, other in pairwise(replies):
+            is_choice = one.kind != other.kind and CHOICE.search(self.low[one.at + 1 : other.at])
+            if is_choice and self._sentence(one.at) == self._sentence(other.at):
+                one.why, other.why = one.why or "vetoed", other.why or "vetoed"
 
     def _segment_start(self, at: int, start: int, last_counting: int) -> int:
         """Return where the part of a sentence begins that a token belongs to."""

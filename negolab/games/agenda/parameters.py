@@ -25,6 +25,7 @@ from negolab.games.agenda.scenario import (
     parse_discount,
 )
 from negolab.games.agenda.state import Message, Private, Public
+from negolab.reading import Reading
 
 Opens = Literal["A", "B", "drawn"]
 Answer = Literal["must", "may"]
@@ -38,11 +39,12 @@ _FORBIDDEN = re.compile(r"[;=\[\]]")
 class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
     """Parameters of an agenda.
 
-    `turns` counts messages of both seats together, `max_chars` characters of talk. `answer` says whether an offer must
-    be answered ("may": silence rejects it). A payoff is the points times `discount` per message before the agreement.
-    `show` is what a seat sees of the other's points. `issues` are the tables of points; a number of issues, with as
-    many `options` each, draws the points at the deal, from `low` to `high`, with a `correlation` of 1 for equal points
-    of both seats, -1 for opposed and 0 for independent ones. `draw.permute` shuffles values of goods.
+    `reading` says whether a text is read as it was meant or by the letter. `turns` counts messages of both seats
+    together, `max_chars` characters of talk. `answer` says whether an offer must be answered ("may": silence
+    rejects it). A payoff is the points times `discount` per message before the agreement. `show` is what a seat
+    sees of the other's points. `issues` are the tables of points; a number of issues, with as many `options` each,
+    draws the points at the deal, from `low` to `high`, with a `correlation` of 1 for equal points of both seats, -1
+    for opposed and 0 for independent ones. `draw.permute` shuffles values of goods.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
     opens: Opens = "A"
     talk: bool = True
     max_chars: Annotated[int, Meta(ge=1)] = 1000
+    reading: Reading = "literal"
     answer: Answer = "must"
     walk_away: bool = True
     discount: str | int | float = "1"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from negolab.game import Invalid, InvalidKind
 from negolab.games.agenda.scenario import Issue, fold
+from negolab.reading import read_tokens
 
 _TOKEN = re.compile(
     r"\[\s*+(?:(?:(accept|reject|walk\s++away)\s*+\])|(offer)(?!\w)(?:\s*+:([^\[\]]*+)\])?)", re.IGNORECASE
@@ -60,6 +61,35 @@ def scan(text: str) -> Tokens:
     return Tokens(replies, offers, " ".join(text.split()))
 
 
+_PLAIN = re.compile(r"\[(?:Accept|Reject|Walk away)\]|(?:\[Reject\]\s++)?\[Offer: [^\[\]:\n]*+\]")
+
+
+def is_plain(text: str) -> bool:
+    """Return True for tokens alone, which both readings take alike: by the letter in a tenth of the time."""
+    return _PLAIN.fullmatch(text) is not None and (";" in text or "," not in text)
+
+
+def scan_fair(text: str) -> tuple[Tokens, str]:
+    """Split a text without reasoning into the tokens that are meant, each once, and its talk.
+
+    Returns:
+        The tokens, and the sentence of a token that is not meant; "" if there is none.
+    """
+    spoken = read_tokens(text)
+    replies = dict.fromkeys(
+        "reject" if token.kind == "deny" else token.kind for token in spoken.counting(*_REPLY_KINDS)
+    )
+    offers = dict.fromkeys(token.body for token in spoken.counting("offer"))
+    talk = spoken.talk
+    # Without its tokens a text can read as one, as in "[walk [Reject] away]".
+    talk = talk.translate(_ROUND) if reads_as_token(talk) else talk
+    return Tokens([*replies], [*offers], talk), spoken.vetoed
+
+
+_REPLY_KINDS = ("accept", "deny", "walk away")
+_ROUND = str.maketrans("[]", "()")
+
+
 def reads_as_token(talk: str) -> bool:
     """Return True if some part of the talk would be read as a reply or an offer."""
     return "[" in talk and _TOKEN.search(talk) is not None
@@ -98,6 +128,16 @@ def vocabulary(issues: tuple[Issue, ...]) -> Vocabulary:
     )
     known = [*names, *(option for found in options if found is not None for option in found)]
     return Vocabulary(names, options, _LONGEST_DECOMPOSED * max(32, *map(len, known)))
+
+
+def with_semicolons(body: str, issues: tuple[Issue, ...]) -> str:
+    """Write the body of an offer with `;` between its parts and `=` behind each name, where it has other marks."""
+    known = "|".join(re.escape(issue.name) for issue in sorted(issues, key=lambda issue: -len(issue.name)))
+    if ";" not in body:
+        parts = body.strip().split("\n")
+        parts = parts if len(parts) > 1 else re.split(rf",\s*(?=(?:{known})\s*[=:])", body, flags=re.IGNORECASE)
+        body = ";".join(part.strip().rstrip(",") for part in parts)
+    return ";".join(part if "=" in part else part.replace(":", "=", 1) for part in body.split(";"))
 
 
 def read_offer(body: str | None, issues: tuple[Issue, ...]) -> tuple[int, ...] | Invalid:

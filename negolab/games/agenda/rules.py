@@ -19,7 +19,17 @@ from negolab.formatting import format_quote, format_terms
 from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.agenda import draws, prompt
 from negolab.games.agenda.parameters import Parameters
-from negolab.games.agenda.reading import option_name, read_offer, refusal, scan, write_offer
+from negolab.games.agenda.reading import (
+    Tokens,
+    is_plain,
+    option_name,
+    read_offer,
+    refusal,
+    scan,
+    scan_fair,
+    with_semicolons,
+    write_offer,
+)
 from negolab.games.agenda.scenario import Issue, Row, iter_offers, parse_discount, without_points
 from negolab.games.agenda.state import (
     Agreement,
@@ -33,6 +43,7 @@ from negolab.games.agenda.state import (
     worth,
 )
 from negolab.moves import Moves
+from negolab.reading import REASONING_OPEN, without_reasoning
 
 MAX_OFFERS = 500
 """Offers among the options of a seat; of more agreements evenly spaced ones."""
@@ -46,6 +57,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         ("points", "joint_points", "best_joint_points", "logrolling"), "points"
     ) | dict.fromkeys(("own_concession", "theirs_concession"), "points per message")
 
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"reading": "literal"}
     words: ClassVar[tuple[str, ...]] = ("talk",)
 
     @override
@@ -88,7 +100,9 @@ class Agenda(Parameters, frozen=True, kw_only=True):
 
     @override
     def parse(self, text: str, seen: Seen) -> Message | Invalid:
-        tokens = scan(text)
+        tokens = scan(text) if self.reading == "literal" or is_plain(text) else self._scan_fair(text, seen)
+        if isinstance(tokens, Invalid):
+            return tokens
         if (fault := self._token_fault(tokens.replies, tokens.offers, seen.public)) is not None:
             return fault
         offer = None
@@ -106,6 +120,27 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         if not (tokens.replies or tokens.offers or tokens.talk):
             return refusal("nothing_said", "Your message is empty: reply, make an offer or say something.")
         return Message(_REPLIES[tokens.replies[0]] if tokens.replies else None, offer, tokens.talk)
+
+    def _scan_fair(self, text: str, seen: Seen) -> Tokens | Invalid:
+        """Return what is meant: beside an acceptance an offer that repeats the one that stands is none."""
+        spoken = without_reasoning(text)
+        if spoken is None:
+            return refusal("reasoning_open", REASONING_OPEN)
+        tokens, vetoed = scan_fair(spoken)
+        replies, standing = tokens.replies, seen.public.standing
+        bodies = [with_semicolons(body or "", self.agenda) for body in tokens.offers]
+        read = {body: read_offer(body, self.agenda) for body in bodies}
+        offers = [body for at, body in enumerate(bodies) if read[body] not in [read[other] for other in bodies[:at]]]
+        if replies == ["accept"] and standing is not None:
+            repeated = [seen_by_author(seat, self.agenda, standing) for seat in SEATS]
+            offers = [body for body in offers if read[body] not in repeated]
+        if vetoed and standing is not None and not (replies or offers):
+            return refusal(
+                "vetoed_reply",
+                f'Your message does not say whether you take the offer ("{vetoed}"): '
+                "write [Accept] or [Reject] on a line of its own, or an offer.",
+            )
+        return Tokens(replies, [*offers], tokens.talk)
 
     def _token_fault(self, replies: list[str], offers: list[str | None], public: Public) -> Invalid | None:
         """Return the first fault of the tokens before the offer is read."""
@@ -138,7 +173,8 @@ class Agenda(Parameters, frozen=True, kw_only=True):
     def say(self, action: Message) -> str:
         reply = None if action.reply is None else f"[{action.reply.capitalize()}]"
         offer = None if action.offer is None else write_offer(action.offer, self.agenda)
-        return " ".join(filter(None, (reply, action.talk, offer)))
+        # Read as it was meant, talk says what a token beside it means; so each stands in a paragraph of its own.
+        return (" " if self.reading == "literal" else "\n\n").join(filter(None, (reply, action.talk, offer)))
 
     @override
     def options(self, seen: Seen) -> tuple[Message, ...]:

@@ -12,6 +12,7 @@ from negolab.game import SEATS, Game, Seat
 from negolab.games.balloon.instance import MOST_ITEMS, Correlation, Instance, Mode, uncorrelated
 from negolab.games.balloon.prompt import language
 from negolab.games.balloon.state import Private, Public, Rules, Say
+from negolab.reading import Reading
 
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -20,12 +21,14 @@ Positive = Annotated[int, Meta(ge=1)]
 class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
     """Parameters of the hot air balloon game.
 
-    `rules` are those that the prompt states or the reference's. `patience` is the number of invalid replies a seat may
-    make in the whole match, `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that
-    of accepted messages. The other parameters say how an instance is drawn, unless `instance` gives one.
+    `reading` says whether tags are read as they were meant or by the letter. `rules` are those that the prompt
+    states or the reference's. `patience` is the number of invalid replies a seat may make in the whole match,
+    `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that of accepted messages.
+    The other parameters say how an instance is drawn, unless `instance` gives one.
     """
 
     rules: Rules = "stated"
+    reading: Reading = "literal"
     language: str = "en"
     strategic_reasoning: bool = False
     require_argument: bool = True

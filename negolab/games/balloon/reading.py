@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from negolab.games.balloon.prompt import Tags, language
 from negolab.games.balloon.state import Names, Rules, Say
+from negolab.reading import spoken_lines, straight, without_reasoning
 
 # Python set literals, parsed by Python's own parser, with a fast path for plain quoted names.
 
@@ -172,6 +173,45 @@ class Reader:
 
     def _lacks_argument(self, text: str) -> bool:
         return self.argument and self._argument.search(text) is None
+
+
+class Blocked(NamedTuple):
+    """The patterns of a line that begins with a tag, and of the end of a block, for one language."""
+
+    tag: re.Pattern[str]
+    words: dict[str, str]
+
+
+_MARKS = r"[*_`\"]*"
+_BLOCK_END = re.compile(rf"\}}{_MARKS}[.,;]?{_MARKS}[ \t]*$")
+
+
+@lru_cache(maxsize=16)
+def _blocked(tags: Tags) -> Blocked:
+    words = {word.lower(): word for word in (tags.propose, tags.refuse, tags.agree, tags.argument, tags.reasoning)}
+    either = "|".join(map(re.escape, words))
+    return Blocked(
+        re.compile(rf"\s*(?:[-\u2022*]\s+|#+\s*)?{_MARKS}({either}){_MARKS}:{_MARKS}\s*", re.IGNORECASE), words
+    )
+
+
+def fair_text(text: str, tags: Tags) -> str | None:
+    """Write the tags of a text as the rules have them: in their case, without marks around them or their blocks.
+
+    None: its reasoning is left open.
+    """
+    spoken = without_reasoning(text)
+    if spoken is None:
+        return None
+    known, lines = _blocked(tags), []
+    for line in spoken_lines(spoken):
+        if found := known.tag.match(line):
+            body = _BLOCK_END.sub("}", line[found.end() :])
+            # Quotes part the names in a set; elsewhere they are what was said.
+            body = straight(body) if len(body) <= _MAX_CACHED_TEXT else body
+            line = f"{known.words[found[1].lower()]}: {body}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 class Stated(Reader):

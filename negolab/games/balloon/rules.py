@@ -23,7 +23,7 @@ from negolab.games.balloon.instance import (
 )
 from negolab.games.balloon.parameters import Parameters
 from negolab.games.balloon.prompt import fault_reason, full_prompt
-from negolab.games.balloon.reading import Reader, reader
+from negolab.games.balloon.reading import Reader, fair_text, reader
 from negolab.games.balloon.state import (
     Fault,
     Message,
@@ -36,6 +36,7 @@ from negolab.games.balloon.state import (
     Terms,
 )
 from negolab.moves import Moves
+from negolab.reading import REASONING_OPEN
 
 _TURNS: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 _FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay"})
@@ -45,6 +46,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
     """The hot air balloon game."""
 
     unit: ClassVar[str] = "points of own importance"
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"reading": "literal"}
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("norm", "harmonic", "normalised_harmonic", "main"), "%")
 
     # Initial states.
@@ -99,6 +101,11 @@ class Balloon(Parameters, frozen=True, kw_only=True):
     @override
     def parse(self, text: str, seen: Seen) -> Say | Invalid:
         said = self.reader.read(text)
+        if self.reading == "fair" and self.rules == "stated" and not isinstance(said, Say):
+            meant = fair_text(text, self.reader.tags)
+            if meant is None:
+                return Invalid(("reasoning_open",), REASONING_OPEN, "format")
+            said = self.reader.read(meant)
         if not isinstance(said, Say):
             return self._fault(seen, (said.code,), said.tag)
         played = self._play(seen.public, seen.seat, said)

@@ -12,6 +12,7 @@ from negolab.game import Game
 from negolab.games.split.allocation import Rule
 from negolab.games.split.reading import name_table
 from negolab.games.split.state import Action, Private, Public
+from negolab.reading import Reading
 
 Source = Literal["uniform", "rps", "fixed", "ten_one_ties", "ten_one_exclusive", "dond", "corpus", "contexts"]
 Roles = Literal["fixed", "alternate", "random"]
@@ -34,15 +35,16 @@ _DRAWN_STOCK = ("dond", "corpus", "contexts")
 class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     """Parameters of all variants.
 
-    `stock` counts units per type (None: drawn with the values); `source` says where values come from, from `low` to
-    `high` or from the rows of `fixed` or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and
-    `conflict` keep only some draws; `redraw` says how often there is one. `show` is what a seat sees of the round,
-    `reveal` whether its summary publishes values and points. With `talk="quota"` each seat sends `quota` messages per
-    round; with `talk="free"` either seat ends the talk in its turn, and there are at most `talk_limit` messages.
-    `max_chars` counts characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the
-    match ends.
+    `reading` says whether a text is read as it was meant or by the letter. `stock` counts units per type (None:
+    drawn with the values); `source` says where values come from, from `low` to `high` or from the rows of `fixed`
+    or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and `conflict` keep only some draws;
+    `redraw` says how often there is one. `show` is what a seat sees of the round, `reveal` whether its summary
+    publishes values and points. With `talk="quota"` each seat sends `quota` messages per round; with `talk="free"`
+    either seat ends the talk in its turn, and there are at most `talk_limit` messages. `max_chars` counts
+    characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the match ends.
     """
 
+    reading: Reading = "literal"
     items: tuple[str, ...] = ("coins",)
     stock: Row | None = (10,)
     source: Source = "uniform"

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from negolab.game import Invalid, InvalidKind
 from negolab.games.split.state import EndTalk, Message, Proposal, Units
+from negolab.reading import OFFER_NOT_DONE, spoken_lines
 
 _RULES = frozenset({"too_long", "over_stock", "no_deal_not_allowed"})
 _CLOSED = ("</think>", "</thinking>")
@@ -99,6 +100,61 @@ def is_sendable(text: str, max_chars: int, *, free: bool = False) -> bool:
         return False
     read = read_free_talk if free else read_message
     return "<" not in text or read(f"<message>{text}</message>", max_chars) == Message(text)
+
+
+# Replies as they were meant.
+
+
+def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid:
+    """Return the message of a talk with its tags; what stands around it is never delivered.
+
+    Args:
+        text: The reply.
+        items: Names of the item types, whose proposals have no place in talk.
+        free: The tag `SELECTION` alone ends the talk.
+    """
+    said = strip_reasoning(text)
+    if isinstance(said, Invalid):
+        return said
+    before, inside, behind = _around_message(said)
+    around = "\n".join((*spoken_lines(before), *spoken_lines(behind)))
+    if name_table(items).opening.search(lower_ascii(around)):
+        return refusal("proposal_in_talk", "Your reply holds a proposal, but now you talk: send a message alone.")
+    if inside or not free or lower_ascii(around.translate(_MARKUP)).strip() != SELECTION:
+        if not inside or _MESSAGE.search(lower_ascii(around)):
+            code = "several_messages" if inside else "message_missing"
+            reason = "Write <message>your text</message>: only what is inside is delivered."
+            return refusal(code, "Your reply holds several messages: send exactly one." if inside else reason)
+        return inside
+    return SELECTION
+
+
+def _around_message(said: str) -> tuple[str, str, str]:
+    """Part a reply into what stands before its message, the message with its tags, and what stands behind."""
+    low = lower_ascii(said)
+    for opening in _MESSAGE.finditer(low):
+        line = low.rfind("\n", 0, opening.start()) + 1
+        if low[line : opening.start()].lstrip().startswith(">"):
+            continue
+        end = _MESSAGE_END.search(low, opening.end())
+        stop = end.end() if end else len(said)
+        return said[: opening.start()], said[opening.start() : stop], said[stop:]
+    return said, "", ""
+
+
+_DENIED_TAG = re.compile(OFFER_NOT_DONE.pattern.replace("|a))*", "|a|take|keep|ask))*"))
+
+
+def fair_proposal(text: str, items: tuple[str, ...]) -> str:
+    """Return a reply without quoted lines, fences, and proposals behind a negation."""
+    kept = "\n".join(spoken_lines(text))
+    low, parts, end = lower_ascii(kept), [], 0
+    for opening in name_table(items).opening.finditer(low):
+        if opening.start() >= end and _DENIED_TAG.search(low[max(0, opening.start() - 80) : opening.start()]):
+            closing = low.find(">", low.find("</", opening.end())) if not opening[0].startswith("<no_deal") else 0
+            parts.append(kept[end : opening.start()])
+            end = max(closing + 1, opening.end())
+    return "".join((*parts, kept[end:]))
 
 
 # Names of item types.

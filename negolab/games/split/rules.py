@@ -23,6 +23,8 @@ from negolab.games.split.draws import draw_rounds, parse_draw
 from negolab.games.split.parameters import Parameters, require
 from negolab.games.split.reading import (
     SELECTION,
+    fair_proposal,
+    fair_talk,
     is_sendable,
     read_free_proposal,
     read_free_talk,
@@ -91,7 +93,7 @@ class Split(Parameters, frozen=True, kw_only=True):
 
     pays_as_it_goes: ClassVar[bool] = True
     measure_units: ClassVar[Mapping[str, str]] = {"joint": "points", "best": "points"}
-    legacy_defaults: ClassVar[Mapping[str, Any]] = {"talk": "quota", "talk_limit": 20}
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"talk": "quota", "talk_limit": 20, "reading": "literal"}
     Hidden: ClassVar[Any] = Schedule
 
     # Dealing.
@@ -144,6 +146,12 @@ class Split(Parameters, frozen=True, kw_only=True):
     @override
     def parse(self, text: str, seen: Seen) -> Action | Invalid:
         public = seen.public
+        if self.reading == "fair" and public.phase != "over":
+            talks = public.phase == "talk"
+            meant = fair_talk(text, self.items, free=self.is_free) if talks else fair_proposal(text, self.items)
+            if isinstance(meant, Invalid):
+                return meant
+            text = meant
         if public.phase == "split":
             read = read_free_proposal if self.is_free else read_proposal
             return read(text, self.items, public.stock, self.rule == "exact")

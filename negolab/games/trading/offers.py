@@ -33,8 +33,12 @@ def message_options(game: Parameters, seen: Seen) -> Iterator[Parts]:
         yield _parts(reply, None)
     if not last:
         for reply, holdings in replies:
+            # Read as it was meant, the waiting offer beside its acceptance is quoted, not made.
+            quotes = reply == "[Accept]" and waiting is not None and game.reading == "fair"
+            repeated = (waiting.give, waiting.want) if quotes and waiting else None
             for deal in single_good_offers(holdings, own.values, game.base_values):
-                yield _parts(reply, deal)
+                if deal != repeated:
+                    yield _parts(reply, deal)
 
 
 def _parts(reply: str, deal: Deal | None) -> Parts:

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from negolab.game import Game
 from negolab.games.trading.state import Goods, Move, Private, Public
+from negolab.reading import Reading
 
 Rules = Literal["seed", "tolerant", "textarena-0.7.4"]
 Count = Annotated[int, Meta(ge=0)]
@@ -19,11 +20,13 @@ Price = Annotated[int, Meta(ge=1)]
 class Parameters(Game[Public, Private, Move], frozen=True, kw_only=True):
     """Parameters of resource trading.
 
+    `reading` says whether a text is read as it was meant or by the letter; TextArena's rules read it by theirs alone.
     `max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
     `value_clamp`, holdings from `holdings_range` (both ends included).
     """
 
     rules: Rules = "seed"
+    reading: Reading = "literal"
     max_turns: Count = 10
     base_values: tuple[Price, Price, Price, Price, Price] = (5, 10, 15, 25, 40)
     spread_percent: Annotated[int, Meta(ge=0, le=100)] = 20

@@ -17,7 +17,7 @@ from negolab.formatting import format_quote
 from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
 from negolab.games.trading.parameters import Parameters
-from negolab.games.trading.reading import parse_lenient, parse_strict, refusal, scan_offers
+from negolab.games.trading.reading import is_plain, parse_lenient, parse_strict, read_fair, refusal, scan_offers
 from negolab.games.trading.state import (
     GOODS,
     NOTHING,
@@ -38,6 +38,7 @@ from negolab.games.trading.state import (
     worth,
 )
 from negolab.moves import Moves
+from negolab.reading import REASONING_OPEN, without_reasoning
 from negolab.theory.surplus import exchange_frontier
 
 
@@ -64,6 +65,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
         ("gain", "joint", "possible", "mutual", "worth_start", "worth_end"), "own worth"
     )
     divisible: ClassVar[bool] = True
+    legacy_defaults: ClassVar[Mapping[str, Any]] = {"reading": "literal"}
     words: ClassVar[tuple[str, ...]] = ("text", "malformed", "warnings")
 
     @override
@@ -100,6 +102,8 @@ class Trading(Parameters, frozen=True, kw_only=True):
     def parse(self, text: str, seen: Seen) -> Move | Invalid:
         if not isinstance(text, str):
             raise TypeError(f"a message is a string, not {type(text).__name__}")
+        if self.reading == "fair" and not (self.lenient or is_plain(text)):
+            return self._parse_fair(text, seen)
         if "[" not in text:
             return self._judge(Move(text), seen) if not self.lenient else Move(text)
         lower = text.lower()
@@ -113,6 +117,24 @@ class Trading(Parameters, frozen=True, kw_only=True):
         warnings = self._warnings(seen.public, accept or deny, offer is not None, tokens > 1, broken)
         malformed = first is not None and offer is None
         return self._judge(Move(text, accept, deny, offer, False, warnings), seen, malformed)
+
+    def _parse_fair(self, text: str, seen: Seen) -> Move | Invalid:
+        spoken = without_reasoning(text)
+        if spoken is None:
+            return Invalid(("reasoning_open",), REASONING_OPEN, "format")
+        waiting = seen.public.waiting
+        said = read_fair(spoken, None if waiting is None else (waiting.give, waiting.want))
+        if waiting is not None and said.vetoed:
+            return refusal(
+                "vetoed_reply",
+                f'Your message does not say whether you take the offer ("{said.vetoed}"): '
+                "write [Accept] or [Deny] on a line of its own.",
+            )
+        offer = said.offers[-1] if said.offers else None
+        several = len(said.offers) > 1
+        warnings = self._warnings(seen.public, said.accept or said.deny, offer is not None, several, said.is_broken)
+        move = Move(spoken, said.accept, said.deny, offer, False, warnings)
+        return self._judge(move, seen, malformed=bool(said.offers) and offer is None)
 
     def _warnings(self, public: Public, replies: bool, offers: bool, extra: bool, broken: bool) -> tuple[str, ...]:
         """Return the codes of parts without effect that their author may believe to have one."""

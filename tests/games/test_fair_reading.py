@@ -1,0 +1,176 @@
+"""Replies are read as they were meant: laws over texts, and examples of each rule."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import negolab as nl
+from negolab import laws
+from negolab.game import Invalid
+from negolab.match import Match
+from negolab.reading import read_tokens, without_reasoning
+
+SEEDS = st.integers(0, 2**32 - 1)
+GAMES = ("agenda", "balloon", "split", "trading")
+TOKENS = ("[Accept]", "[Deny]", "[Reject]", "[Walk away]", "[Offer: 1 Wheat -> 1 Ore]", "[Offer: food = 1; water = 1]")
+PROSE = (
+    *("I", "will", "not", "can't", "if you", "but", "so I", "add 1 Wheat", "my answer:", "you said", "next turn", "or"),
+    *(
+        ".",
+        "?",
+        ",",
+        "...",
+        " - ",
+        "\n",
+        "\n\n",
+        "\n> ",
+        "```\n",
+        "<think>",
+        "</think>",
+        "1. ",
+        "**",
+        "\u201c",
+        "[",
+        "]",
+    ),
+)
+
+
+def fair(game: str, **more: Any) -> Any:
+    loaded = nl.load(game, reading="fair", **more)
+    return loaded if loaded.bound() is not None else nl.load(game, reading="fair", turn_limit=30, **more)
+
+
+def after(game: Any, *said: str) -> tuple[Any, Any]:
+    """The told game and the observation of the seat on turn, after these replies."""
+    match = Match(game, seed=3)
+    for text in said:
+        match.submit(next(iter(match.pending())), text)
+    seat = next(iter(match.pending()))
+    return match.told(seat), match.seen(seat)
+
+
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("game", GAMES)
+def test_a_game_that_is_read_fairly_obeys(game: str, law: laws.Law) -> None:
+    @given(seed=SEEDS)
+    def holds(seed: int) -> None:
+        law(fair(game), seed)
+
+    holds()
+
+
+TEXTS = st.lists(st.sampled_from([*TOKENS, *PROSE]), max_size=14).map(" ".join)
+
+
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("game", ["agenda", "trading"])
+def test_any_text_is_read_and_quoted_lines_and_fences_change_nothing(game: str) -> None:
+    offer = "[Offer: 1 Wheat -> 1 Ore]" if game == "trading" else "[Offer: food = 1; water = 2; firewood = 3]"
+    told, seen = after(fair(game, **({"rules": "tolerant"} if game == "trading" else {"preset": "casino"})), offer)
+
+    def meant(text: str) -> Any:
+        read = told.parse(text, seen)
+        if isinstance(read, Invalid):
+            return read.codes
+        return (read.accept, read.deny, read.offer) if game == "trading" else (read.reply, read.offer)
+
+    @given(text=TEXTS)
+    def holds(text: str) -> None:
+        found = meant(text)
+        if "[" not in text and "\uff3b" not in text and found[0] not in ("reasoning_open",):
+            assert not any(isinstance(part, str) and part in ("accept", "walk away") for part in found)
+        if "\n" not in text and "`" not in text and not text.lstrip().startswith(">"):
+            assert meant(f"> I [Accept], [Deny] and [Walk away]\n{text}") == found
+            assert meant(f"```\n{text}\n```") == found
+        if "think" not in text:
+            conditional = text.replace("[Accept]", "[Accept] if you add 1 Wheat")
+            assert not any(token.kind == "accept" for token in read_tokens(conditional).counting("accept"))
+
+    holds()
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("I will [Accept].", "accept"),
+        ("I won't [Accept] this.", ""),
+        ("It isn't perfect, [Accept]", "accept"),
+        ("I cannot, at this price, [Accept].", ""),
+        ("I'd love to [Accept], really, but I have no Wood. [Deny]", "deny"),
+        ("If you add 1 Wheat, I will [Accept].", ""),
+        ("[Accept], if this is your last offer", "accept"),
+        ("Add one Wheat and I'll [Accept].", ""),
+        ("[Accept]. Only if you add 2 Wheat.", ""),
+        ("Do we [Accept] this?", ""),
+        ("[Accept] with 1 more Ore", ""),
+        ("[Accept] and let me know if you want more", "accept"),
+        ("Why would I [Deny] that? [Accept]", "accept"),
+        ("Please [Accept] or [Deny].", ""),
+        ("[Deny]... no wait, I misread. [Accept]", "accept"),
+        ("You said [Accept] too early. [Deny]", "deny"),
+        ("> [Accept]\n[Deny]", "deny"),
+        ("I have three options: [Accept], [Deny], or neither.", ""),
+        ("[Accept] would be wrong.\n\nFinal answer: [Deny]", "deny"),
+        ("I will not\n[Accept]", ""),
+        ("I don't love it\n[Accept]", "accept"),
+        ("**[Accept.]**", "accept"),
+        ("\uff3bAccept\uff3d", "accept"),
+        ("\\[Accept your offer\\]", "accept"),
+        ("I am not [Accept]ing this.", ""),
+        ("You should [Offer: 1 Ore -> 1 Wheat].", ""),
+        ("I give you [Offer: 1 Ore -> 1 Wheat]", "offer"),
+        ("Write [Offer: 1 Ore -> 1 Wheat] instead", ""),
+    ],
+)
+def test_a_token_counts_unless_what_stands_around_it_says_otherwise(text: str, kinds: str) -> None:
+    counting = read_tokens(text).counting("accept", "deny", "walk away", "offer")
+    assert " ".join(dict.fromkeys(token.kind for token in counting)) == kinds
+
+
+def test_reasoning_is_cut_off_and_an_open_one_is_told() -> None:
+    assert without_reasoning("<think>no [Deny]</think>yes") == "yes"
+    told, seen = after(fair("trading"))
+    assert told.parse("<think>I could [Accept]", seen).codes == ("reasoning_open",)
+
+
+def test_a_refusal_of_a_token_that_was_not_meant_quotes_its_sentence() -> None:
+    told, seen = after(fair("trading"), "[Offer: 1 Wheat -> 1 Ore]")
+    refused = told.parse("Hm. I won't [Accept] this. Sorry!", seen)
+    assert refused.codes == ("vetoed_reply",) and refused.kind == "rule"
+    assert "(\"I won't [Accept] this" in refused.reason and "[Accept] or [Deny] on a line of its own" in refused.reason
+
+
+def test_talk_of_an_agenda_keeps_the_words_of_a_token_that_does_not_count() -> None:
+    told, seen = after(fair("agenda", preset="casino"))
+    read = told.parse("I won't [Accept] less. [Offer: food = 1, water = 1, firewood = 1]", seen)
+    assert (read.talk, read.reply) == ("I won't Accept less.", None)
+
+
+def test_a_split_delivers_only_what_is_inside_a_message() -> None:
+    told, seen = after(fair("split", rounds=1))
+    assert told.parse("My value is 7. <message>It is 15.</message> Good.", seen).text == "It is 15."
+    assert told.parse("My value is 7, so I bluff.", seen).codes == ("message_missing",)
+    assert told.parse("<message>hi</message> <coins_to_self>6</coins_to_self>", seen).codes == ("proposal_in_talk",)
+
+
+def pieces(rng: random.Random, n: int) -> Iterator[str]:
+    while n > 0:
+        piece = rng.choice((*TOKENS, *PROSE)) + " "
+        n -= len(piece)
+        yield piece
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+def test_a_hundred_thousand_characters_are_read(game: str) -> None:
+    told, seen = after(fair(game))
+    for seed in range(3):
+        told.parse("".join(pieces(random.Random(seed), 100_000)), seen)
