@@ -142,9 +142,13 @@ REASONING_OPEN = "Your reasoning does not end: close it with </think>, then writ
 
 def without_reasoning(text: str) -> str | None:
     """Return what is said behind the reasoning that a text begins with; None if reasoning is left open."""
-    ends = [found.end() for found in _REASONED.finditer(text)]
-    text = text[ends[-1] :] if ends else text
-    return None if _REASONS.search(text) else text
+
+    def unquoted(found: re.Match[str]) -> bool:
+        line = text.rfind("\n", 0, found.start()) + 1
+        return not text[line : found.start()].lstrip().startswith(">")
+
+    end = max((found.end() for found in filter(unquoted, _REASONED.finditer(text))), default=0)
+    return None if any(map(unquoted, _REASONS.finditer(text, end))) else text[end:]
 
 
 def spoken_lines(text: str) -> list[str]:

@@ -12,14 +12,14 @@ from negolab.catalog import load, make_game
 from negolab.events import Rejected
 from negolab.game import SEATS, Invalid
 from negolab.match import Match
-from tests.conformance import Case, rows
+from tests.conformance import Case, check_reading, rows
 from tests.support.agenda import NAME
 
 Row = dict[str, Any]
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    for name, check in {"parse.jsonl": reading, "matches.jsonl": match}.items():
+    for name, check in CHECKS.items():
         for row in rows(folder, name):
             yield Case(name, row["id"], partial(check, row))
 
@@ -70,3 +70,10 @@ def match(row: Row) -> None:
         assert exact[seat] == expected
         paid = match.ended.payoffs[seat]
         assert paid == float(expected) and isinstance(paid, int) == (expected.denominator == 1)
+
+
+CHECKS = {
+    "parse.jsonl": reading,
+    "matches.jsonl": match,
+    "reading.jsonl": partial(check_reading, meant=lambda message: (message.reply, message.offer)),
+}

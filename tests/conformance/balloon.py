@@ -22,7 +22,7 @@ from negolab.games.balloon.instance import effort_limit
 from negolab.games.balloon.measures import max_harmonic
 from negolab.match import Match
 from negolab.theory.frontier import knapsack
-from tests.conformance import Case, rows
+from tests.conformance import Case, check_reading, rows
 
 PLAY = ("language", "strategic_reasoning", "require_argument", "patience", "empty_turn_limit", "turn_limit")
 ENDS = {"deal": "AGREED", "lose": "FORFEIT", "abort": "ABORTED", "no_deal": "NO_DEAL", "timeout": "OUT_OF_TIME"}
@@ -38,6 +38,7 @@ def cases(folder: Path) -> Iterator[Case]:
         "generate.jsonl": check_importances,
         "transcripts.jsonl": check_transcript,
         "episodes.jsonl": check_episode,
+        "reading.jsonl": check_fair,
     }
     for file, check in files.items():
         for row in rows(folder, file):
@@ -56,6 +57,10 @@ def match_of(preset: str, start: dict[str, Any]) -> Match:
 
 def instance_of(start: dict[str, Any]) -> Instance:
     return Instance(start["effort"], start["limit"], start["importance"])
+
+
+def check_fair(_: Path, row: dict[str, Any]) -> None:
+    check_reading(row, meant=lambda say: (set(say.propose), set(say.refuse), set(say.agree)))
 
 
 def check_rules(_: Path, row: dict[str, Any]) -> None:

@@ -16,9 +16,8 @@ from negolab.games.bargaining.measures import interview_row as data_row
 from negolab.games.bargaining.players import Time
 from negolab.players.lookup import player
 from negolab.theory import equilibrium, solutions
+from tests.conformance import Case, check_reading, rows
 from tests.support.assignment import assigned
-
-from . import Case, check_reading, rows
 
 Row = dict[str, Any]
 

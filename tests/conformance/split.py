@@ -17,7 +17,7 @@ from negolab.game import SEATS, Invalid, Observation, Seat, State, observe
 from negolab.games.split import PRESETS, Split, allocate, corpus_scenarios
 from negolab.match import Match
 from negolab.players.lookup import player
-from tests.conformance import Case, rows
+from tests.conformance import Case, check_reading, rows
 
 Row = dict[str, Any]
 
@@ -33,6 +33,7 @@ def cases(folder: Path) -> Iterator[Case]:
         "expectations.jsonl": expectation,
         "baselines.jsonl": baseline,
         "corpus.jsonl": corpus,
+        "reading.jsonl": partial(check_reading, meant=lambda action: action),
     }
     for name, check in checks.items():
         for row in rows(folder, name):

@@ -15,7 +15,7 @@ from negolab.games.trading import Move, Trading
 from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.theory.surplus import mutual_surplus, possible_surplus
-from tests.conformance import Case, rows
+from tests.conformance import Case, check_reading, rows
 
 Row = dict[str, Any]
 
@@ -30,6 +30,7 @@ def cases(folder: Path) -> Iterator[Case]:
         "deals.jsonl": deal,
         "options.jsonl": options,
         "matches.jsonl": match,
+        "reading.jsonl": partial(check_reading, meant=lambda move: (move.accept, move.deny, move.offer)),
     }
     for name, check in checks.items():
         for row in rows(folder, name):
