@@ -39,9 +39,9 @@ def check_reading(row: dict[str, Any], meant: Callable[[Any], object]) -> None:
     """
     match = Match(load(row["game"], row["preset"], **row["params"], reading="fair"), seed=row["seed"])
     for text in row["history"]:
-        (seat,) = match.pending()
+        seat = next(iter(match.pending()))
         assert not any(isinstance(event, Rejected) for event in match.submit(seat, text)), text
-    (seat,) = match.pending()
+    seat = next(iter(match.pending()))
     told, seen = match.told(seat), match.seen(seat)
     read, expect = told.parse(row["text"], seen), row["expect"]
     if "refused" in expect:
