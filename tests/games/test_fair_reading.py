@@ -57,7 +57,11 @@ def after(game: Any, *said: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.hypothesis
-@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize(
+    "law",
+    [pytest.param(law, marks=[pytest.mark.long] * (law is not laws.words_and_actions_agree)) for law in laws.LAWS],
+    ids=lambda law: law.__name__,
+)
 @pytest.mark.parametrize("game", GAMES)
 def test_a_game_that_is_read_fairly_obeys(game: str, law: laws.Law) -> None:
     @given(seed=SEEDS)
