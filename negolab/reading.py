@@ -121,8 +121,7 @@ _STRAIGHT = str.maketrans(
     }
 )
 _ARROW = re.compile("[\u2192\u21d2\u27f6\u2794]|=>|--+>|-&gt;|[\u2013\u2014]>")
-_REASONED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_REASONS = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_REASONING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```\w*\s*")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]\s+|#+\s*)")
 _NUMBERED = re.compile(r"\s*(\d{1,4})[.)]\s+")
@@ -142,13 +141,14 @@ REASONING_OPEN = "Your reasoning does not end: close it with </think>, then writ
 
 def without_reasoning(text: str) -> str | None:
     """Return what is said behind the reasoning that a text begins with; None if reasoning is left open."""
-
-    def unquoted(found: re.Match[str]) -> bool:
-        line = text.rfind("\n", 0, found.start()) + 1
-        return not text[line : found.start()].lstrip().startswith(">")
-
-    end = max((found.end() for found in filter(unquoted, _REASONED.finditer(text))), default=0)
-    return None if any(map(unquoted, _REASONS.finditer(text, end))) else text[end:]
+    end, is_open, at = 0, False, 0
+    for line in text.split("\n"):
+        if not line.lstrip().startswith(">"):
+            for tag in _REASONING.finditer(line):
+                is_open = not tag[1]
+                end = end if is_open else at + tag.end()
+        at += len(line) + 1
+    return None if is_open else text[end:]
 
 
 def spoken_lines(text: str) -> list[str]:
