@@ -136,7 +136,7 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def instruction(self) -> str:
-        """What to fill in, and what numbers mean."""
+        """The words that say what to fill in, and what numbers mean."""
         shown = "; or ".join(f"{self.example(move)} {move.means}".strip() for move in self.moves)
         return self.told or f"{HEAD}: {shown}."
 

@@ -212,7 +212,7 @@ class Spoken(NamedTuple):
 
     @property
     def talk(self) -> str:
-        """What was said beside the tokens that count, on one line; a token that is inert has no brackets."""
+        """The talk beside the tokens that count, on one line; a token that is inert has no brackets."""
         inert = ["" if token.counts else token.words for token in self.tokens]
         parts = zip(self.pieces, [*inert, ""], strict=True)
         return " ".join(" ".join(f"{piece} {words}" for piece, words in parts).split())

@@ -379,7 +379,7 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
 
 
 def _toml_hint(places: list[_Place]) -> str:
-    """How the value at the last place is written in TOML, where its author may not know it; "" elsewhere."""
+    """Say how the value at the last place is written in TOML, where its author may not know it; "" elsewhere."""
     kind, value = without_none(places[-1].kind), places[-1].value
     match kind:
         case types.StructType() | types.DictType() if len(places) == 2:

@@ -59,7 +59,7 @@ def _hash(value: Any) -> str:
 
 
 class MatchRow(NamedTuple):
-    """What frames and summaries say of one match, computed once from its record.
+    """Facts of one match for frames and summaries, computed once from its record.
 
     Attributes:
         record: The record.

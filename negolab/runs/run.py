@@ -83,7 +83,7 @@ _MESSAGE_SECONDS = 30.0
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How the games of a run are played; none of it changes what is played.
+    """Options of a run; none of them changes what is played.
 
     Attributes:
         at_once: Games at play at the same time (None: 400, or twice the calls that the endpoint takes at once).

@@ -72,7 +72,7 @@ _ACCEPT, _REJECT = Accept(), Reject()
 
 
 class Heard(NamedTuple):
-    """What a text is read against: the grammar, and what may be answered."""
+    """The grammar of a text, and the answers that are possible."""
 
     rules: Grammar
     stands: bool

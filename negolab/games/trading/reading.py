@@ -107,7 +107,7 @@ def is_plain(text: str) -> bool:
 
 
 class Said(NamedTuple):
-    """What a text says, read as it was meant.
+    """The reading of a text as it was meant.
 
     Attributes:
         accept, deny: It replies so.

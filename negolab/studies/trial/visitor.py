@@ -34,7 +34,7 @@ DESCRIPTIONS: dict[Kind, str] = {
 
 
 class BotScript(NamedTuple):
-    """What one participant does beside going through."""
+    """A participant's deeds beside going through."""
 
     kind: Kind = "through"
     position: int = -1

@@ -29,7 +29,7 @@ MAX_LISTED = 24
 
 
 class Beside(NamedTuple):
-    """What a table says beside an input.
+    """Words of a table beside an input.
 
     Attributes:
         about: Lines below its name.
@@ -223,7 +223,7 @@ class PriceInput(FieldInput):
 
     @property
     def fault(self) -> str:
-        """What is wrong with what was typed; "" if it is a price."""
+        """The fault of what was typed; "" if it is a price."""
         low, high = format_money(self.field.least), format_money(self.field.most)
         return table_texts.ENTER_PRICE.format(low=low, high=high) if self.value is UNSET else ""
 
