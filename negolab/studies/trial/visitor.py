@@ -34,7 +34,7 @@ DESCRIPTIONS: dict[Kind, str] = {
 
 
 class BotScript(NamedTuple):
-    """A participant's deeds beside going through."""
+    """The acts of a participant that do not lead to the next page."""
 
     kind: Kind = "through"
     position: int = -1
