@@ -31,6 +31,8 @@ NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 ROOT = Path(__file__).parent.parent
 pytest_plugins = ("tests.support.databases",)
 LONG = {"model", "soak", "visitor"}
+PATIENCE = 180_000
+"""Milliseconds for which a browser waits for what a page must come to show: a busy machine is no fault."""
 EXAMPLES, LONG_EXAMPLES = 25, 80
 """Examples of each property, in the README's test command and under `-m long`."""
 
@@ -246,6 +248,7 @@ def launch_chromium() -> Iterator[Any]:
     path = needs("chromium", "chromium")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *FLAGS])
+        launched.on("context", lambda context: context.set_default_timeout(PATIENCE))
         yield launched
         launched.close()
 

@@ -35,7 +35,7 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     page, errors = open_page(chromium)
     run_notebook(page, lab.url, f"games/{game}.ipynb")
     hand, start = Keyboard(page), page.get_by_role("button", name="Start the match")
-    start.wait_for(timeout=90_000)
+    start.wait_for()
     # As after a click beside it: from here on the keyboard goes its own way.
     page.get_by_label("Seed of the deal").focus()
     table = start_match(hand, game, choose_game=False)
@@ -43,7 +43,7 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     play_to_end(hand, table, game)
     check_result(table, lab.out, game)
     page.get_by_role("button", name="Another game").click()
-    start.wait_for(timeout=90_000)
+    start.wait_for()
     assert not errors
     page.close()
 
@@ -58,11 +58,11 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
         hand.reach(page.get_by_label(label, exact=True))
         assert page.evaluate(outline) == "solid", label
     table = start_match(hand, "trading")
-    page.wait_for_function("() => document.activeElement.closest('.nl-decision')", timeout=60_000)
+    page.wait_for_function("() => document.activeElement.closest('.nl-decision')")
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
     leave_match(hand)
-    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'", timeout=60_000)
+    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'")
     page.close()
 
 
@@ -74,7 +74,7 @@ def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) 
     box = table.get_by_label("Your message")
     box.fill("I would like everything, please <img src=x onerror=alert(1)>")
     table.get_by_role("button", name="Send message").click()
-    table.locator(".nl-notice", has_text="ARGUMENT").wait_for(timeout=60_000)
+    table.locator(".nl-notice", has_text="ARGUMENT").wait_for()
     assert table.locator("img").count() == 0
     assert box.input_value(), "what was written is still there to be mended"
     screenshot(page, "balloon-rejected")
@@ -136,7 +136,7 @@ def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chro
     before = table.inner_text()
     page.goto("about:blank")
     page.goto(served.url)
-    page.locator(".nl-bar").wait_for(timeout=60_000)
+    page.locator(".nl-bar").wait_for()
     assert page.locator(".nl-page .nl-page").inner_text() == before
     leave_match(Mouse(page))
     assert read(served.out)[-1].end == "ABORTED"
@@ -146,10 +146,10 @@ def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chro
 def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Served, chromium: Any) -> None:
     page, _ = open_page(chromium)
     page.goto(served.url)
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Start the match").wait_for()
     page.route("**/replay", lambda route: (page.wait_for_timeout(6000), route.continue_()))
-    page.get_by_role("link", name="Replay").click(timeout=60_000)
-    page.get_by_role("heading", name="Replay").wait_for(timeout=60_000)
+    page.get_by_role("link", name="Replay").click()
+    page.get_by_role("heading", name="Replay").wait_for()
     assert page.url.partition("?")[0].endswith("/replay")
     page.close()
 
@@ -165,6 +165,6 @@ def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium:
     assert said == "This text has 300,000 characters; 30,000 are the most."
     words.fill("Let us trade.")
     table.get_by_role("button", name="Send message without an offer").click()
-    table.locator(".nl-you", has_text="Let us trade.").first.wait_for(timeout=20_000)
+    table.locator(".nl-you", has_text="Let us trade.").first.wait_for()
     leave_match(Mouse(page))
     page.close()

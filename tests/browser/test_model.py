@@ -33,7 +33,6 @@ WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height"
 MODEL = "a language model"
 SETTINGS = "temperature=0,max_tokens=80"
 EXCHANGES = 3
-SECONDS = 60_000
 """Milliseconds for an answer on a busy machine."""
 
 
@@ -66,7 +65,7 @@ def replay(page: Any, desk: Served) -> Any:
     """A second tab with the replay of the first one's match."""
     tab = page.context.new_page()
     tab.goto(f"{desk.base}replay")
-    tab.get_by_role("slider").wait_for(timeout=60_000)
+    tab.get_by_role("slider").wait_for()
     return tab
 
 
@@ -99,7 +98,6 @@ def answered(page: Any, before: str = "") -> None:
           return said !== before && /your turn|is over/.test(said);
         }""",
         arg=before,
-        timeout=SECONDS,
     )
 
 
@@ -132,7 +130,7 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     hand.fill(page.get_by_label("Seed of the deal"), "5")
     looked_at(page, "lobby")
     hand.press(page.get_by_role("button", name="Start the match"))
-    page.get_by_role("status").filter(has_text="local is thinking.").wait_for(timeout=60_000)
+    page.get_by_role("status").filter(has_text="local is thinking.").wait_for()
     table = page.locator(".nl-page .nl-page")
     if "NEGOLAB_SHOTS" in os.environ:
         screenshot(page, "model-thinking-light-1280")
@@ -164,7 +162,7 @@ def test_the_record_holds_what_the_model_was_told_wrote_and_took(desk: Served, m
 def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
     replay.locator(".nl-move").nth(1).click()
     card = replay.locator(".nl-card").first
-    card.get_by_text("What the model was told").wait_for(timeout=60_000)
+    card.get_by_text("What the model was told").wait_for()
     first = next(e.reply for e in kept(desk).events if isinstance(e, Replied))
     facts = card.locator(".nl-who").inner_text()
     usage = first.usage or {}
@@ -189,8 +187,8 @@ def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Serve
     replay.get_by_label("It answers in").select_option(label="a form of what is legal now")
     Mouse(replay).fill(replay.get_by_label("More settings"), SETTINGS)
     replay.get_by_role("button", name="Branch from this step").click()
-    replay.get_by_role("button", name="Stop this branch").wait_for(timeout=60_000)
-    replay.get_by_text("Kept as record").wait_for(timeout=SECONDS)
+    replay.get_by_role("button", name="Stop this branch").wait_for()
+    replay.get_by_text("Kept as record").wait_for()
     (branch,) = (r for r in read(desk.out) if "forked_from" in r.header.notes)
     assert branch.header.notes["forked_from"] == record.id
     assert branch.events[1:3] == record.events[1:3], "what was said before is in both"

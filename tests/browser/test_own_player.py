@@ -31,7 +31,7 @@ def test_a_person_plays_against_a_player_from_a_file(chromium: Any, tmp_path: Pa
         hand.choose(page.get_by_label("Opponent", exact=True), "haggler")
         hand.fill(page.get_by_label("Seed of the deal"), SEED)
         hand.press(page.get_by_role("button", name="Start the match"))
-        page.locator(".nl-bar").wait_for(timeout=60_000)
+        page.locator(".nl-bar").wait_for()
         table = page.locator(".nl-page .nl-page")
         assert play_to_end(hand, table, "bargaining")
         check_result(table, served.out, "bargaining")

@@ -68,10 +68,10 @@ def open_record(chromium: Any, url: str, game: str) -> Any:
     """Open a record of the list by its row."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(url)
-    page.locator(".nl-records tbody tr", has_text=game).first.click(timeout=60_000)
-    page.locator(".nl-replay-head", has_text=game).wait_for(timeout=60_000)
+    page.locator(".nl-records tbody tr", has_text=game).first.click()
+    page.locator(".nl-replay-head", has_text=game).wait_for()
     count = len(record_steps(read(GOLDEN / f"{game}.jsonl")[0]))
-    page.locator(f'.nl-steps input[max="{count}"]').wait_for(timeout=60_000)
+    page.locator(f'.nl-steps input[max="{count}"]').wait_for()
     return page
 
 
@@ -138,7 +138,7 @@ def test_moves_and_points_are_linked_by_hover_and_click(golden: Served, chromium
     page.locator('.nl-plane .nl-point[data-step="5"]').hover()
     assert page.locator(".nl-move.nl-linked").get_attribute("data-step") == "5"
     page.locator('.nl-plane .nl-point[data-step="5"]').click()
-    page.locator(".nl-moment h2", has_text="B proposes $55.00").wait_for(timeout=60_000)
+    page.locator(".nl-moment h2", has_text="B proposes $55.00").wait_for()
     assert step_number(page) == 5
     page.close()
 
@@ -146,7 +146,7 @@ def test_moves_and_points_are_linked_by_hover_and_click(golden: Served, chromium
 def test_one_screen_holds_the_cockpit(golden: Served, chromium: Any) -> None:
     page = open_record(chromium, golden.url, "balloon")
     page.keyboard.press("End")
-    page.locator(".nl-moment h2", has_text="The end").wait_for(timeout=60_000)
+    page.locator(".nl-moment h2", has_text="The end").wait_for()
     for part in (".nl-replay-head", ".nl-steps", ".nl-moment", ".nl-moves", ".nl-plane", ".nl-plane-strip"):
         box = page.locator(part).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 900, part
@@ -188,14 +188,14 @@ def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(replaying.url)
     slider = page.get_by_role("slider")
-    slider.wait_for(timeout=60_000)
+    slider.wait_for()
     hand = Keyboard(page)
     hand.slide(slider, 2)
-    page.locator(".nl-moment h2", has_text="B is refused").wait_for(timeout=60_000)
+    page.locator(".nl-moment h2", has_text="B is refused").wait_for()
     hand.press(page.get_by_role("button", name="Last", exact=True))
-    page.locator(".nl-moment h2", has_text="The end: agreed").wait_for(timeout=60_000)
+    page.locator(".nl-moment h2", has_text="The end: agreed").wait_for()
     hand.choose(page.get_by_label("Seen by"), "seat B alone")
-    page.get_by_text("balloon, as seat B saw it").wait_for(timeout=60_000)
+    page.get_by_text("balloon, as seat B saw it").wait_for()
     assert page.get_by_role("heading", name="What if").count() == 0
     # What seat A sees leaves the page a moment after the title has changed.
     page.wait_for_function("() => ![...document.querySelectorAll('.nl-view-a')].some((one) => one.offsetParent)")
@@ -208,7 +208,7 @@ def test_a_list_is_sorted_filtered_and_walked_through_by_the_keyboard(golden: Se
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(golden.url)
     rows = page.locator(".nl-records tbody tr")
-    rows.nth(4).wait_for(timeout=60_000)
+    rows.nth(4).wait_for()
     hand = Keyboard(page)
     hand.press(page.locator(".nl-records thead button", has_text="replies"))
     page.locator("th[aria-sort=ascending]").wait_for()
@@ -219,7 +219,7 @@ def test_a_list_is_sorted_filtered_and_walked_through_by_the_keyboard(golden: Se
     page.get_by_text("1 of 5 records").wait_for()
     assert accessibility_violations(page) == []
     hand.press(rows.first.locator("th button").first)
-    page.locator(".nl-replay-head", has_text="split").wait_for(timeout=60_000)
+    page.locator(".nl-replay-head", has_text="split").wait_for()
     page.wait_for_function("() => document.activeElement.matches('h1')")
     page.keyboard.press("ArrowRight")
     assert step_number(page) == 2, "the focus is on the match that was opened"
@@ -232,7 +232,7 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
     page.on("pageerror", lambda error: errors.append(str(error)))
     run_notebook(page, lab.url, "tour.ipynb")
     slider = page.get_by_role("slider").first
-    slider.wait_for(timeout=90_000)
+    slider.wait_for()
     before = slider.input_value()
     slider.focus()
     page.keyboard.press("ArrowRight")

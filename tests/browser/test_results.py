@@ -31,7 +31,6 @@ from tests.support.sweeps import finish_cells, finished_sweep
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-LONG = 60_000
 """Milliseconds that a test waits."""
 THERE = 20
 """Cells of 24 that are finished when the page opens."""
@@ -67,7 +66,7 @@ def _is_here(url: str) -> bool:
 
 
 def figure_says(page: Any, words: str) -> None:
-    page.locator(".nl-chart .js-plotly-plot text", has_text=words).first.wait_for(timeout=LONG)
+    page.locator(".nl-chart .js-plotly-plot text", has_text=words).first.wait_for()
 
 
 def said(option: Any) -> str:
@@ -77,7 +76,7 @@ def said(option: Any) -> str:
 
 def taken(page: Any, button: str) -> tuple[str, bytes]:
     """Press a download button; return the file's name and content."""
-    with page.expect_download(timeout=LONG) as download:
+    with page.expect_download() as download:
         page.get_by_role("button", name=button).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
@@ -85,7 +84,7 @@ def taken(page: Any, button: str) -> tuple[str, bytes]:
 def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served, chromium: Any) -> None:
     page = opened(chromium, shown.url)
     hand = Mouse(page)
-    page.get_by_text(f"60 matches of {THERE} of 24 cells are read").wait_for(timeout=LONG)
+    page.get_by_text(f"60 matches of {THERE} of 24 cells are read").wait_for()
     figure_says(page, "mean efficiency")
 
     hand.choose(page.get_by_label("Outcome"), "result: payoff of B (dollars)")
@@ -94,9 +93,9 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
     figure_says(page, "boulware")
     hand.press(page.get_by_role("button", name="Choose matches"))
     page.get_by_label("boulware", exact=True).first.click()
-    page.get_by_text("Without how boulware.").wait_for(timeout=LONG)
-    page.locator(".nl-results tbody tr").nth(5).wait_for(timeout=LONG)
-    page.wait_for_function("() => document.querySelectorAll('.nl-results tbody tr').length === 6", timeout=LONG)
+    page.get_by_text("Without how boulware.").wait_for()
+    page.locator(".nl-results tbody tr").nth(5).wait_for()
+    page.wait_for_function("() => document.querySelectorAll('.nl-results tbody tr').length === 6")
 
     name, svg = taken(page, "Figure as SVG")
     assert name == "out-payoff_b-beta-param_rounds-how.svg"
@@ -113,13 +112,13 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
     assert found[keys].to_numpy().tolist() == expected[keys].to_numpy().tolist()
     _, packed = taken(page, "Matches as Parquet")
     assert set(pd.read_parquet(io.BytesIO(packed))["match"]) == set(expected["match"])
-    page.get_by_text("Saved out-matches.parquet.").wait_for(timeout=LONG)
+    page.get_by_text("Saved out-matches.parquet.").wait_for()
 
     rest = list(read_folder_plan(run.path).cells())[THERE:]
     with ThreadPoolExecutor(1) as aside:  # playwright's own event loop runs here
         aside.submit(finish_cells, run, rest).result()
-    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for(timeout=LONG)
-    page.get_by_text("36 matches.").wait_for(timeout=LONG)
+    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for()
+    page.get_by_text("36 matches.").wait_for()
     assert said(page.get_by_label("Outcome").locator("option:checked")) == "result: payoff of B (dollars)"
     assert not page.get_by_label("boulware", exact=True).first.is_checked()
     assert accessibility_violations(page) == [] and page.faults == []
@@ -131,12 +130,12 @@ def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: 
     figure_says(page, "mean efficiency")
     page.get_by_label("Find").first.fill("beta=5 rounds=8 how=boulware repeat=0")
     option = page.get_by_label("Cells").locator("option")
-    page.wait_for_function("() => [...document.querySelectorAll('select[size] option')].length === 1", timeout=LONG)
+    page.wait_for_function("() => [...document.querySelectorAll('select[size] option')].length === 1")
     assert said(option) == "beta=5 rounds=8 how=boulware repeat=0: done"
     page.get_by_role("button", name="Replay its records").click()
-    page.get_by_role("heading", name="Replay").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Replay").wait_for()
     rows = page.locator(".nl-records tbody tr")
-    rows.nth(2).wait_for(timeout=LONG)
+    rows.nth(2).wait_for()
     assert "time:beta=5.0" in said(rows.first) and "boulware" in said(rows.first)
     assert page.faults == []
     page.close()
@@ -146,18 +145,18 @@ def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown:
     page = opened(chromium, shown.url)
     figure_says(page, "mean efficiency")
     page.get_by_label("Figure", exact=True).select_option(label="heat map of means")
-    page.locator(".nl-chart .hm").first.wait_for(timeout=LONG)
+    page.locator(".nl-chart .hm").first.wait_for()
     click_mark(page, page.locator(".nl-chart .hm").first, 1 / 6, 1 / 4)
-    page.get_by_role("heading", name="Matches of beta 0.2, rounds 4").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Matches of beta 0.2, rounds 4").wait_for()
     figure_says(page, "Press a point to open its match")
     click_mark(page, page.locator(".nl-chart .scatterlayer .point").first)
-    page.get_by_role("heading", name="at the step that decided it").wait_for(timeout=LONG)
-    page.wait_for_function("() => document.activeElement.matches('.nl-opened')", timeout=LONG)
+    page.get_by_role("heading", name="at the step that decided it").wait_for()
+    page.wait_for_function("() => document.activeElement.matches('.nl-opened')")
     at = int(page.get_by_role("slider").input_value())
     assert at > 1 and re.match("[AB] ", said(page.locator(".nl-move.nl-current .nl-move-words")))
     assert accessibility_violations(page) == []
     page.get_by_role("button", name="All cells").click()
-    page.locator(".nl-chart .hm").first.wait_for(timeout=LONG)
+    page.locator(".nl-chart .hm").first.wait_for()
     assert page.get_by_role("slider").count() == 0 and page.faults == []
     page.close()
 
@@ -167,13 +166,13 @@ def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, chromium: A
     figure_says(page, "mean efficiency")
     hand = Keyboard(page)
     hand.press(page.get_by_role("button", name="2 done: beta 0.2, rounds 8, how linear"))
-    page.get_by_role("heading", name="Matches of beta 0.2, rounds 8, how linear").wait_for(timeout=LONG)
-    page.wait_for_function("() => document.activeElement.matches('.nl-group')", timeout=LONG)
+    page.get_by_role("heading", name="Matches of beta 0.2, rounds 8, how linear").wait_for()
+    page.wait_for_function("() => document.activeElement.matches('.nl-group')")
     hand.press(page.get_by_role("button", name="Open match").first)
-    page.get_by_role("heading", name="at the step that decided it").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="at the step that decided it").wait_for()
     hand.press(page.get_by_role("button", name="All cells"))
     hand.press(page.get_by_role("button", name="the matches of beta 1, rounds 4"))
-    page.get_by_role("heading", name="Matches of beta 1, rounds 4").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Matches of beta 1, rounds 4").wait_for()
     assert page.faults == []
     page.close()
 
@@ -183,15 +182,14 @@ def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, c
     figure_says(page, "mean efficiency")
     hand = Keyboard(page)
     hand.choose(page.get_by_label("Figure", exact=True), "heat map")
-    page.locator(".nl-chart .hm").first.wait_for(timeout=LONG)
-    page.get_by_label("Y axis").wait_for(timeout=LONG)
+    page.locator(".nl-chart .hm").first.wait_for()
+    page.get_by_label("Y axis").wait_for()
     hand.press(page.get_by_role("button", name="Choose matches"))
     hand.press(page.get_by_label("0.2", exact=True).first)
-    page.get_by_text("Without beta 0.2.").wait_for(timeout=LONG)
+    page.get_by_text("Without beta 0.2.").wait_for()
     page.set_viewport_size({"width": 360, "height": 800})
     page.wait_for_function(
         "() => [...document.querySelectorAll('.nl-chart .main-svg')].every((one) => one.clientWidth < 360)",
-        timeout=LONG,
     )
     page.wait_for_timeout(500)
     screenshot(page, "results-360")
@@ -202,7 +200,7 @@ def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, c
 def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served, chromium: Any) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     run_notebook(page, lab.url, "dashboards/results.ipynb")
-    page.get_by_text(re.compile(r"\d+ matches of \d+ of 24 cells are read")).wait_for(timeout=2 * LONG)
+    page.get_by_text(re.compile(r"\d+ matches of \d+ of 24 cells are read")).wait_for()
     figure_says(page, "mean efficiency")
     name, svg = taken(page, "Figure as SVG")
     assert name.startswith("out-efficiency") and b"mean efficiency" in svg

@@ -18,7 +18,7 @@ from negolab.games.bargaining.state import Offer
 from negolab.games.trading.offers import canonical_text
 from negolab.match import Match
 from negolab.studies.trial.browsers import FLAGS
-from tests.conftest import ROOT, free_port, needs
+from tests.conftest import PATIENCE, ROOT, free_port, needs
 from tests.support.entries import FORMS, GAMES, QUESTIONS, load_game
 from tests.support.gate_server import running_gate, write_page
 from tests.support.relay import relay, run_apart
@@ -239,7 +239,7 @@ async def make_entries(
     """Make entries of one kind at each delay and compare each with what arrived; all begin together."""
     context = await browser.new_context(viewport={"width": 1280, "height": 1000})
     page = await context.new_page()
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(PATIENCE)
     async with arriving:
         await page.goto(f"{url}join/good-{kind}")
         await page.get_by_role("button", name="Continue").click()

@@ -24,7 +24,7 @@ from tests.support.browser import (
 )
 from tests.support.host_process import study_toml
 from tests.support.processes import ProcessKind
-from tests.support.study_server import PHONE, TIMEOUT_MS, WIDE, Person, StudyServer, serving_study
+from tests.support.study_server import PHONE, WIDE, Person, StudyServer, serving_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -332,13 +332,13 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
         page = chromium.new_page(viewport=WIDE)
         page.goto(server.desk)
         row = page.get_by_role("row").filter(has_text="playing")
-        row.wait_for(timeout=TIMEOUT_MS)
+        row.wait_for()
         assert row.locator("td, th").all_inner_texts()[:4] == ["1", "pairs", "playing", "open"]
         assert accessibility_violations(page) == []
         hand = Keyboard(page)
         hand.press(row.get_by_role("button", name="watch the match of participant 1"))
-        page.get_by_role("heading", name="as it goes").wait_for(timeout=TIMEOUT_MS)
-        page.get_by_role("heading", name="Seat B sees").wait_for(timeout=TIMEOUT_MS)
+        page.get_by_role("heading", name="as it goes").wait_for()
+        page.get_by_role("heading", name="Seat B sees").wait_for()
         assert accessibility_violations(page) == []
         for size, width in ((PHONE, 360), (WIDE, 1280)):
             page.set_viewport_size(size)
@@ -349,7 +349,7 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
         end_it(hand, "1", "The room must be closed.")
         assert person.completion_code() == "STOP4242"
         person.wait_for_text("The experimenter has ended the study for you.")
-        page.get_by_role("cell", name="ended", exact=True).wait_for(timeout=TIMEOUT_MS)
+        page.get_by_role("cell", name="ended", exact=True).wait_for()
         page.set_viewport_size(PHONE)
         page.wait_for_timeout(300)
         assert fits_width(page)
@@ -364,7 +364,7 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
             ("Monitor", "Monitor: A small study"),
         ):
             page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
-            page.get_by_text(shows).first.wait_for(timeout=TIMEOUT_MS)
+            page.get_by_text(shows).first.wait_for()
         page.close()
         person.close()
 
@@ -373,10 +373,10 @@ def end_it(hand: Keyboard, who: str, why: str) -> None:
     """End it for a participant, from the button in their row."""
     page = hand.page
     hand.press(page.get_by_role("button", name=f"end the study for participant {who}"))
-    page.wait_for_function("() => document.activeElement.matches('.nl-ending')", timeout=TIMEOUT_MS)
+    page.wait_for_function("() => document.activeElement.matches('.nl-ending')")
     hand.fill(page.get_by_label("Reason"), why)
     hand.press(page.get_by_role("button", name="Yes, end it"))
-    page.get_by_text("Ended for participant 1.").wait_for(timeout=TIMEOUT_MS)
+    page.get_by_text("Ended for participant 1.").wait_for()
 
 
 IN_VIEW = """

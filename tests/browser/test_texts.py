@@ -16,7 +16,7 @@ import pytest
 
 from negolab.studies.study_file import catalogue, read_study
 from negolab.texts import flatten, format_texts
-from tests.support.study_server import TIMEOUT_MS, Person, StudyServer, serving_study
+from tests.support.study_server import Person, StudyServer, serving_study
 
 pytestmark = pytest.mark.browser
 
@@ -183,11 +183,11 @@ class Visit:
 
     def press(self, page: Any, key: str) -> None:
         button = page.get_by_role("button", name=self.text(key), exact=True)
-        button.first.wait_for(timeout=TIMEOUT_MS)
+        button.first.wait_for()
         button.first.click()
 
     def wait_for(self, page: Any, key: str) -> None:
-        page.get_by_text(self.text(key)).first.wait_for(timeout=TIMEOUT_MS)
+        page.get_by_text(self.text(key)).first.wait_for()
 
 
 def write_study(folder: Path, game: str) -> tuple[str, dict[str, str]]:

@@ -38,7 +38,7 @@ opponent = "fair-split"
 def test_a_command_starts_without_libraries_that_only_some_commands_need() -> None:
     heavy = "{'jsonschema', 'nbformat', 'openai', 'pandas', 'papermill', 'plotly', 'pyarrow', 'scipy', 'statsmodels'}"
     code = f"import sys, negolab.cli; print(sorted({heavy} & sys.modules.keys()))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert ran.stdout.strip() == "[]"
 
 
@@ -297,7 +297,7 @@ def test_a_batch_whose_records_are_lost_ends_with_an_error_and_no_summary(
     while not file.exists() or file.stat().st_size < 1 << 13:
         time.sleep(0.01)
     lose(folder)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
     assert err.splitlines()[-1] == f"negolab: {file}: was removed, moved or replaced while it was written to"
     assert lose is _replace or not file.exists()

@@ -57,7 +57,7 @@ def python(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     packages = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": packages}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
 
 
 READ = "import sys, negolab as nl; nl.read('.')[0].game"

@@ -108,7 +108,7 @@ from negolab.record import parse_record
 assert parse_record(record.to_line()).game == record.game
 """
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
 
 

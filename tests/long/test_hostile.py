@@ -34,7 +34,7 @@ def notebook(lab: Served, call: str) -> str:
 def shown(lab: Served, chromium: Any, call: str) -> Any:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     run_notebook(page, lab.url, notebook(lab, call))
-    page.get_by_text("all shown", exact=True).wait_for(timeout=60_000)
+    page.get_by_text("all shown", exact=True).wait_for()
     page.wait_for_timeout(3000)
     return page
 

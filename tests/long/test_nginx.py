@@ -62,7 +62,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Gat
 
 def test_a_link_leads_under_the_path_to_a_page_with_a_kernel(proxied: tuple[str, Gate, Path]) -> None:
     url, own, _ = proxied
-    with httpx2.Client(follow_redirects=True, timeout=30) as client:
+    with httpx2.Client(follow_redirects=True, timeout=300) as client:
         origin = url.removesuffix("/study/")
         page = client.post(url + "join/good-ann", headers={"Origin": origin})
         assert str(page.url) == url
@@ -126,9 +126,9 @@ def test_a_page_works_behind_the_proxy(proxied: tuple[str, Gate, Path], chromium
     page.on("response", lambda answer: failed.append(answer.url) if answer.status >= 400 else None)
     page.goto(url + "join/good-bea")
     page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name="Press").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Press").wait_for()
     page.get_by_role("button", name="Press").click()
-    page.locator(".widget-label", has_text="nothing yet!").wait_for(timeout=60_000)
+    page.locator(".widget-label", has_text="nothing yet!").wait_for()
     page.wait_for_timeout(5000)
     assert page.locator(".nl-lost").inner_text() == "", "the heartbeat goes through"
     assert [one for one in asked if not one.startswith((url, "data:", "blob:"))] == []

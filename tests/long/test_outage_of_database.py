@@ -208,7 +208,7 @@ def test_a_page_says_that_its_place_is_kept_and_goes_on_without_a_reload(tmp_pat
         before = resource.prlimit(host, resource.RLIMIT_FSIZE)
         resource.prlimit(host, resource.RLIMIT_FSIZE, (0, before[1]))
         late = server.invite()[1]
-        with httpx2.Client(follow_redirects=True, timeout=30) as client:  # somebody else's page, which must be noted
+        with httpx2.Client(follow_redirects=True, timeout=300) as client:  # somebody else's page, which must be noted
             answer = client.post(late, headers={"Origin": server.base.rstrip("/")})
             assert answer.status_code == 503 and answer.headers["refresh"]
             person.wait_for_text(texts.AWAY)

@@ -49,8 +49,8 @@ def test_the_wheel_serves_the_page(installed: Path, tmp_path: Path, chromium: An
     for served in serving([str(installed)], tmp_path / "out", cwd=tmp_path):
         page = chromium.new_page()
         page.goto(served.url)
-        page.get_by_role("button", name="Start the match").click(timeout=60_000)
-        page.locator(".nl-bar").wait_for(timeout=60_000)
+        page.get_by_role("button", name="Start the match").click()
+        page.locator(".nl-bar").wait_for()
         page.close()
 
 
@@ -62,8 +62,8 @@ def test_the_wheel_opens_the_tour_with_the_guide_beside_it(installed: Path, tmp_
     with running(command, "negolab is at", cwd=tmp_path) as (line, _):
         page = chromium.new_page()
         page.goto(line.split()[3])
-        page.get_by_role("heading", name="A tour in ten minutes").wait_for(timeout=90_000)
-        page.get_by_role("listitem", name="own-game.md").wait_for(timeout=30_000)
+        page.get_by_role("heading", name="A tour in ten minutes").wait_for()
+        page.get_by_role("listitem", name="own-game.md").wait_for()
         assert page.get_by_text("official Jupyter news").count() == 0
         page.close()
     assert (tmp_path / "negolab-notebooks" / "games" / "split.ipynb").exists()

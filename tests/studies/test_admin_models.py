@@ -72,7 +72,7 @@ def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> 
     return lobby
 
 
-def wait_until(done: Any, seconds: float = 15) -> None:
+def wait_until(done: Any, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "what was waited for did not come"

@@ -156,7 +156,7 @@ def test_a_run_waits_until_another_ends_and_says_for_whom(one: Round, tmp_path: 
         said = ran.stderr.readline()
         assert f"waiting for another run (process {os.getpid()} on " in said and "60 s if it is dead" in said
         assert database.bonuses(one.study.name) == {}
-    out, errors = ran.communicate(timeout=60)
+    out, errors = ran.communicate(timeout=300)
     assert (ran.returncode, errors) == (0, "")
     assert out.endswith("round1-bonus-1.csv: 4 bonuses, £6.00 in all, to upload at the panel\n")
     one.check(database)

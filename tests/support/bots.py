@@ -55,7 +55,7 @@ class Bot:
         self.base = link.split("join/")[0]
         parts = urlsplit(self.base)
         self.origin = f"{parts.scheme}://{parts.netloc}"
-        self.client = httpx2.AsyncClient(timeout=30, headers={"Origin": self.origin})
+        self.client = httpx2.AsyncClient(timeout=60, headers={"Origin": self.origin})
         self.models: dict[str, Model] = {}
         self.received: list[str] = []
         """All received answers and messages, as text."""
@@ -189,7 +189,7 @@ class Bot:
         kinds = ("HTMLModel", "AnyModel")
         return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") in kinds)
 
-    async def until(self, condition: Callable[[], Any], seconds: float = 30) -> Any:
+    async def until(self, condition: Callable[[], Any], seconds: float = 180) -> Any:
         """Wait until `condition()` is true and return its value."""
         async with asyncio.timeout(seconds):
             while not (value := condition()):
@@ -197,7 +197,7 @@ class Bot:
                     await asyncio.wait_for(self._news.wait(), 1)
         return value
 
-    async def click(self, description: str, seconds: float = 30) -> None:
+    async def click(self, description: str, seconds: float = 180) -> None:
         """Press a button as soon as it is displayed and enabled."""
         try:
             id = await self.until(lambda: self.find("Button", description), seconds)

@@ -111,7 +111,7 @@ def check_result(table: Any, out: Any, game: str) -> None:
 
 def open_lobby(page: Any) -> None:
     """Wait for the lobby; leave a match that still runs there."""
-    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match)$")).wait_for(timeout=60_000)
+    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match)$")).wait_for()
     if page.get_by_role("button", name="Leave this match").is_visible():
         leave_match(Mouse(page))
 
@@ -125,7 +125,7 @@ def leave_match(hand: Input) -> None:
     else:
         hand.press(page.get_by_role("button", name="Leave this match"))
         hand.press(page.get_by_role("button", name="Leave", exact=True))
-    page.get_by_role("button", name="Start the match").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Start the match").wait_for()
 
 
 def start_match(hand: Input, game: str, *, choose_game: bool = True) -> Any:
@@ -138,7 +138,7 @@ def start_match(hand: Input, game: str, *, choose_game: bool = True) -> Any:
         page.wait_for_timeout(400)
     hand.fill(page.get_by_label("Seed of the deal"), SEED)
     hand.press(start)
-    page.locator(".nl-bar").wait_for(timeout=60_000)
+    page.locator(".nl-bar").wait_for()
     return page.locator(".nl-page .nl-page")
 
 
@@ -260,18 +260,16 @@ MOVES: dict[str, Callable[[Input, Any], None]] = {
 def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
     """Open the first record of the list, go to the third reply, and branch there twice."""
     page.goto(url)
-    page.locator(".nl-records tbody th button").first.click(timeout=60_000)
+    page.locator(".nl-records tbody th button").first.click()
     moves = page.locator(".nl-move")
-    moves.nth(3).wait_for(timeout=60_000)
+    moves.nth(3).wait_for()
     moves.nth(3).click()
     page.wait_for_timeout(1000)
     before()
     for number in (1, 2):
         page.get_by_label("Seat B is played on by").select_option(index=number + 1)
         page.get_by_role("button", name="Branch from this step").click()
-        page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(
-            state="attached", timeout=60_000
-        )
+        page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(state="attached")
     page.wait_for_timeout(1000)
 
 
@@ -291,9 +289,9 @@ def click_mark(page: Any, mark: Any, across: float = 0.5, down: float = 0.5) -> 
 def run_notebook(page: Any, url: str, notebook: str) -> None:
     """Open a notebook in JupyterLab and run all its cells."""
     page.goto(f"{url}{notebook}?reset")
-    page.wait_for_function("() => window.jupyterapp !== undefined", timeout=60_000)
+    page.wait_for_function("() => window.jupyterapp !== undefined")
     page.evaluate("() => window.jupyterapp.restored.then(() => true)")
-    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=60_000)
+    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
     # Cells that are run before the kernel is connected are not run at all.
     page.evaluate(
         """() => { const session = window.jupyterapp.shell.currentWidget.sessionContext;

@@ -20,7 +20,7 @@ from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 from negolab.studies.trial.browsers import invite_links, open_browser
-from tests.conftest import free_port, needs, running
+from tests.conftest import PATIENCE, free_port, needs, running
 from tests.support.bots import Bot
 from tests.support.overload import attacking
 from tests.support.processes import kernels_of, memory, processes_of
@@ -182,7 +182,7 @@ class BrowserParticipant:
         """Open the link and press its button; the page may have to wait in the queue."""
         self.context = await self.chrome.new_context()
         self.page = await self.context.new_page()
-        self.page.set_default_timeout(180_000)
+        self.page.set_default_timeout(PATIENCE)
         base, admitted = self.link.split("join/")[0], [time.monotonic()]
         self.page.on("response", lambda r: admitted.append(time.monotonic()) if r.url == base else None)
         await self.page.goto(self.link)
@@ -212,7 +212,11 @@ class BrowserParticipant:
 
     async def leave(self) -> str:
         """Leave the study in two steps; return the completion code."""
-        await self._button("Leave the study").click()
+        while not await self._button("Yes, leave the study").is_visible():
+            # A page that lost its connection reloads, and asks again from the start.
+            with suppress(TimeoutError):
+                await self._button("Leave the study").click(timeout=SHORT)
+                await self._button("Yes, leave the study").wait_for(timeout=SHORT)
         await self._button("Yes, leave the study").click()
         await self.page.locator(_DONE).wait_for()
         return str(await self.page.locator(_DONE).inner_text())

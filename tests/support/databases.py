@@ -45,7 +45,7 @@ class Cluster:
             os.chown(folder, self._owner["user"], self._owner["group"])
         command = [_binary("initdb"), "-D", folder / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8"]
         command += ["--locale=C", "--no-sync"]
-        subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=120, **self._owner)
+        subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=300, **self._owner)
 
     def start(self) -> None:
         """Start the server and wait until it answers."""

@@ -67,7 +67,7 @@ class Gate(NamedTuple):
         shown = {"Cookie": f"{self.cookie}={token}"} if token else {}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         # Without verification no certificates are loaded, which takes longer than the request.
-        return httpx2.request(method, self.url + path, headers={**shown, **named}, timeout=60, verify=False)
+        return httpx2.request(method, self.url + path, headers={**shown, **named}, timeout=300, verify=False)
 
     def open_kernel(self, token: str, within: float = 60) -> str:
         """Load the page until the token has a kernel and return the kernel's id."""
@@ -178,6 +178,6 @@ def running_gate(
 
 def send_raw(port: int, text: str) -> str:
     """Send these bytes over TCP and return the whole answer."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
         connection.sendall(text.encode())
         return connection.makefile("rb").read().decode(errors="replace")

@@ -81,7 +81,7 @@ class Site:
     def links(self, *options: str) -> list[str]:
         """Run `negolab study links` and return its links."""
         command = [sys.executable, "-m", "negolab", "study", "links", str(self.file), f"--url={self.url}"]
-        ran = subprocess.run([*command, f"--db={self.db}", *options], capture_output=True, text=True, timeout=60)
+        ran = subprocess.run([*command, f"--db={self.db}", *options], capture_output=True, text=True, timeout=300)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout.split()
 

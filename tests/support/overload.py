@@ -43,7 +43,7 @@ async def hold_sockets(link: str) -> None:
 async def join(link: str) -> Bot:
     bot = Bot(link)
     bot.client = httpx2.AsyncClient(
-        timeout=30, headers={"Origin": bot.origin}, transport=httpx2.AsyncHTTPTransport(local_address=ADDRESS)
+        timeout=60, headers={"Origin": bot.origin}, transport=httpx2.AsyncHTTPTransport(local_address=ADDRESS)
     )
     await bot.arrive()
     await bot.until(bot.models.__len__, 120)

@@ -35,7 +35,6 @@ from tests.support.sweeps import finished_sweep
 
 WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 740}}
 SCHEMES = ("light", "dark")
-LONG = 60_000
 """Milliseconds that a page may take."""
 MIDDLE = {"split": 5}
 """The move that is the middle of a game, where it is not the second."""
@@ -85,7 +84,7 @@ def show_lobby(page: Any, scheme: str) -> None:
         pictures(page, f"lobby-{game}-{scheme}")
     page.get_by_label("Seed of the deal").fill("twelve")
     page.get_by_role("button", name="Start the match").click()
-    page.get_by_text("The seed is a whole number").wait_for(timeout=LONG)
+    page.get_by_text("The seed is a whole number").wait_for()
     pictures(page, f"lobby-error-{scheme}")
 
 
@@ -113,7 +112,7 @@ def show_own_table(page: Any, scheme: str) -> None:
     table = start_match(Mouse(page), "ultimatum", choose_game=False)
     pictures(page, f"own-game-start-{scheme}")
     table.locator(".nl-options button:visible").first.click()
-    table.locator(".nl-result").wait_for(timeout=LONG)
+    table.locator(".nl-result").wait_for()
     pictures(page, f"own-game-end-{scheme}")
     leave_match(Mouse(page))
 
@@ -130,12 +129,12 @@ def replay(camera: Camera) -> None:
             for scheme in SCHEMES:
                 with camera(scheme) as page:
                     page.goto(url)
-                    page.locator(".nl-records tbody tr").first.wait_for(timeout=LONG)
+                    page.locator(".nl-records tbody tr").first.wait_for()
                     pictures(page, f"records-{scheme}")
                     for game in game_names():
                         page.goto(url)
-                        page.locator(".nl-records tbody tr", has_text=game).first.click(timeout=LONG)
-                        page.locator(".nl-replay-head", has_text=game).wait_for(timeout=LONG)
+                        page.locator(".nl-records tbody tr", has_text=game).first.click()
+                        page.locator(".nl-replay-head", has_text=game).wait_for()
                         page.locator(".nl-move").nth(3).click()
                         page.wait_for_timeout(1000)
                         pictures(page, f"replay-{game}-{scheme}")
@@ -160,21 +159,21 @@ def sweep(camera: Camera) -> None:
 
 
 def show_results(page: Any, scheme: str) -> None:
-    page.locator(".nl-chart .js-plotly-plot text", has_text="mean efficiency").first.wait_for(timeout=LONG)
-    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for(timeout=LONG)
+    page.locator(".nl-chart .js-plotly-plot text", has_text="mean efficiency").first.wait_for()
+    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for()
     page.get_by_label("Outcome").select_option(label="result: payoff of B (dollars)")
-    page.locator(".nl-chart .js-plotly-plot text", has_text="mean payoff of B").first.wait_for(timeout=LONG)
+    page.locator(".nl-chart .js-plotly-plot text", has_text="mean payoff of B").first.wait_for()
     pictures(page, f"results-1-{scheme}")
     page.get_by_label("Figure", exact=True).select_option(label="heat map of means")
     cell = page.locator(".nl-chart .hm").first
-    cell.wait_for(timeout=LONG)
+    cell.wait_for()
     pictures(page, f"results-2-heat-map-{scheme}")
     click_mark(page, cell, 1 / 6, 1 / 4)
-    page.get_by_role("heading", name="Matches of beta 0.2, rounds 4").wait_for(timeout=LONG)
-    page.locator(".nl-chart text", has_text="Press a point").first.wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Matches of beta 0.2, rounds 4").wait_for()
+    page.locator(".nl-chart text", has_text="Press a point").first.wait_for()
     pictures(page, f"results-3-distribution-{scheme}")
     click_mark(page, page.locator(".nl-chart .scatterlayer .point").first)
-    page.get_by_role("heading", name="at the step that decided it").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="at the step that decided it").wait_for()
     pictures(page, f"results-4-match-{scheme}")
 
 
@@ -218,7 +217,7 @@ def study(camera: Camera) -> None:
         ):
             study_visit.visit(page.context.browser, server, show, color_scheme=scheme).close()
             page.goto(server.desk)
-            page.get_by_role("cell", name="complete", exact=True).first.wait_for(timeout=LONG)
+            page.get_by_role("cell", name="complete", exact=True).first.wait_for()
             pictures(page, f"monitor-{scheme}")
 
 

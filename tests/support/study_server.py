@@ -17,13 +17,12 @@ from negolab.studies.database import Database, Participant, StoredMatch
 from negolab.studies.study_file import read_study
 from negolab.studies.trial.browsers import invite_links
 from negolab.verification import replay_differences
-from tests.conftest import free_port, running
+from tests.conftest import PATIENCE, free_port, running
 from tests.support.browser import MOVES, Mouse, is_turn
 from tests.support.processes import ProcessKind, command_line, kernels_of, kill, processes_of
 
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 800}
-TIMEOUT_MS = 40_000
 """Milliseconds before a wait fails."""
 
 _RECORD_WARNINGS = """() => {
@@ -118,7 +117,6 @@ class Person:
 
     def tab(self) -> Any:
         page = self.context.new_page()
-        page.set_default_timeout(TIMEOUT_MS)
         page.on("pageerror", lambda error: self._note(str(error)))
         return page
 
@@ -149,9 +147,9 @@ class Person:
     def press(self, name: str) -> None:
         self.button(name).click()
 
-    def wait_for_text(self, text: str, seconds: float = TIMEOUT_MS / 1000) -> None:
+    def wait_for_text(self, text: str) -> None:
         """Wait until the page shows `text`."""
-        self.page.get_by_text(text).first.wait_for(timeout=seconds * 1000)
+        self.page.get_by_text(text).first.wait_for()
 
     # At the table
 
@@ -209,7 +207,7 @@ class Person:
         assert len(own) == len(self.messages) + more
 
     def wait_until(
-        self, condition: Callable[[], Any], why: str = "timed out", seconds: float = TIMEOUT_MS / 1000
+        self, condition: Callable[[], Any], why: str = "timed out", seconds: float = PATIENCE / 1000
     ) -> None:
         """Wait until `condition()` is true; the page may reload meanwhile."""
         from playwright.sync_api import Error

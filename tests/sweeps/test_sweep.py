@@ -45,7 +45,7 @@ def run_sweep(file: Path, out: Path, *, retry: frozenset[str] = frozenset()) -> 
 sweep_command = partial(negolab, "sweep")
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 180) -> None:
     """Poll until `true()` holds."""
     end = time.monotonic() + seconds
     while not true():
@@ -254,14 +254,14 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path
     file, out = write_plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
     command = [*COMMAND, "run", str(file), "--out", str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: len(SweepFolder(out).done()) >= 2, seconds=60)
+    wait_until(lambda: len(SweepFolder(out).done()) >= 2)
     children = descendants(driver.pid)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    _, err = driver.communicate(timeout=60)
+    _, err = driver.communicate(timeout=300)
     done = len(SweepFolder(out).done())
     assert driver.returncode == 130 and 2 <= done < 100
     assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
-    wait_until(lambda: not any(map(command_of, children)), seconds=60)
+    wait_until(lambda: not any(map(command_of, children)))
 
 
 def _lose_a_cell(out: Path) -> str:
@@ -281,9 +281,9 @@ def test_a_sweep_whose_cells_are_lost_ends_with_an_error(lose: Callable[[Path], 
     driver = subprocess.Popen(
         [*COMMAND, "run", str(file), "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    wait_until(lambda: len(SweepFolder(out).done()) >= 1, seconds=60)
+    wait_until(lambda: len(SweepFolder(out).done()) >= 1)
     why = lose(out)
-    said, err = driver.communicate(timeout=60)
+    said, err = driver.communicate(timeout=300)
     assert (driver.returncode, said, err.splitlines()[-1]) == (2, "", f"negolab: {why}")
     assert out.exists() == (lose is _lose_a_cell)
 
@@ -349,7 +349,7 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
     there = tmp_path / "out"
     with scheduler(tmp_path, 2) as (address, processes):
         driver = subprocess.Popen([*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)])
-        wait_until(lambda: len(SweepFolder(there).done()) >= 3, seconds=60)
+        wait_until(lambda: len(SweepFolder(there).done()) >= 3)
         for pid in [*descendants(processes[1].pid), processes[1].pid]:
             kill(pid)
         assert driver.wait(120) == 0
@@ -364,9 +364,9 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
     with scheduler(tmp_path, 2) as (address, processes):
         command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
         driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: len(SweepFolder(there).done()) >= 2, seconds=60)
+        wait_until(lambda: len(SweepFolder(there).done()) >= 2)
         kill(processes[0].pid)
-        _, err = driver.communicate(timeout=120)
+        _, err = driver.communicate(timeout=300)
     assert driver.returncode == 2 and "the scheduler is gone" in err, err
     assert len(SweepFolder(there).done()) >= 2
 
@@ -423,5 +423,5 @@ def test_no_file_in_the_working_directory_is_taken_for_a_module_of_python(tmp_pa
     script.parent.mkdir()
     script.write_text("from negolab.cli import main\nif __name__ == '__main__':\n    main()\n")
     command = [sys.executable, script, "sweep", "run", plan, "--out", tmp_path / "out", "--workers", "1"]
-    ran = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=300)
     assert not (tmp_path / "ran").exists() and ran.returncode == 0, ran.stderr
