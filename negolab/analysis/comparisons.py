@@ -1,121 +1,205 @@
-"""Comparisons of players on the deals that both played, with tests that are corrected for their number."""
+"""Comparisons of players or treatments on the draws of chance that both took, corrected for their number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from negolab.analysis import stats
 from negolab.analysis.estimates import format_estimates
+from negolab.analysis.observations import Sample, drop_copies, is_exact, present, with_value
+from negolab.analysis.stats import Estimate
 
-Pairing = Literal["deal", "draw"]
+EACH_OTHER = "each other"
+"""The opponent of two players in their matches against one another."""
+NUMBERS = ("value", "low", "high", "n", "p")
+"""Columns of a comparison: the mean difference with its 95 % interval, the number of draws, and p of no difference."""
+
+
+def contrast(
+    rows: pd.DataFrame,
+    one: str,
+    two: str,
+    column: str,
+    *,
+    side: str = "player",
+    by: Sequence[str] = (),
+    opponents: Sequence[str] | None = None,
+) -> Estimate:
+    """Estimate by how much `one` exceeds `two` on the same draw: the mean of `differences`, which takes the same
+    arguments and raises the same errors; `n` counts draws."""
+    found, left_out = differences(rows, one, two, column, side=side, by=by, opponents=opponents)
+    return found.mean() if found.exact else stats.estimate_difference(found.values, left_out=left_out)
+
+
+def differences(
+    rows: pd.DataFrame,
+    one: str,
+    two: str,
+    column: str,
+    *,
+    side: str = "player",
+    by: Sequence[str] = (),
+    opponents: Sequence[str] | None = None,
+) -> tuple[Sample, int]:
+    """Return by how much `one` exceeds `two` on each draw that both took, and the number of draws left out.
+
+    A block is a setting, an opponent and a seat, of the seats that both took. Repeats average within a block, blocks
+    weigh equally, and a draw counts if both sides have every block on it. Between players, matches against themselves
+    are left out, and meeting each other is one opponent.
+
+    Args:
+        rows: A row per match and seat with `match`, `draw`, `seat`, `player` and `opponent`, such as those of
+            `models.seat_frame`; columns that are missing part nothing.
+        one: The first side.
+        two: The side whose values are subtracted.
+        column: The column to compare.
+        side: The column that names the sides: `player`, or a treatment.
+        by: The columns that name a setting.
+        opponents: The opponents to compare against, taken literally; default: those that both met.
+
+    Returns:
+        One difference per draw (a single one where nothing is drawn), and the number of draws on which one of the sides
+        did not play everything.
+
+    Raises:
+        ValueError: A side is missing, only one side has a setting or met an opponent, or no draw is shared.
+    """
+    known = with_value(rows, column).astype({column: float})
+    found = known[known[side].isin([one, two])]
+    if side == "player" and "opponent" in found:
+        if opponents is None:
+            found = found[found["opponent"] != found["player"]]
+            found = found.assign(opponent=found["opponent"].where(~found["opponent"].isin([one, two]), EACH_OTHER))
+        else:
+            found = found[found["opponent"].isin(list(opponents))]
+    found = pd.concat([drop_copies(found[found[side] == name], by) for name in (one, two)])
+    if "seat" in found:
+        found = found[found["seat"].isin(_shared(found, side, one, two, ["seat"]))]
+    for names in ([name] for name in (*by, *present(found, "opponent"))):
+        _check_balance(found, side, one, two, names)
+    _check_balance(found, side, one, two, [*by, *present(found, "opponent")])
+    blocks = [*by, *present(found, "opponent", "seat")]
+    if not all(len(found[found[side] == name]) for name in (one, two)):
+        raise ValueError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
+    if is_exact(found):
+        cells = found.groupby([side, *blocks])[column].mean()
+        return Sample([float((cells[one] - cells[two]).mean())], [0], exact=True), 0
+    # All settings, opponents and seats are one block where there are no such columns.
+    cells = found.assign(all=0).groupby([side, "draw", "all", *blocks])[column].mean()
+    apart = [cells[name].unstack(["all", *blocks]) for name in (one, two)]
+    more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
+    complete = more.dropna().mean(axis=1)
+    if complete.empty:
+        raise ValueError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
+    return Sample(list(complete), list(complete.index)), len(more) - len(complete)
+
+
+def _values(found: pd.DataFrame, side: str, name: str, columns: Sequence[str]) -> set[Any]:
+    return set(found.loc[found[side] == name, list(columns)].itertuples(index=False, name=None))
+
+
+def _shared(found: pd.DataFrame, side: str, one: str, two: str, columns: Sequence[str]) -> list[Any]:
+    return [key[0] for key in _values(found, side, one, columns) & _values(found, side, two, columns)]
+
+
+def _check_balance(found: pd.DataFrame, side: str, one: str, two: str, columns: Sequence[str]) -> None:
+    """Raise `ValueError` unless both sides have the same values in these columns."""
+    own, others = (_values(found, side, name, columns) for name in (one, two))
+    for name, missing in ((one, others - own), (two, own - others)):
+        if missing and columns:
+            lacks = ", ".join(f"{c} {v}" for c, v in zip(columns, sorted(missing, key=str)[0], strict=True))
+            raise ValueError(
+                f"{name} has no match with {lacks}, which the other side has: leave it out of the rows to compare"
+            )
 
 
 def contrasts(
     rows: pd.DataFrame,
     column: str,
-    players: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
     *,
+    side: str = "player",
     by: Sequence[str],
-    on: Pairing = "deal",
+    opponents: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Compare every pair of players on the deals that both played, within settings.
+    """Compare every pair of players (or treatments) on the draws that both took, within settings.
 
     Args:
-        rows: A row per match and seat with `deal`, `seat` and `player`, such as those of `by_seat`.
+        rows: As of `contrast`.
         column: The column to compare.
-        players: The players, in order; default: all of `rows`.
+        names: The sides, in order; default: all of `rows`.
+        side: The column that names them.
         by: The columns that name a setting, such as the game's parameters; () where all rows are of one setting.
-        on: `draw` pairs deals that differ in parameters on the same chance.
+        opponents: The opponents to compare against.
 
     Returns:
-        A row per pair `one`, `two`: `value` (mean of `one` less `two`) with its 95 % interval `low`, `high`; `n` deals,
-        each the mean over the seats that both took; `p` of no difference (a permutation test of signs); `holm`, the
-        same corrected for the number of pairs (Holm 1979). Intervals are of one pair each, not simultaneous.
+        A row per pair `one`, `two` with `NUMBERS`, and `holm`: p corrected for the number of pairs (Holm 1979).
+        Intervals are of one pair each, not simultaneous.
 
     Raises:
-        ValueError: A player did not play all settings, so that its mean would be one of other settings.
+        ValueError: As of `contrast`.
     """
-    names = list(dict.fromkeys(rows["player"])) if players is None else list(players)
-    _check_settings(rows, names, by)
-    pairs = list(combinations(names, 2))
-    differences = [_differences(rows, *pair, column, by, on) for pair in pairs]
-    return _test_differences(["one", "two"], pairs, differences)
+    pairs = list(combinations(dict.fromkeys(rows[side]) if names is None else names, 2))
+    found = [contrast(rows, *pair, column, side=side, by=by, opponents=opponents) for pair in pairs]
+    return as_frame(["one", "two"], pairs, found)
 
 
 def behind_best(
-    rows: pd.DataFrame, column: str, *, by: Sequence[str], on: Pairing = "deal", players: Sequence[str] | None = None
+    rows: pd.DataFrame, column: str, *, side: str = "player", by: Sequence[str], names: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Compare the player with the highest mean with each other one, corrected for the choice of the best.
+    """Compare the best player with each other one, corrected for the choice of the best.
 
-    Which player is the best is read from the same data, so that p is corrected for all pairs (Holm 1979), not only for
-    those with the best: where all are alike, at most 5 % of studies find anyone behind.
+    The best is the one with the largest mean of its own contrasts, so that it is chosen by the numbers that are tested.
+    p is corrected for all pairs (Holm 1979): where all are alike, at most 5 % of studies find anyone behind.
 
     Args:
-        rows: As of `contrasts`.
+        rows: As of `contrast`.
         column: The column to compare; more is better.
+        side: The column that names the sides.
         by: The columns that name a setting.
-        on: What is paired.
-        players: The players; default: all of `rows`.
+        names: The sides; default: all of `rows`.
 
     Returns:
         The rows of `contrasts` with the best: `best`, `player`, and what the best has more.
     """
-    chosen = rows if players is None else rows[rows["player"].isin(list(players))]
-    names = list(chosen.groupby("player")[column].mean().sort_values(ascending=False).index)
-    found = contrasts(chosen, column, names, by=by, on=on).rename(columns={"one": "best", "two": "player"})
-    return found[found["best"].isin(names[:1])]
+    pairs = contrasts(rows, column, names, side=side, by=by)
+    turned = pairs.assign(one=pairs["two"], two=pairs["one"], value=-pairs["value"], low=-pairs["high"])
+    both = pd.concat([pairs, turned.assign(high=-pairs["low"])])
+    order = both.groupby("one")["value"].sum().sort_values(ascending=False, kind="stable").index
+    found = both[both["one"].isin(order[:1])].set_index("two").reindex(order[1:]).reset_index()
+    return found.rename(columns={"one": "best", "two": "player"})[["best", "player", *NUMBERS, "holm"]]
 
 
 def matched_contrasts(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str]) -> pd.DataFrame:
-    """Compare player `one` with `two` on the same deals, in a row per combination of `by`.
+    """Compare player `one` with `two` on the same draws, in a row per combination of `by`.
 
     Args:
-        rows: A row per match and seat with `deal`, `seat` and `player`.
+        rows: As of `contrast`.
         one: The first player.
         two: The player whose values are subtracted.
         column: The column to compare.
-        by: Columns to group by, such as the opponent.
+        by: Columns to group by, such as the opponent, who is then taken literally.
 
     Returns:
-        The columns of `by`, then the numbers of `contrasts`; `holm` is corrected for the number of rows.
+        The columns of `by`, then those of `contrasts`; `holm` is corrected for the number of rows.
     """
     groups = dict(list(rows.groupby(list(by), sort=False)))
-    return _test_differences(
-        by, list(groups), [stats.paired_differences(part, one, two, column) for part in groups.values()]
-    )
+    whom = "opponent" in by
+    found = [
+        contrast(part, one, two, column, opponents=list(part["opponent"].unique()) if whom else None)
+        for part in groups.values()
+    ]
+    return as_frame(by, list(groups), found)
 
 
-def _check_settings(rows: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> None:
-    """Raise `ValueError` unless all players played the same settings."""
-    if not by:
-        return
-    columns = rows[list(by)]
-    played = {name: set(columns[rows["player"] == name].itertuples(index=False, name=None)) for name in names}
-    for name, own in played.items():
-        if missing := sorted(set().union(*played.values()) - own, key=str):
-            setting = ", ".join(f"{column} {value}" for column, value in zip(by, missing[0], strict=True))
-            raise ValueError(
-                f"{name} did not play {setting}, which others did: leave out the player or the setting to compare"
-            )
-
-
-def _differences(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str], on: Pairing) -> list[float]:
-    """Return the paired differences within each setting; those that settings share a draw for are averaged."""
-    parts = [part for _, part in rows.groupby(list(by), sort=False)] if by else [rows]
-    found = pd.concat([stats.paired_differences(part, one, two, column, on) for part in parts])
-    return list(found.groupby(level=0, sort=False).mean())
-
-
-def _test_differences(
-    heads: Sequence[str], names: Sequence[Any], differences: Sequence[Iterable[float]]
-) -> pd.DataFrame:
-    """Test each list of differences against zero, one row each, and correct p for their number."""
-    rows = [[*name, *stats.paired_test(list(of))] for name, of in zip(names, differences, strict=True)]
-    frame = pd.DataFrame(rows, columns=[*heads, *stats.PairedDifference._fields])
+def as_frame(heads: Sequence[str], names: Sequence[Any], found: Iterable[Estimate]) -> pd.DataFrame:
+    """Return a row per comparison: its names, `NUMBERS`, and `holm`, p corrected for the number of tests."""
+    rows = [[*name, *(getattr(e, field) for field in NUMBERS)] for name, e in zip(names, found, strict=True)]
+    frame = pd.DataFrame(rows, columns=[*heads, *NUMBERS])
     return frame.assign(holm=stats.adjust_p_values(list(frame["p"])))
 
 
@@ -126,30 +210,11 @@ def comparison_table(found: pd.DataFrame, what: str = "difference") -> pd.DataFr
         found: Comparisons with `value`, `low`, `high`, `p` and `holm`; other columns are kept as they are.
         what: Name of the column that holds the difference and its interval; it should tell the unit.
     """
-    tested = {name: format_p_values(found, name) for name in ("p", "holm")}
+    tested = {name: [format_p(p) for p in found[name]] for name in ("p", "holm")}
     shown = found.assign(value=format_estimates(found), **tested).drop(columns=["low", "high"])
     return shown.rename(columns={"value": what})
 
 
-_FLOOR = 2 / 10_000
-"""The smallest p that `stats.paired_test` can return from its 9,999 random sign flips."""
-
-
-def format_p(p: float, tests: int = 1) -> str:
-    """Format a p value with two digits, as a bound where it is the smallest that random sign flips can give.
-
-    Args:
-        p: The p value; NaN becomes a dash.
-        tests: Number of tests that `p` is corrected for.
-    """
-    if p != p:
-        return "–"
-    floor = _FLOOR * tests
-    return f"≤ {floor:.2g}" if p <= floor * (1 + 1e-9) < 1 else f"{p:.2g}"
-
-
-def format_p_values(found: pd.DataFrame, column: str = "holm") -> list[str]:
-    """Format the column `p` or `holm` of comparisons; a dash where differences do not vary or were not tested."""
-    tests = int(found["p"].notna().sum()) if column == "holm" else 1
-    fixed = found["low"] == found["high"]
-    return ["–" if same else format_p(p, tests) for p, same in zip(found[column], fixed, strict=True)]
+def format_p(p: float) -> str:
+    """Format a p value with two digits, a dash where nothing was tested."""
+    return "–" if p != p else "< 0.0001" if p < 1e-4 else f"{p:.2g}"

@@ -16,7 +16,7 @@ import pandas as pd
 
 from negolab.analysis import stats, tables
 from negolab.analysis.match_frames import read_sweep, to_frame
-from negolab.analysis.observations import deal_means, frame_sample, sample_text
+from negolab.analysis.observations import Sample, frame_sample, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import format_significant
 from negolab.game import SEATS, other
@@ -28,16 +28,14 @@ class Measure(NamedTuple):
     Attributes:
         name: Its name with the unit, such as "efficiency (%)".
         column: Its column in the frame.
-        how: `mean` is the mean over games, with Student's t interval for games clustered by deal; `bootstrap` takes one
-            value per deal, with a bootstrap interval for skewed values such as those at an end of their scale; `share`
-            is the percentage of games in which the column is above 0, with Wilson's interval for clustered games;
-            `rows` is the mean over rows that are independent of each other.
+        how: `mean` is the mean over matches, `share` the percentage of matches in which the column is above 0; see
+            `observations.Sample`.
         scale: Factor for the values of a mean, such as 1 / 100 for dollars.
     """
 
     name: str
     column: str
-    how: Literal["mean", "bootstrap", "share", "rows"] = "mean"
+    how: Literal["mean", "share"] = "mean"
     scale: float = 1
 
 
@@ -47,14 +45,14 @@ def estimate_groups(
     """Estimate each measure in each group.
 
     Args:
-        frame: A row per match and seat, or per match, with `match` and `deal`.
+        frame: A row per match and seat, or per match; see `observations.frame_sample`.
         groups: Name of a column of the result -> column of `frame` to group by.
         measures: The measures to estimate.
         level: Confidence level of the intervals, from 0 to 1.
 
     Returns:
-        A row per group and measure: the columns of `groups`, `measure`, `value`, its interval `low`, `high`, `n` games
-        and their `deals` (`bootstrap`: n deals). Groups are in the order of the frame.
+        A row per group and measure: the columns of `groups`, `measure`, and the fields of `stats.Estimate`. Groups are
+        in the order of the frame.
     """
     rows = [
         {**dict(zip(groups, key, strict=True)), "measure": each.name, **estimate_measure(part, each, level)._asdict()}
@@ -68,17 +66,12 @@ def estimate_measure(part: pd.DataFrame, measure: Measure, level: float = stats.
     """Estimate one measure of one group; missing values are left out, so n may differ between measures."""
     if measure.how == "share":
         return percent(share_of(part, part[measure.column] > 0, level))
-    if measure.how == "mean":
-        return frame_sample(part, measure.column, scale=measure.scale).mean(level)
-    if measure.how == "rows":
-        return stats.mean_interval([float(value) for value in part[measure.column].dropna()], level)
-    values = deal_means(part, measure.column)
-    return stats.bootstrap_interval(values)._replace(deals=len(values))
+    return frame_sample(part, measure.column, scale=measure.scale).mean(level=level)
 
 
 def share_of(frame: pd.DataFrame, hit: pd.Series[bool], level: float = stats.LEVEL) -> Estimate:
     """Return the share, from 0 to 1, of games in which `hit` is true at a seat; a game against itself counts once."""
-    return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share(level)
+    return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share(level=level)
 
 
 def percent(share: Estimate) -> Estimate:
@@ -108,46 +101,26 @@ def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
     return [format_estimate(Estimate(**dict(zip(fields, values, strict=True))), n=n) for values in rows]
 
 
-def format_estimate(estimate: Estimate | stats.PairedDifference, *, n: bool = True) -> str:
+def format_estimate(estimate: Estimate, *, n: bool = True) -> str:
     """Format an estimate with its interval, if it has one, and with its n if `n` is set."""
     if estimate.value != estimate.value:
         return "unknown, n = 0" if n else "unknown"
     known = estimate.low == estimate.low
     interval = f" [{format_significant(estimate.low)}, {format_significant(estimate.high)}]" if known else ""
-    return f"{format_significant(estimate.value)}{interval}" + (f", {_sample_text(estimate)}" if n else "")
-
-
-def _sample_text(estimate: Estimate | stats.PairedDifference) -> str:
-    return f"n = {estimate.n} deals" if isinstance(estimate, stats.PairedDifference) else sample_text(estimate)
-
-
-def means_by_deal(rows: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
-    """Return one row per combination of `by` and deal: the mean of `column` over the games on that deal.
-
-    `group_means` can then treat rows as independent.
-
-    Args:
-        rows: A row per match and seat, such as those of `by_seat`.
-        by: Columns to group by.
-        column: The column to average.
-    """
-    return rows.groupby([*by, "deal"], sort=False, as_index=False)[[column]].mean()
+    return f"{format_significant(estimate.value)}{interval}" + (f", {sample_text(estimate)}" if n else "")
 
 
 def group_means(frame: pd.DataFrame, by: Sequence[str], column: str, level: float = stats.LEVEL) -> pd.DataFrame:
     """Return a row per combination of `by` with the mean of `column`, in the order of the frame.
 
-    Assumes that the rows of a group are independent: in a sweep, that each is a deal of its own.
-
     Args:
-        frame: A row per observation; rows without a value are left out.
+        frame: As of `observations.frame_sample`; rows without a value are left out.
         by: Columns to group by.
         column: The column to average.
         level: Confidence level of the interval, from 0 to 1.
 
     Returns:
-        The columns of `by`, `value`, `low`, `high` (Student's t), `n`, the number of rows with a value, and an empty
-        `deals`: what a row is, the caller knows.
+        The columns of `by`, and the fields of `stats.Estimate`.
     """
     return measure_means(frame, by, {column: column}, level).drop(columns="measure")
 
@@ -165,7 +138,7 @@ def measure_means(
     """
     groups = {name: name for name in by}
     parts = [
-        estimate_groups(frame.dropna(subset=[column]), groups, [Measure(title, column, "rows")], level)
+        estimate_groups(frame.dropna(subset=[column]), groups, [Measure(title, column)], level)
         for column, title in titles.items()
     ]
     return pd.concat(parts, ignore_index=True)
@@ -380,18 +353,19 @@ def _names_of_both(frame: pd.DataFrame) -> list[str]:
     return [base for base in bases if {f"{base}_a", f"{base}_b"} <= columns]
 
 
-def payoffs_by_opponent(rows: pd.DataFrame, column: str, order: Sequence[str]) -> dict[str, dict[str, list[float]]]:
-    """Collect one value per deal for each player against each opponent, both seats alike.
+def payoffs_by_opponent(rows: pd.DataFrame, column: str, order: Sequence[str]) -> dict[str, dict[str, Sample]]:
+    """Collect the observations of each player against each opponent, both seats alike.
 
     Args:
         rows: The rows of `by_seat`.
-        column: The column to average per deal.
+        column: The column with the values.
         order: Players, in the order of the result.
 
     Returns:
-        Player -> opponent -> values; pairs that never met are left out.
+        Player -> opponent -> observations; pairs that never met are left out.
     """
     met = dict(list(rows.groupby(["player", "opponent"], sort=False)))
     return {
-        player: {who: deal_means(met[player, who], column) for who in order if (player, who) in met} for player in order
+        player: {who: frame_sample(met[player, who], column) for who in order if (player, who) in met}
+        for player in order
     }

@@ -12,9 +12,10 @@ from typing import Any
 import pandas as pd
 
 from negolab.analysis import measures as measured
-from negolab.analysis import stats, tables
+from negolab.analysis import tables
+from negolab.analysis.comparisons import differences
 from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, share_of
-from negolab.analysis.observations import MatchRow
+from negolab.analysis.observations import MatchRow, Sample
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
@@ -38,7 +39,7 @@ def seat_frame(source: Source) -> pd.DataFrame:
     Returns:
         Columns:
 
-        - `match`, in a sweep `cell`, `setting` (game and preset), `deal`, `draw` and `deterministic` (see
+        - `match`, in a sweep `cell`, `setting` (game and preset), `deal`, `draw`, `deterministic` and `chance` (see
           `analysis.observations`), `seat`, `player`, `opponent`.
         - `end`; `stopped`, "failed" or "timed out" where a run stopped the match, "unfinished" where it has no regular
           end, else None; `agreed`, None where the match was stopped.
@@ -68,6 +69,7 @@ def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
         "deal": row.deal,
         "draw": row.draw,
         "deterministic": row.deterministic,
+        "chance": row.chance,
     }
     whole = {
         "end": record.end,
@@ -150,17 +152,17 @@ _ADDRESS = ("base_url=", "key=")
 # Estimates.
 
 
-def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> list[float]:
-    """Return, per deal, by how much `player` was paid more against `baseline` than `baseline` against itself.
+def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> Sample:
+    """Return, per draw, by how much `player` was paid more against `baseline` than `baseline` against itself.
 
-    Payoffs are compared in the same seat of the same deal, and averaged over the seats.
+    Payoffs are compared in the same seat on the same draw, and averaged over the seats.
 
     Args:
         frame: The rows of `seat_frame`.
         player: The player to compare.
         baseline: The opponent, and the player whose payoffs are subtracted.
     """
-    return [float(more) for more in stats.paired_differences(frame[frame.opponent == baseline], player, baseline)]
+    return differences(frame, player, baseline, "payoff", opponents=[baseline])[0]
 
 
 def with_own_moves(frame: pd.DataFrame) -> pd.DataFrame:

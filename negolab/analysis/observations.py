@@ -1,26 +1,28 @@
-"""What one observation is, and how sure many of them make us.
+"""Records and frames as observations: one value per match, one independent draw of chance behind many of them.
 
-This is the one place that decides it. Records become a `MatchRow`. Frames of matches or seats become a `Sample`: copies
-are dropped (`drop_copies`), the rows of a match averaged (`frame_sample`), and what belongs together is labelled. A
-`Sample` knows its estimates, by the formulas of `stats`. Two comparisons take their own way from frames: pairs
-(`stats.paired_differences`) and regressions (`stats.clustered_regression`), by the same column `deal`.
+This is the one place that decides what counts. Records become a `MatchRow`. Frames of matches or seats become a
+`Sample`: rows without a value and stopped ones are left out, copies dropped (`drop_copies`), the rows of a match
+averaged, and what belongs together is labelled. A `Sample` knows its estimates, by the formulas of `stats`.
 
-A *deal* is a game with its parameters and its start; a *draw* is the chance in it alone, so that treatments, which
-differ in parameters, can be paired. Two deterministic players play one deal in one seating always alike: a second game
-of theirs is a copy and no observation.
+A *draw* is the chance in a match: the seed that its start was drawn from, or the start itself where that was given.
+Treatments that change parameters share it. Two deterministic players play one draw in one seating always alike: a
+second match of theirs is a copy and no observation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from negolab import catalog
 from negolab.analysis import stats
 from negolab.analysis.fallbacks import Fallbacks, find_fallbacks
-from negolab.analysis.stats import FEW_DEALS, Estimate, Labels
+from negolab.analysis.stats import Estimate, Groups, Labels
 from negolab.events import Dealt
 from negolab.game import SEATS, Seat
 from negolab.record import DETERMINISTIC, Record, encode_set
@@ -54,6 +56,23 @@ def is_deterministic(record: Record) -> bool:
     return set(record.header.notes.get(DETERMINISTIC, ())) == set(SEATS)
 
 
+def has_chance(record: Record) -> bool:
+    """Return True if the match's start was drawn: not given, and by a game that draws anything."""
+    header = record.header
+    return header.seed is not None and _draws(header.game, header.preset, msgspec.json.encode(header.params))
+
+
+@lru_cache(maxsize=256)
+def _draws(game: str, preset: str | None, params: bytes) -> bool:
+    rng = Random(0)
+    before = rng.getstate()
+    try:
+        catalog.stored_game(game, preset, msgspec.json.decode(params)).deal(rng)
+    except ValueError:  # the code of a researcher's own game is not here: it may draw
+        return True
+    return rng.getstate() != before
+
+
 def _hash(value: Any) -> str:
     return blake2b(_encoder.encode(value), digest_size=6).hexdigest()
 
@@ -66,6 +85,7 @@ class MatchRow(NamedTuple):
         deal: Its `deal_id`.
         draw: Its `draw_id`.
         deterministic: True as of `is_deterministic`.
+        chance: True if the game drew its start.
         stopped: "failed" or "timed out", where a run stopped the match.
         fallbacks: The moves of each seat, and those that a rule made.
     """
@@ -74,6 +94,7 @@ class MatchRow(NamedTuple):
     deal: str
     draw: str
     deterministic: bool
+    chance: bool
     stopped: str | None
     fallbacks: Fallbacks
 
@@ -81,7 +102,7 @@ class MatchRow(NamedTuple):
     def of(cls, record: Record) -> MatchRow:
         """Read a record."""
         stopped = record.header.notes.get(STOPPED)
-        known = deal_id(record), draw_id(record), is_deterministic(record)
+        known = deal_id(record), draw_id(record), is_deterministic(record), has_chance(record)
         return cls(record, *known, stopped, find_fallbacks(record))
 
     @property
@@ -94,56 +115,37 @@ class MatchRow(NamedTuple):
         return self.record.header.players.get(seat, "?")
 
 
-def drop_copies(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep one game of each deal and seating between deterministic players, and all other games.
-
-    Args:
-        frame: A row per match, or per match and seat, with `deal` and the players; without `deterministic`, none is a
-            copy.
-    """
-    if "deterministic" not in frame:
-        return frame
-    who = [name for name in ("seat", "player", "opponent", "player_a", "player_b") if name in frame]
-    copies = frame["deterministic"].astype(bool) & frame.duplicated(["deal", *who])
-    return frame[~copies]
-
-
 class Sample(NamedTuple):
     """Observations of one kind.
 
     Attributes:
-        values: One number per observation; of a share 1 or 0.
-        deals: The deal of each; None for numbers that are independent of each other.
-        clusters: A second clustering: the participant of each, where people played.
-        fixed: True if all players are deterministic: of few deals, everything is then known, without an interval.
+        values: One number per match; of a share 1 or 0.
+        draws: The draw of each; None for numbers that are independent of each other.
+        people: The people who played each, where people did.
+        exact: True if nothing at all was drawn: what is estimated is known.
     """
 
     values: Sequence[float]
-    deals: Labels | None = None
-    clusters: Labels | None = None
-    fixed: bool = False
+    draws: Labels | None = None
+    people: Sequence[Sequence[Hashable]] | None = None
+    exact: bool = False
 
-    def mean(self, level: float = stats.LEVEL) -> Estimate:
-        """Return the mean with an interval that takes a deal's and a participant's observations together."""
-        if self.deals is None:
-            return stats.mean_interval(self.values, level)
-        return self._known(stats.cluster_mean(self.values, self.deals, *self._others, level=level))
+    def mean(self, *, bounds: tuple[float, float] = stats.UNBOUNDED, level: float = stats.LEVEL) -> Estimate:
+        """Return the mean with an interval by draws and people; see `stats.estimate_mean`."""
+        if self.exact and self.values:
+            return stats.unknown(len(self.values), sum(self.values) / len(self.values), 0, "exact")
+        return stats.estimate_mean(self.values, self._groups, bounds=bounds, level=level)
 
-    def share(self, level: float = stats.LEVEL) -> Estimate:
-        """Return the share of values above 0, from 0 to 1, with such an interval."""
+    def share(self, *, level: float = stats.LEVEL) -> Estimate:
+        """Return the share of values above 0, from 0 to 1, with such an interval; see `stats.estimate_share`."""
         hits = [value > 0 for value in self.values]
-        if self.deals is None:
-            return stats.wilson_interval(sum(hits), len(hits), level)
-        return self._known(stats.cluster_share(hits, self.deals, *self._others, level=level))
+        if self.exact and hits:
+            return stats.unknown(len(hits), sum(hits) / len(hits), 0, "exact")
+        return stats.estimate_share(hits, self._groups, level=level)
 
     @property
-    def _others(self) -> list[Labels]:
-        return [] if self.clusters is None else [self.clusters]
-
-    def _known(self, estimate: Estimate) -> Estimate:
-        if self.fixed and (estimate.deals or 0) < FEW_DEALS:
-            return estimate._replace(low=stats.NAN, high=stats.NAN)
-        return estimate
+    def _groups(self) -> Groups:
+        return Groups(len(self.values), self.draws, self.people)
 
 
 Values = Sequence[float] | Sample
@@ -156,65 +158,87 @@ def as_sample(values: Values, scale: float = 1) -> Sample:
     return sample if scale == 1 else sample._replace(values=[value / scale for value in sample.values])
 
 
+_WHO = ("seat", "player", "opponent", "player_a", "player_b")
+_PEOPLE = ("participant", "participant_a", "participant_b")
+
+
+def drop_copies(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Keep one match of each draw, setting and seating between deterministic players, and all other matches.
+
+    Args:
+        frame: A row per match, or per match and seat, with `draw`, the players, and `cell` or `deal` for the setting;
+            without `deterministic`, none is a copy.
+        by: Further columns that part settings.
+    """
+    if "deterministic" not in frame or not frame["deterministic"].any():
+        return frame
+    # An exact result has no draws: there, the start tells matches apart.
+    key = present(frame, *_setting(frame), "deal" if is_exact(frame) else "draw", *_WHO, *by)
+    return frame[~(frame["deterministic"].astype(bool) & frame.duplicated(key))]
+
+
+def _setting(frame: pd.DataFrame) -> tuple[str, ...]:
+    return ("cell",) if "cell" in frame else ("deal",)
+
+
+def present(frame: pd.DataFrame, *names: str) -> list[str]:
+    """Return those of the names that are columns of the frame."""
+    return [name for name in dict.fromkeys(names) if name in frame]
+
+
+def is_exact(frame: pd.DataFrame) -> bool:
+    """Return True if neither players nor the game draw anything in all rows."""
+    known = "deterministic" in frame and "chance" in frame and len(frame) > 0
+    return bool(known and frame["deterministic"].all() and not frame["chance"].any())
+
+
+def with_value(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Leave out rows without a value in a column, and those of matches that a run stopped."""
+    known = frame[column].notna()
+    if "stopped" in frame:
+        known &= frame["stopped"].isna() | frame["stopped"].eq(False)
+    return frame[known]
+
+
 def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sample:
     """Return the observations in a column: one per match, rows without a value and copies left out.
 
     Args:
-        frame: A row per match, or per match and seat (their mean then counts), with `match` and `deal`, and where they
-            are known `deterministic` and of people's matches `participant`.
+        frame: A row per match, or per match and seat (their mean then counts), with `match`, `draw`, and where they are
+            known `cell`, `deal`, `deterministic`, `chance`, `stopped` and of people's matches `participant_a` and
+            `participant_b` (or `participant`). Without `match` each row is one; without `draw` each is independent.
         column: The column with the values.
         scale: Factor for the values, such as 1 / 100 for dollars.
     """
-    rows = drop_copies(frame.dropna(subset=[column]))
-    key = [name for name in ("cell", "match") if name in rows]  # an id is unique within a cell only
-    values = (rows[column].astype(float) * scale).groupby([rows[name] for name in key], sort=False).mean()
-    first = rows.drop_duplicates(key)
-    participants = list(first["participant"]) if "participant" in first else None
-    fixed = "deterministic" in rows and bool(rows["deterministic"].all())
-    return Sample(list(values), list(first["deal"]), participants, fixed)
-
-
-def deal_means(frame: pd.DataFrame, column: str) -> list[float]:
-    """Return one value per deal, the mean over the games on it, so that values are independent; NaN is left out."""
-    known = drop_copies(frame.dropna(subset=[column])).astype({column: float})
-    return [float(value) for value in known.groupby("deal", sort=False)[column].mean()]
-
-
-def drop_row_copies(rows: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Keep one row of each game that deterministic players repeat within a group of `by`, and all other rows.
-
-    Args:
-        rows: A row per match, or per match and seat, with `value`, `deterministic` and `game` (see `number_games`).
-        by: Columns that part the groups.
-    """
-    return rows[~(rows["deterministic"] & rows.duplicated([*by, "game", "value"]))]
-
-
-def row_sample(rows: pd.DataFrame, column: str) -> Sample:
-    """Return the observations in a column as they are, one per row, those of a game taken together.
-
-    Args:
-        rows: A row per match, or per match and seat, with `deal`, `game` (see `number_games`) and `deterministic`, and
-            without copies.
-        column: The column with the values.
-    """
-    return Sample(list(rows[column]), list(rows["deal"]), list(rows["game"]), bool(rows["deterministic"].all()))
-
-
-def number_games(frame: pd.DataFrame) -> pd.Series[int]:
-    """Number the game of each row: the match, or of deterministic players the deal and its players."""
-    alike, own = (
-        frame.groupby(names, sort=False, dropna=False).ngroup()
-        for names in (["deal", "player_a", "player_b"], ["cell", "match"])
-    )
-    return alike.where(frame["deterministic"].astype(bool), -1 - own)
+    rows = drop_copies(with_value(frame, column))
+    values = rows[column].astype(float) * scale
+    if key := present(rows, "cell", "match") if "match" in rows else []:  # an id is unique within a cell only
+        values = values.groupby([rows[name] for name in key], sort=False).mean()
+        rows = rows.drop_duplicates(key)
+    people = present(rows, *_PEOPLE)
+    met = [[one for one in row if one == one and one] for row in rows[people].itertuples(index=False)]
+    draws = list(rows["draw"]) if "draw" in rows else None
+    return Sample(list(values), draws, met if people else None, is_exact(rows))
 
 
 def sample_text(estimate: Estimate) -> str:
-    """Say what an estimate rests on, such as "n = 200 on 100 deals" or "n = 40 for these 2 deals"."""
-    n, deals = estimate.n, estimate.deals
-    if deals is None:
-        return f"n = {n}"
-    if deals < FEW_DEALS:
-        return f"n = {n} for {'this deal' if deals == 1 else f'these {deals} deals'}"
-    return f"n = {n} deals" if n == deals else f"n = {n} on {deals} deals"
+    """Say what an estimate rests on, such as "n = 200 on 100 draws" or "n = 1 (known exactly)"."""
+    n, draws = f"n = {estimate.n:,}", estimate.draws
+    if estimate.status == "exact":
+        return f"{n} (known exactly)"
+    if draws is None or estimate.status == "none":
+        return n
+    if estimate.status == "one":
+        return f"{n} on 1 draw: no interval" if draws == 1 else f"{n} of one group of people: no interval"
+    alike = f" (as good as {estimate.effective:,.0f} independent)" if estimate.effective == estimate.effective else ""
+    on = f"{n} draws" if estimate.n == draws else f"{n} on {draws:,} draws{alike}"
+    if estimate.status == "constant":
+        on = f"{on}, the same in all of them; at most {format_share(estimate.differ)} of draws differ"
+    if estimate.few:
+        on = f"{on} (few)"
+    return f"{on}; skewed: too few draws for this interval" if estimate.skewed else on
+
+
+def format_share(share: float) -> str:
+    """Format a share in percent."""
+    return f"{100 * share:.2g} %"

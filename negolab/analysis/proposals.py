@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from negolab.analysis import stats
-from negolab.analysis.observations import Sample, drop_copies, frame_sample
+from negolab.analysis.observations import Sample, drop_copies, frame_sample, with_value
+from negolab.analysis.stats import Estimate
 from negolab.game import SEATS
 
 
@@ -21,7 +22,7 @@ def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int
 
     Returns:
         Player -> number of the proposal -> payoffs that it would have brought its author, in the unit of the game, one
-        per match (the mean of both seats if the player took both), with their deals; for `charts.trend`.
+        per match (the mean of both seats if the player took both), with their draws; for `charts.trend`.
     """
     rows = _with_deals(proposals, matches)
     curves: dict[str, dict[float, Sample]] = {}
@@ -32,11 +33,10 @@ def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int
     return curves
 
 
-def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Regress what a seat is paid on what its first proposal claimed for it, with errors clustered by deal.
+def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[Estimate, pd.DataFrame]:
+    """Regress what a seat is paid on what its first proposal claimed for it, players and seats held fixed.
 
     The slope is an association, not the effect of a first offer: a seat with more at stake both claims and gets more.
-    Where offers were not assigned, compare within deals or add what the seat knew as terms of `clustered_regression`.
     Matches without a deal count with what they paid; those that were stopped, and copies, are left out.
 
     Args:
@@ -44,21 +44,38 @@ def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[pd.DataFr
         matches: The rows of `tables.matches` of the same source.
 
     Returns:
-        The rows of `stats.clustered_regression` for `payoff ~ first_offer`, with a term per seat where both seats make
-        proposals; and the points, a row per match and seat with `player`, `seat`, `first_offer` and `payoff`, for
-        `charts.anchoring`.
+        The slope, in payoff per unit of the claim; and the points, a row per match and seat with `player`, `seat`,
+        `first_offer` and `payoff`, for `charts.anchoring`.
 
     Raises:
-        ValueError: There are fewer than two deals.
+        ValueError: The claims of no player vary at any seat.
     """
     first = proposals[proposals["number"] == 1].rename(columns={"own_payoff": "first_offer"})
     rows = _with_deals(first, matches)
     paid = {seat: rows[f"payoff_{seat.lower()}"] for seat in SEATS}
-    points = rows.assign(payoff=paid["A"].where(rows["seat"] == "A", paid["B"]).astype(float)).dropna(subset=["payoff"])
-    points = drop_copies(points.astype({"first_offer": float}))
-    seats = " + C(seat)" if points["seat"].nunique() > 1 else ""
-    fit = stats.clustered_regression(points, f"payoff ~ first_offer{seats}")
-    return fit, points[["match", "player", "seat", "deal", "first_offer", "payoff"]]
+    points = rows.assign(payoff=paid["A"].where(rows["seat"] == "A", paid["B"]).astype(float))
+    points = drop_copies(with_value(points, "payoff").astype({"first_offer": float}))
+    return slope(points, "payoff", "first_offer"), points[["match", "player", "seat", "deal", "first_offer", "payoff"]]
+
+
+def slope(rows: pd.DataFrame, column: str, x: str) -> Estimate:
+    """Estimate the slope of one column on another, with an intercept for each player and seat, clustered by draw.
+
+    Args:
+        rows: A row per match and seat with `draw`, `player` and `seat`; copies are left out.
+        column: The column to explain.
+        x: The column that may explain it.
+
+    Raises:
+        ValueError: `x` does not vary within any player and seat; names the players.
+    """
+    known = drop_copies(with_value(rows.dropna(subset=[x]), column))
+    strata = list(zip(known["player"], known["seat"], strict=True))
+    try:
+        return stats.estimate_slope(list(known[column]), list(known[x]), strata, list(known["draw"]))
+    except ValueError:
+        players = ", ".join(sorted(set(map(str, known["player"]))))
+        raise ValueError(f"no slope: {x} does not vary within a player and seat ({players})") from None
 
 
 def _with_deals(rows: pd.DataFrame, matches: pd.DataFrame) -> pd.DataFrame:

@@ -1,39 +1,74 @@
-"""Intervals, paired comparisons and regressions, at the 95 % level unless another is given.
+"""Means, shares, contrasts and slopes with 95 % intervals, where one independent observation is a draw of chance.
 
-Games on the same deal are correlated, and so are those of one participant: `cluster_mean` and `cluster_share` take
-them together. Below `FEW_DEALS` deals, an interval is about these deals alone.
+Matches on one draw depend on each other, and so do those of people who met. An estimate therefore rests on clusters:
+its `Groups` are the draws, the groups of people, or both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from numpy.typing import NDArray
 
 LEVEL = 0.95
-FEW_DEALS = 10
-"""With fewer deals, nothing is said about other deals than those played."""
+FEW_DRAWS = 10
+"""With fewer draws an interval says so beside it."""
 NAN = float("nan")
+UNBOUNDED = float("-inf"), float("inf")
+_SAME = 1e-9
+"""Standard error below which values count as the same, relative to the largest of them."""
+
+Status = Literal["none", "exact", "one", "constant", "interval"]
+"""What is known: nothing; all, since nothing was drawn; one draw; the same in all draws; an interval."""
 
 
 class Estimate(NamedTuple):
-    """A value with its interval and what it rests on; bounds are NaN where n is too small.
+    """A value with its interval and what it rests on; what is not known is NaN.
 
     Attributes:
         value: The estimate.
         low: Lower bound of its interval.
         high: Upper bound.
-        n: Number of observations.
-        deals: Number of deals that they were made on; None where observations are no games.
+        n: Number of matches; of a contrast, of draws.
+        draws: Number of draws; 0 if nothing was drawn, None where observations are no matches.
+        status: What is known of it.
+        groups: Number of independent clusters: of draws, or of people who met.
+        half: Half of the interval's width, before it is cut at the bounds of the outcome.
+        skewed: True if the values are too skewed for this interval with so few draws.
+        effective: The number of independent matches that would be as informative.
+        p: Of a contrast, the p value of no difference.
+        left_out: Of a contrast, the number of draws on which one of the sides did not play everything.
     """
 
     value: float
     low: float
     high: float
     n: int
-    deals: int | None = None
+    draws: int | None = None
+    status: Status = "interval"
+    groups: int = 0
+    half: float = NAN
+    skewed: bool = False
+    effective: float = NAN
+    p: float = NAN
+    left_out: int = 0
+
+    @property
+    def few(self) -> bool:
+        """True if there are too few clusters to trust the interval's level."""
+        return 0 < self.groups < FEW_DRAWS
+
+    @property
+    def differ(self) -> float:
+        """Of a constant, the largest share of draws that may differ (Hanley and Lippman-Hand 1983)."""
+        return float(1 - (1 - LEVEL) ** (1 / self.groups))
+
+
+def unknown(n: int = 0, value: float = NAN, draws: int | None = None, status: Status = "none") -> Estimate:
+    """Return an estimate without an interval."""
+    return Estimate(value, NAN, NAN, n, draws, status, draws or 0)
 
 
 def bonferroni_level(count: int) -> float:
@@ -44,251 +79,225 @@ def bonferroni_level(count: int) -> float:
     return 1 - (1 - LEVEL) / max(count, 1)
 
 
-def wilson_interval(hits: float, n: float, level: float = LEVEL) -> Estimate:
-    """Return the proportion of `hits` in `n` independent trials with its Wilson score interval (Wilson 1927).
-
-    Args:
-        hits: Number of successes.
-        n: Number of trials; an effective number need not be whole.
-        level: Confidence level, from 0 to 1.
-    """
-    from scipy.special import ndtri
-
-    if not n:
-        return Estimate(NAN, NAN, NAN, 0)
-    share, z2 = hits / n, float(ndtri((1 + level) / 2)) ** 2
-    centre, half = share + z2 / (2 * n), (z2 * (share * (1 - share) / n + z2 / (4 * n * n))) ** 0.5
-    low, high = ((centre + side * half) / (1 + z2 / n) for side in (-1, 1))
-    # At 0 and 1 the bounds are these, but for rounding.
-    return Estimate(share, 0.0 if hits == 0 else low, 1.0 if hits == n else high, round(n))
-
-
-def mean_interval(values: Sequence[float], level: float = LEVEL) -> Estimate:
-    """Return the mean with Student's t interval; assumes independent observations, NaN bounds for fewer than two."""
-    import numpy as np
-    from scipy.special import stdtrit
-
-    n = len(values)
-    if n < 2:
-        return Estimate(float(values[0]) if n else NAN, NAN, NAN, n)
-    middle = float(np.mean(values))
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) / n**0.5
-    return Estimate(middle, middle - half, middle + half, n)
-
-
 # Clusters.
 
 Labels = Sequence[Hashable]
 """The cluster of each observation."""
 
 
-def cluster_mean(values: Sequence[float], deals: Labels, *others: Labels, level: float = LEVEL) -> Estimate:
-    """Return the mean of games with an interval that takes games of one deal together.
-
-    Student's t with clusters - 1 degrees of freedom and the cluster-robust variance with its small-sample factor
-    G / (G - 1) (Liang and Zeger 1986), by two clusters as in Cameron, Gelbach and Miller (2011), with the smaller
-    number of clusters. With fewer than `FEW_DEALS` deals the games count as independent: the interval is then about
-    these deals alone.
+class Groups:
+    """The independent clusters of observations: of draws, of people who met, or of both (two ways).
 
     Args:
-        values: One value per game.
-        deals: The deal of each game.
-        others: A second clustering, such as the participant of each game.
-        level: Confidence level, from 0 to 1.
-
-    Returns:
-        The estimate; `n` counts games, `deals` their deals.
+        draws: The draw of each observation; None if each is independent.
+        people: The people of each observation, if people played; those who met, directly or through others, are one
+            group. Where each draw belongs to one group, or each group to one draw, the larger of the two counts alone.
     """
-    from scipy.special import stdtrit
 
-    count = len(set(deals))
-    if not (labels := _clusterings(deals, others)) or len(values) < 2:
-        return mean_interval(values, level)._replace(deals=count)
-    variance, groups = _cluster_variance(values, labels)
-    middle = sum(values) / len(values)
-    half = float(stdtrit(groups - 1, (1 + level) / 2)) * variance**0.5 if groups > 1 else NAN
-    return Estimate(middle, middle - half, middle + half, len(values), count)
+    def __init__(self, n: int, draws: Labels | None, people: Sequence[Sequence[Hashable]] | None = None) -> None:
+        own = number(range(n) if draws is None else draws)
+        self.draws = None if draws is None else len(set(own))
+        self._ways = [own]
+        if people is not None:
+            met = number(_who_met(people))
+            both = number(list(zip(own, met, strict=True)))
+            if len(set(both)) == len(set(own)):
+                self._ways = [met]
+            elif len(set(both)) > len(set(met)):
+                self._ways = [own, met, both]
+        self.codes = min(self._ways[:2], key=lambda codes: len(set(codes)))
+        self.count = len(set(self.codes))
 
+    def variance(self, rest: NDArray[Any], parameters: int = 1) -> float:
+        """Return the cluster-robust variance of a sum of n residuals or scores, divided by n squared.
 
-def cluster_share(hits: Sequence[bool], deals: Labels, *others: Labels, level: float = LEVEL) -> Estimate:
-    """Return the share of games that are hits, with an interval that takes games of one deal together.
+        With the factor G / (G - 1) of Liang and Zeger (1986); two ways as Cameron, Gelbach and Miller (2011), where the
+        sum can fall below either part by chance. `parameters` beyond a mean take (n - 1) / (n - k).
+        """
+        n = len(rest)
+        ways = [_one_way(rest, codes) for codes in self._ways]
+        found = max(ways[0], ways[1], ways[0] + ways[1] - ways[2]) if len(ways) > 1 else ways[0]
+        return found / n**2 * (n - 1) / max(n - parameters, 1)
 
-    Wilson's interval with the effective number of games n* = p (1 - p) / v, where v is the variance of `cluster_mean`,
-    at most the number of games, times (z / t)**2 for the number of clusters (Korn and Graubard 1998; with Wilson's
-    interval as in Franco, Little, Louis and Slud 2019). Where all games are alike, v says nothing, and n* is the number
-    of clusters. Fewer than `FEW_DEALS` deals are treated as there.
+    def sums(self, rest: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of each cluster."""
+        import numpy as np
 
-    Args:
-        hits: One flag per game.
-        deals: The deal of each game.
-        others: A second clustering, such as the participant of each game.
-        level: Confidence level, from 0 to 1.
-
-    Returns:
-        The estimate, from 0 to 1; `n` counts games, `deals` their deals.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    n, count, found = len(hits), len(set(deals)), sum(map(bool, hits))
-    labels = _clusterings(deals, others)
-    if not labels or not n:
-        return wilson_interval(found, n, level)._replace(deals=count)
-    variance, groups = _cluster_variance([float(hit) for hit in hits], labels)
-    if groups < 2:
-        return Estimate(found / n, NAN, NAN, n, count)
-    if groups == n and len(labels) == 1:
-        return wilson_interval(found, n, level)._replace(deals=count)
-    share, tail = found / n, (1 + level) / 2
-    effective = min(n, share * (1 - share) / variance) if variance else groups
-    effective *= float(ndtri(tail) / stdtrit(groups - 1, tail)) ** 2
-    return wilson_interval(share * effective, effective, level)._replace(value=share, n=n, deals=count)
+        return np.bincount(self.codes, rest)
 
 
-def _clusterings(deals: Labels, others: Sequence[Labels]) -> list[Labels]:
-    """Return the clusterings that count: few deals are no sample of deals."""
-    return [*([deals] if len(set(deals)) >= FEW_DEALS else []), *others]
-
-
-def _cluster_variance(values: Sequence[float], labels: Sequence[Labels]) -> tuple[float, int]:
-    """Return the cluster-robust variance of a mean by one or two clusterings, and the smaller number of clusters."""
-    import numpy as np
-
-    numbers = np.asarray(values, float)
-    rest = numbers - numbers.mean()
-
-    def one_way(codes: Any) -> tuple[float, int]:
-        sums = np.bincount(codes, rest)
-        groups = len(sums)
-        return float(sums @ sums) * groups / max(groups - 1, 1) / len(rest) ** 2, groups
-
-    codes = [_codes(each) for each in labels]
-    ways = [one_way(each) for each in codes]
-    variance = max(each for each, _ in ways)
-    if len(ways) == 2:
-        both, _ = one_way(_codes(list(zip(*codes, strict=True))))
-        # The sum can fall below either part by chance.
-        variance = max(variance, sum(each for each, _ in ways) - both)
-    return variance, min(groups for _, groups in ways)
-
-
-def _codes(labels: Labels) -> list[int]:
+def number(labels: Labels) -> list[int]:
     """Number the labels by first appearance."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(label, len(numbers)) for label in labels]
 
 
-Statistic = Callable[..., Any]
-"""A function of an array along `axis`, such as `numpy.mean` or `numpy.median`."""
+def _one_way(rest: NDArray[Any], codes: list[int]) -> float:
+    import numpy as np
+
+    sums = np.bincount(codes, rest)
+    return float(sums @ sums) * len(sums) / max(len(sums) - 1, 1)
 
 
-def bootstrap_interval(
+def _who_met(people: Sequence[Sequence[Hashable]]) -> list[Hashable]:
+    """Return for each observation the first of all people who met, directly or through others."""
+    first: dict[Hashable, Hashable] = {}
+
+    def find(one: Hashable) -> Hashable:
+        while (before := first.setdefault(one, one)) != one:
+            first[one] = one = first.setdefault(before, before)
+        return one
+
+    for met in people:
+        for one in met[1:]:
+            first[find(one)] = find(met[0])
+    return [find(met[0]) if met else (None, i) for i, met in enumerate(people)]
+
+
+# Estimates.
+
+
+def estimate_mean(
     values: Sequence[float],
-    statistic: Statistic | None = None,
+    groups: Groups | None = None,
     *,
-    method: Literal["BCa", "percentile"] = "BCa",
-    resamples: int = 9999,
-    seed: int = 0,
+    bounds: tuple[float, float] = UNBOUNDED,
+    level: float = LEVEL,
 ) -> Estimate:
-    """Return a statistic with its bootstrap interval (Efron and Tibshirani 1993), reproducible by `seed`.
+    """Return the mean of matches with Student's t interval, clusters - 1 degrees of freedom.
 
-    Assumes independent observations from one distribution of any shape. Below about ten observations the interval is
-    too short. Identical values give an interval of width zero.
+    It is `skewed` where Cochran's rule asks for more clusters: more than 25 times the squared skewness of their sums
+    (Cochran 1977, Sampling Techniques, 2.15). No warning is no proof: a sample may have missed the tail.
 
     Args:
-        values: The observations.
-        statistic: A function of an array along `axis`; default: the mean.
-        method: `BCa` corrects for bias and skewness of smooth statistics; use `percentile` for medians and the like.
-        resamples: Number of bootstrap samples.
-        seed: Seed of the resampling.
-
-    Returns:
-        The estimate; NaN bounds for fewer than two observations.
+        values: One value per match.
+        groups: Their clusters; None if each is independent.
+        bounds: Bounds of the outcome, at which the interval is cut.
+        level: Confidence level, from 0 to 1.
     """
     import numpy as np
-    from scipy import stats
+    from scipy.special import stdtrit
 
-    of = np.mean if statistic is None else statistic
     n = len(values)
+    groups = Groups(n, None) if groups is None else groups
     if not n:
-        return Estimate(NAN, NAN, NAN, 0)
-    data = np.asarray(values, float)
-    value = float(of(data, axis=0))
-    if n < 2:
-        return Estimate(value, NAN, NAN, n)
-    if (data == data[0]).all():
-        return Estimate(value, value, value, n)
-    options: dict[str, Any] = {"n_resamples": resamples, "confidence_level": LEVEL, "method": method}
-    interval = stats.bootstrap((data,), of, rng=np.random.default_rng(seed), **options).confidence_interval
-    return Estimate(value, float(interval.low), float(interval.high), n)
+        return unknown(draws=groups.draws)
+    numbers = np.asarray(values, float)
+    middle = float(numbers.mean())
+    if groups.count < 2:
+        return unknown(n, middle, groups.draws, "one")._replace(groups=groups.count)
+    rest = numbers - middle
+    error = groups.variance(rest) ** 0.5
+    if error <= _SAME * float(np.abs(numbers).max()):
+        return Estimate(middle, NAN, NAN, n, groups.draws, "constant", groups.count)
+    half = float(stdtrit(groups.count - 1, (1 + level) / 2)) * error
+    effective = float(rest @ rest) / (n - 1) / error**2
+    low, high = max(middle - half, bounds[0]), min(middle + half, bounds[1])
+    skewed = _is_skewed(groups.sums(rest))
+    return Estimate(middle, low, high, n, groups.draws, "interval", groups.count, half, skewed, effective)
 
 
-# Two players on the same deals.
+def _is_skewed(sums: NDArray[Any]) -> bool:
+    count = len(sums)
+    if count < FEW_DRAWS:
+        return False
+    second, third = float((sums**2).mean()), float((sums**3).mean())
+    g1 = (count * (count - 1)) ** 0.5 / (count - 2) * third / second**1.5 if second else 0.0
+    return abs(g1) > 1 and count < 25 * g1**2
 
 
-class PairedDifference(NamedTuple):
-    """A mean difference with its interval, the number of differences, and the p value of no difference."""
+def estimate_share(hits: Sequence[bool], groups: Groups | None = None, *, level: float = LEVEL) -> Estimate:
+    """Return the share of matches that are hits, from 0 to 1, with the interval of Clopper and Pearson (1934).
 
-    value: float
-    low: float
-    high: float
-    n: int
-    p: float
-
-
-def paired_differences(
-    frame: pd.DataFrame, one: str, two: str, column: str = "payoff", on: Literal["deal", "draw"] = "deal"
-) -> pd.Series[float]:
-    """Return, per deal, by how much `one` exceeds `two` in `column` in the same seat of the same deal.
-
-    Comparing within seat and deal cancels what these are worth. The two players may have met each other with seats
-    swapped, or the same other opponents; opponents count by their games, so keep only the rows of those that both met.
+    It takes the effective number of matches p (1 - p) / v, corrected for the clusters' degrees of freedom, at most n
+    (Korn and Graubard 1998). Where all matches are alike v says nothing, and clusters count.
 
     Args:
-        frame: A row per match and seat with `deal`, `seat` and `player`, such as `models.seat_frame` returns.
-        one: The first player.
-        two: The player whose values are subtracted.
-        column: The column to compare.
-        on: `draw` pairs treatments, whose deals differ in parameters, on the same chance.
-
-    Returns:
-        A difference per deal (or draw) that both played, the mean over the seats that both took; indexed by it.
-    """
-    known = frame.dropna(subset=[column]).astype({column: float})
-    own, base = (known[known.player == name].groupby([on, "seat"])[column].mean() for name in (one, two))
-    more = (own - base).dropna()
-    return more.groupby(on).mean()
-
-
-def paired_test(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> PairedDifference:
-    """Test whether the mean of `differences` is zero, by a permutation test of signs (Fisher 1935).
-
-    The p value is two-sided, exact up to 13 differences and from seeded random sign flips beyond; with n differences it
-    cannot be below 2 / 2**n. It assumes only that, without an effect, each difference is as likely with the other sign.
-    The interval is Student's t and assumes independent deals and an approximately normal mean, so that with few deals
-    the two may disagree.
-
-    Args:
-        differences: One difference per deal.
-        resamples: Number of random sign flips.
-        seed: Seed of the sign flips.
-
-    Returns:
-        Mean, interval, n and p; NaN bounds and p for fewer than two differences.
+        hits: One flag per match.
+        groups: Their clusters; None if each is independent.
+        level: Confidence level, from 0 to 1.
     """
     import numpy as np
-    from scipy import stats
+    from scipy.special import betaincinv, stdtrit
 
-    value, low, high, n, _ = mean_interval(differences)
-    if n < 2:
-        return PairedDifference(value, low, high, n, NAN)
-    test = stats.permutation_test(
-        (np.asarray(differences, float),),
-        np.mean,
-        permutation_type="samples",
-        n_resamples=resamples,
-        rng=np.random.default_rng(seed),
+    n = len(hits)
+    groups = Groups(n, None) if groups is None else groups
+    if not n:
+        return unknown(draws=groups.draws)
+    flags = np.asarray(hits, float)
+    share, tail = float(flags.mean()), (1 + level) / 2
+    if groups.count < 2:
+        return unknown(n, share, groups.draws, "one")._replace(groups=groups.count)
+    effective = float(n)
+    if share in (0, 1):
+        effective = float(groups.count)
+    elif groups.count < n and (v := groups.variance(flags - share)):
+        effective = min(n, share * (1 - share) / v * float(stdtrit(n - 1, tail) / stdtrit(groups.count - 1, tail)) ** 2)
+    hit, missed = effective * share, effective * (1 - share)
+    low = float(betaincinv(hit, missed + 1, 1 - tail)) if hit else 0.0
+    high = float(betaincinv(hit + 1, missed, tail)) if missed else 1.0
+    return Estimate(share, low, high, n, groups.draws, "interval", groups.count, effective=effective)
+
+
+def estimate_difference(differences: Sequence[float], *, left_out: int = 0) -> Estimate:
+    """Return the mean of one difference per draw, with Student's t interval and the p value of no difference.
+
+    p is below 0.05 exactly where the interval excludes 0. A constant difference has the p of a sign test, 2**(1 - n).
+
+    Args:
+        differences: One difference per draw.
+        left_out: Number of draws that are not among them.
+    """
+    from scipy.special import stdtr
+
+    found = estimate_mean(differences, Groups(len(differences), range(len(differences))))
+    p = NAN
+    if found.status == "constant":
+        p = 2.0 ** (1 - found.n) if found.value else 1.0
+    elif found.status == "interval":
+        error = found.half / _quantile(found.n - 1)
+        p = 2 * float(stdtr(found.n - 1, -abs(found.value) / error))
+    return found._replace(p=p, left_out=left_out)
+
+
+def _quantile(df: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + LEVEL) / 2))
+
+
+def estimate_slope(values: Sequence[float], x: Sequence[float], strata: Labels, draws: Labels) -> Estimate:
+    """Return the least-squares slope of values on `x`, with an intercept for each stratum and clusters of draws.
+
+    Args:
+        values: One value per observation.
+        x: What it may depend on.
+        strata: What is held fixed, such as the player and the seat of each observation.
+        draws: The draw of each.
+
+    Raises:
+        ValueError: `x` does not vary within any stratum.
+    """
+    import numpy as np
+
+    codes, groups, n = number(strata), Groups(len(values), draws), len(values)
+    inside = np.bincount(codes)[codes] if n else np.zeros(0)
+    around, up = (
+        np.asarray(of, float) - np.bincount(codes, np.asarray(of, float))[codes] / inside if n else inside
+        for of in (x, values)
     )
-    return PairedDifference(value, low, high, n, float(test.pvalue))
+    spread = float(around @ around)
+    if spread <= _SAME**2 * float(np.square(np.asarray(x, float)).sum()):
+        raise ValueError("the slope is undefined: x does not vary within any player and seat")
+    slope = float(around @ up) / spread
+    if groups.count < 2:
+        return unknown(n, slope, groups.draws, "one")
+    scores = around * (up - slope * around)
+    half = _quantile(groups.count - 1) * groups.variance(scores, 1 + len(set(codes))) ** 0.5 * n / spread
+    return Estimate(slope, slope - half, slope + half, n, groups.draws, "interval", groups.count, half)
+
+
+# Many tests.
 
 
 def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") -> list[float]:
@@ -323,48 +332,3 @@ def _holm(p: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p) - rank) * p[i]))
         adjusted[i] = largest
     return adjusted
-
-
-# Regression.
-
-
-def clustered_regression(frame: pd.DataFrame, formula: str, cluster: str = "deal") -> pd.DataFrame:
-    """Fit least squares with standard errors clustered by deal.
-
-    Assumes that the outcome is linear in the terms and that clusters are independent; errors within a cluster may
-    depend on each other in any way (Liang and Zeger 1986). Intervals and p values are Student's t with clusters - 1
-    degrees of freedom; below about 30 clusters they are too small.
-
-    Args:
-        frame: A row per observation; rows that lack a value are left out.
-        formula: A formula as in R over columns of the frame, such as `"payoff ~ C(player) + C(seat)"`.
-        cluster: The column that names the cluster.
-
-    Returns:
-        A row per term: `term`, `estimate`, `low`, `high`, `p`, `n` observations and `clusters`.
-
-    Raises:
-        ValueError: Fewer than two clusters.
-    """
-    import pandas as pd
-    import statsmodels.formula.api as smf
-
-    rows = frame.dropna(subset=[cluster]).reset_index(drop=True)
-    model = smf.ols(formula, rows)
-    groups = pd.factorize(rows.loc[model.data.row_labels, cluster])[0]
-    clusters = len(set(groups))
-    if clusters < 2:
-        raise ValueError(f"errors cannot be clustered by {cluster}: there are {clusters} of them, and it takes two")
-    fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-    interval = fit.conf_int(1 - LEVEL)
-    return pd.DataFrame(
-        {
-            "term": list(fit.params.index),
-            "estimate": fit.params.to_numpy(),
-            "low": interval[0].to_numpy(),
-            "high": interval[1].to_numpy(),
-            "p": fit.pvalues.to_numpy(),
-            "n": int(fit.nobs),
-            "clusters": clusters,
-        }
-    )

@@ -79,10 +79,12 @@ class PlayerMoves:
 
 
 class Observed(NamedTuple):
-    """An observation: the end of a match or a seat's payoff, its deal, and `fallback` if a rule made a move in it."""
+    """An observation: the end of a match or a seat's payoff, the match's draw and game (its deal and who played it in
+    which seats), and `fallback` if a rule made a move in it."""
 
     value: float
-    deal: str
+    draw: str
+    game: tuple[str, ...]
     fallback: bool
 
 
@@ -92,9 +94,8 @@ class Tally:
     Attributes:
         ends: Matches by end; those that a run stopped count as "failed" or "timed out".
         missing: Matches without a regular result, by who played and why.
-        deals: Deals of all matches.
-        copies: Matches that repeat one of deterministic players on the same deal and in the same seating.
-        fixed: True while all matches are between deterministic players.
+        copies: Matches that repeat one of deterministic players on the same draw and in the same seating.
+        exact: True while nothing at all was drawn.
         observed: Each observation (matches without copies) by its end.
         payoffs: The payoff of each observation, by player and seat.
         moves: The moves of each player and seat.
@@ -109,10 +110,9 @@ class Tally:
     def __init__(self) -> None:
         self.ends: Counter[str] = Counter()
         self.missing: Counter[tuple[str, str]] = Counter()
-        self.deals: set[str] = set()
         self.copies = 0
-        self.fixed = True
-        self.observed: list[tuple[str, str, bool]] = []
+        self.exact = True
+        self.observed: list[tuple[str, Observed]] = []
         self.payoffs: dict[tuple[str, Seat], list[Observed]] = defaultdict(list)
         self.moves: dict[tuple[str, Seat], PlayerMoves] = defaultdict(PlayerMoves)
         self.fallbacks = self.decided = 0
@@ -127,7 +127,6 @@ class Tally:
         row = MatchRow.of(record)
         end = row.stopped or record.end or "unfinished"
         self.ends[end] += 1
-        self.deals.add(row.deal)
         self._count_faults(record)
         self._count_moves(row)
         if not row.has_result:
@@ -136,11 +135,12 @@ class Tally:
         elif self._is_copy(row):
             self.copies += 1
             return
-        self.observed.append((end, row.deal, row.fallbacks.any))
+        seen = Observed(1, row.draw, (row.deal, *map(row.player, SEATS)), row.fallbacks.any)
+        self.observed.append((end, seen))
         for seat in SEATS:
             payoff = record.payoffs[seat]
             if payoff is not None and not row.stopped:
-                self.payoffs[row.player(seat), seat].append(Observed(payoff, row.deal, row.fallbacks.any))
+                self.payoffs[row.player(seat), seat].append(seen._replace(value=payoff))
 
     def _count_moves(self, row: MatchRow) -> None:
         for seat, own in row.fallbacks.seats.items():
@@ -151,11 +151,11 @@ class Tally:
         self.decided += row.fallbacks.decided
 
     def _is_copy(self, row: MatchRow) -> bool:
-        """Return True for a game that deterministic players have played before, as `drop_copies` finds them."""
+        """Return True for a match that deterministic players have played before, as `drop_copies` finds them."""
+        self.exact &= row.deterministic and not row.chance
         if not row.deterministic:
-            self.fixed = False
             return False
-        game = (row.deal, *map(row.player, SEATS))
+        game = (row.deal, row.draw, *map(row.player, SEATS))
         if game in self._played:
             return True
         self._played.add(game)
@@ -173,12 +173,14 @@ class Tally:
             self.forfeits[record.header.players.get(last.seat, "?"), last.invalid.kind] += 1
 
     def sample(self, observed: Sequence[Observed]) -> Sample:
-        """Return values with their deals as a sample."""
-        return Sample([one.value for one in observed], [one.deal for one in observed], fixed=self.fixed)
+        """Return values with their draws as a sample; of what is known exactly, one of each game."""
+        if self.exact:
+            observed = list({one.game: one for one in reversed(observed)}.values())
+        return Sample([one.value for one in observed], [one.draw for one in observed], exact=self.exact)
 
     def hits(self, end: str) -> list[Observed]:
         """Return for each observation whether it ended so, as 1 or 0."""
-        return [Observed(of == end, deal, fallback) for of, deal, fallback in self.observed]
+        return [seen._replace(value=of == end) for of, seen in self.observed]
 
     def plays(self, player: str, seat: Seat) -> bool:
         """Return True if the player made a move of its own at this seat, or had none to make."""
@@ -271,20 +273,16 @@ def _sample(result: Tally) -> Iterator[str]:
     """Yield what one observation is, and what the intervals are about."""
     if not result.observed:
         return
-    n, deals = len(result.observed), len(result.deals)
-    few = deals < stats.FEW_DEALS
-    if result.fixed:
-        games = "1 distinct game" if n == 1 else f"{n} distinct games"
-        yield f"the players are deterministic: {games}, one for each deal and seating, and {result.copies} copies"
-        if few:
-            yield f"no intervals, because no chance is in them; about {_deals(deals)} alone"
-            return
-    about = f"about {_deals(deals)} alone" if few else f"games on the same deal taken together ({deals:,} deals)"
-    yield f"95 % intervals in brackets, {about}"
-
-
-def _deals(count: int) -> str:
-    return "this deal" if count == 1 else f"these {count} deals"
+    draws = len({seen.draw for _, seen in result.observed})
+    if result.copies:
+        yield f"{result.copies:,} copies left out: players that draw nothing repeat a game on the same draw"
+    if result.exact:
+        yield "nothing is drawn, by the game or the players: what follows is known exactly, for each distinct game"
+    elif draws == 1:
+        yield "no intervals: all games are on one draw of chance"
+    else:
+        few = f"; only {draws} draws" if draws < stats.FEW_DRAWS else ""
+        yield f"95 % intervals in brackets; games on the same draw of chance are taken together ({draws:,} draws){few}"
 
 
 def _missing(result: Tally) -> Iterator[str]:

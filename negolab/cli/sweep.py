@@ -13,7 +13,7 @@ from typing import Annotated, Any, Never
 import typer
 from tqdm import tqdm
 
-from negolab.analysis.stats import Estimate, mean_interval
+from negolab.analysis.stats import Estimate, estimate_mean
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import BaseUrls, Modules, Trust, ask_to_trust, import_games
@@ -84,7 +84,7 @@ def _estimate(done: list[CellStatus], left: int, plan: SweepPlan, workers: int) 
         return "nothing is left to do"
     most = plan.limits.cell_seconds
     if done:
-        each = mean_interval([cell.seconds for cell in done])
+        each = estimate_mean([cell.seconds for cell in done])
         words = f"{each.value:.1f} s a cell{_interval(each, '.1f', ' s')}"
         return f"about {_lasting(left * each.value / workers)} more on {workers} workers: {words}"
     bound = f", at most {_lasting(left * most / workers)} on {workers} workers" if most else ""
@@ -97,7 +97,7 @@ def _cost(done: list[CellStatus], left: int, plan: SweepPlan) -> str:
     cap = "" if plan.limits.usd is None else f"; the sweep stops at ${plan.limits.usd:.2f}"
     if not paid:
         return f"what models cost is known once a cell with known prices has run{cap}"
-    each = mean_interval(paid)
+    each = estimate_mean(paid)
     return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
 
 
@@ -106,7 +106,7 @@ def _many(count: int, thing: str) -> str:
 
 
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
-    bounds = f"[{each.low:{digits}}, {each.high:{digits}}]{unit}, " if each.n > 1 else ""
+    bounds = f"[{each.low:{digits}}, {each.high:{digits}}]{unit}, " if each.low == each.low else ""
     return f" ({bounds}n = {each.n})"
 
 

@@ -1,15 +1,10 @@
-"""Units of observation: deals, draws, copies, and the intervals of what is clustered."""
+"""Units of observation: draws, copies, people, and what an estimate says of them."""
 
 from __future__ import annotations
 
 import random
-from math import isnan
 
-import numpy as np
 import pytest
-import statsmodels.api as sm
-from scipy.stats import binomtest
-from scipy.stats import t as student
 
 import negolab as nl
 from negolab.analysis import models, observations, stats, summary, tables
@@ -63,31 +58,39 @@ def test_players_that_say_so_are_deterministic(game: str) -> None:
         assert texts[0] == texts[1], name
 
 
-def test_a_deal_that_deterministic_players_play_again_is_a_copy() -> None:
-    frame = tables.matches(nl.batch("bargaining", "linear", "boulware", n=40, swap=True))
-    assert frame["deal"].nunique() == 1 and frame["deterministic"].all()
-    assert len(observations.drop_copies(frame)) == 2
-    chance = tables.matches(nl.batch("bargaining", "random-legal", "boulware", n=40, swap=True))
-    assert len(observations.drop_copies(chance)) == 40
+def test_a_draw_that_deterministic_players_play_again_is_a_copy() -> None:
+    game = nl.load("bargaining", preset="one-sided")
+    records = nl.batch(game, "linear", "boulware", n=10, swap=True)
+    frame = tables.matches([*records, *records])
+    assert frame["deterministic"].all() and frame["chance"].all()
+    assert len(observations.drop_copies(frame)) == len(records)
+    drawn = tables.matches(nl.batch("bargaining", "random-legal", "boulware", n=40, swap=True))
+    assert len(observations.drop_copies(drawn)) == 40
 
 
-def test_a_batch_of_deterministic_players_says_how_many_games_there_are() -> None:
+def test_draws_that_happen_to_be_alike_are_no_copies() -> None:
+    usual = (4500,) * 9 + (9000,)
+    records = nl.batch(
+        nl.load("bargaining", buyer_values=usual, opener="buyer"), "fixed:price=4400", "boulware", n=400, seed=1
+    )
+    frame = tables.matches(records)
+    assert frame["deal"].nunique() == 2
+    paid = frame["payoff_b"].astype(float)
+    assert frame_sample(frame, "payoff_b").mean().value == pytest.approx(paid.mean())
+
+
+def test_without_any_chance_a_result_is_known_exactly() -> None:
     found = summary.tally_records(nl.batch("bargaining", "linear", "boulware", n=200, swap=True))
     shown = "\n".join(summary.tally_lines(found, "cents"))
-    assert "the players are deterministic: 2 distinct games, one for each deal and seating, and 198 copies" in shown
-    assert "agreed        100.0 %   n = 2 for this deal" in shown and "[" not in shown
+    assert "nothing is drawn, by the game or the players" in shown
+    assert "agreed        100.0 %   n = 2 (known exactly)" in shown and "[" not in shown
 
 
-def test_a_batch_on_many_deals_takes_those_that_were_played_twice_together() -> None:
+def test_a_batch_takes_games_on_one_draw_together() -> None:
     game = nl.load("bargaining", preset="one-sided")
     found = summary.tally_records(nl.batch(game, "random-legal", "linear", n=60, swap=True))
     shown = "\n".join(summary.tally_lines(found, "cents"))
-    deals = len(found.deals)
-    assert (
-        deals < 60 and f"n = 60 on {deals} deals" in shown
-        if deals >= 10
-        else f"n = 60 for these {deals} deals" in shown
-    )
+    assert "n = 60 on 30 draws" in shown and "taken together (30 draws)" in shown
 
 
 def test_games_without_a_result_stay_in_every_share_and_are_named() -> None:
@@ -102,66 +105,29 @@ def test_games_without_a_result_stay_in_every_share_and_are_named() -> None:
     assert "failed         25.0 %" in shown
 
 
-# Intervals.
-
-
-@pytest.mark.parametrize(("hits", "n"), [(0, 7), (3, 10), (10, 10), (41, 200)])
-def test_wilsons_interval_is_that_of_scipy(hits: int, n: int) -> None:
-    interval = binomtest(hits, n).proportion_ci(method="wilson")
-    assert stats.wilson_interval(hits, n)[:3] == pytest.approx((hits / n, interval.low, interval.high))
-
-
-def clustered(seed: int) -> tuple[list[float], list[int], list[int]]:
-    rng = np.random.default_rng(seed)
-    deals, people = rng.integers(0, 25, 120), rng.integers(0, 30, 120)
-    values = rng.normal(size=25)[deals] + rng.normal(size=30)[people] + rng.normal(size=120)
-    return [float(v) for v in values], [int(d) for d in deals], [int(p) for p in people]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_variance_of_a_mean_is_that_of_a_regression_on_nothing(seed: int) -> None:
-    values, deals, people = clustered(seed)
-    one = sm.OLS(values, np.ones(120)).fit(cov_type="cluster", cov_kwds={"groups": deals}, use_t=True)
-    e = stats.cluster_mean(values, deals)
-    assert (e.low, e.high) == pytest.approx(tuple(one.conf_int()[0]))
-    both = np.column_stack([deals, people])
-    two = sm.OLS(values, np.ones(120)).fit(cov_type="cluster", cov_kwds={"groups": both}, use_t=True)
-    assert stats.cluster_mean(values, deals, people).high - e.value == pytest.approx(
-        float(two.bse[0]) * abs(float(student.ppf(0.975, 24))), rel=0.02
-    )
-
-
-def test_a_deal_that_is_played_twice_alike_counts_once() -> None:
-    rng = np.random.default_rng(4)
-    values = [float(value) for value in rng.normal(size=30)]
-    once, twice = stats.cluster_mean(values, range(30)), stats.cluster_mean(values * 2, [*range(30)] * 2)
-    assert twice[:3] == pytest.approx(once[:3])
-    assert once[:3] == pytest.approx(stats.mean_interval(values)[:3])
-    hits = [value > 0 for value in values]
-    share, copied = stats.cluster_share(hits, range(30)), stats.cluster_share(hits * 2, [*range(30)] * 2)
-    assert copied.low == pytest.approx(share.low, abs=0.02) and (share.n, copied.n, copied.deals) == (30, 60, 30)
-
-
-def test_where_all_games_end_alike_each_deal_counts_once() -> None:
-    share = stats.cluster_share([True] * 40, [*range(20)] * 2)
-    assert share.high == 1 and share.low < stats.wilson_interval(20, 20).low < stats.wilson_interval(40, 40).low
-
-
-def test_few_deals_are_no_sample_of_deals() -> None:
-    values = [1.0, 2.0, 3.0, 4.0]
-    e = stats.cluster_mean(values, ["a", "a", "b", "b"])
-    assert e[:4] == stats.mean_interval(values)[:4] and sample_text(e) == "n = 4 for these 2 deals"
-    fixed = Sample(values, ["a", "a", "b", "b"], fixed=True).mean()
-    assert fixed.value == 2.5 and isnan(fixed.low)
+# Estimates.
 
 
 def test_an_estimate_says_what_it_rests_on() -> None:
-    assert sample_text(stats.Estimate(1, 0, 2, 200, 100)) == "n = 200 on 100 deals"
-    assert sample_text(stats.Estimate(1, 0, 2, 100, 100)) == "n = 100 deals"
-    assert sample_text(stats.Estimate(1, 0, 2, 5, 1)) == "n = 5 for this deal"
+    e = stats.Estimate(1, 0, 2, 200, 100, groups=100)
+    assert sample_text(e) == "n = 200 on 100 draws"
+    assert sample_text(e._replace(effective=150)) == "n = 200 on 100 draws (as good as 150 independent)"
+    assert sample_text(e._replace(n=100)) == "n = 100 draws"
+    assert sample_text(e._replace(n=5, draws=5, groups=5)) == "n = 5 draws (few)"
+    assert sample_text(e._replace(skewed=True)).endswith("skewed: too few draws for this interval")
+    assert sample_text(Sample([1.0, 2.0], ["a", "a"]).mean()) == "n = 2 on 1 draw: no interval"
+    assert "at most 39 % of draws differ" in sample_text(Sample([1.0] * 6, [*"abcdef"]).mean())
+    assert sample_text(Sample([1.0, 2.0], ["a", "b"], exact=True).mean()) == "n = 2 (known exactly)"
     assert sample_text(as_sample([1.0, 2.0]).mean()) == "n = 2"
 
 
 def test_a_game_against_itself_is_one_observation() -> None:
     frame = models.seat_frame(nl.batch("bargaining", "random-legal", "random-legal", n=12))
     assert frame_sample(frame, "payoff").mean().n == 12
+
+
+def test_people_who_play_again_are_taken_together() -> None:
+    frame = tables.matches(nl.batch(nl.load("bargaining", preset="one-sided"), "random-legal", "random-legal", n=20))
+    met = frame.assign(participant_a=[k // 2 for k in range(20)], participant_b=None)
+    found = frame_sample(met, "payoff_a").mean()
+    assert (found.n, found.draws, found.groups) == (20, 20, 10)

@@ -1,4 +1,4 @@
-"""Intervals, comparisons and regressions: laws, then numbers worked out by hand."""
+"""Means, shares, contrasts, slopes and corrections: laws, then numbers worked out another way."""
 
 from __future__ import annotations
 
@@ -6,135 +6,149 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
+from scipy.stats import binomtest, false_discovery_control, ttest_1samp
 from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 
-import negolab as nl
-from negolab.analysis import models, stats
+from negolab.analysis import stats
+from negolab.analysis.stats import Groups, estimate_difference, estimate_mean, estimate_share, estimate_slope
 
 VALUES = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=12)
 CHANCES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+COUNTED = st.integers(2, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+def share(hits: int, n: int, draws: list[int] | None = None) -> stats.Estimate:
+    return estimate_share([k < hits for k in range(n)], Groups(n, draws))
+
+
+def clustered(seed: int) -> tuple[list[float], list[int], list[int]]:
+    rng = np.random.default_rng(seed)
+    draws, people = rng.integers(0, 25, 120), rng.integers(0, 30, 120)
+    values = rng.normal(size=25)[draws] + rng.normal(size=30)[people] + rng.normal(size=120)
+    return [float(v) for v in values], [int(d) for d in draws], [int(p) for p in people]
+
 
 # Laws.
 
 
-@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_an_interval_of_a_share_holds_the_share_and_stays_between_0_and_1(counted: tuple[int, int]) -> None:
-    e = stats.wilson_interval(*counted)
-    assert -1e-12 <= e.low <= e.value + 1e-12 and e.value - 1e-12 <= e.high <= 1 + 1e-12
-
-
-@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_the_interval_of_the_other_share_is_the_mirror_image(counted: tuple[int, int]) -> None:
+@given(COUNTED)
+def test_the_interval_of_a_share_holds_it_and_mirrors_that_of_the_other_share(counted: tuple[int, int]) -> None:
     hits, n = counted
-    e, mirrored = stats.wilson_interval(hits, n), stats.wilson_interval(n - hits, n)
+    e, mirrored = share(hits, n), share(n - hits, n)
+    assert 0 <= e.low <= e.value <= e.high <= 1
     assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((e.low, e.high), abs=1e-9)
 
 
-@given(VALUES)
-def test_a_bootstrap_moves_with_its_values_and_is_the_same_for_a_seed(values: list[float]) -> None:
-    one, again = (stats.bootstrap_interval(values, method="percentile", resamples=200) for _ in range(2))
-    moved = stats.bootstrap_interval([v + 1000 for v in values], method="percentile", resamples=200)
-    assert one == again
-    assert one.low - 1e-9 <= one.high
-    assert moved[:3] == pytest.approx([bound + 1000 for bound in one[:3]])
+@given(VALUES, st.integers(1, 4))
+def test_matches_that_repeat_their_draw_add_nothing(values: list[float], times: int) -> None:
+    n = len(values)
+    once, more = (estimate_mean(values * k, Groups(n * k, [*range(n)] * k)) for k in (1, times))
+    assert more[:3] == pytest.approx(once[:3], nan_ok=True)
+    assert (more.n, more.draws, more.status) == (times * n, n, once.status)
 
 
 @given(VALUES)
 def test_a_comparison_turned_round_has_the_opposite_difference_and_the_same_p(values: list[float]) -> None:
-    one, turned = stats.paired_test(values), stats.paired_test([-v for v in values])
-    assert (turned.value, turned.low, turned.high) == pytest.approx((-one.value, -one.high, -one.low))
-    assert turned.p == pytest.approx(one.p)
-    assert 0 < one.p <= 1
+    one, turned = estimate_difference(values), estimate_difference([-v for v in values])
+    assert (turned.value, turned.low, turned.high) == pytest.approx((-one.value, -one.high, -one.low), nan_ok=True)
+    assert turned.p == pytest.approx(one.p) and 0 < one.p <= 1
 
 
-@given(CHANCES)
-def test_a_correction_never_lowers_a_p_and_holm_is_the_stricter(p: list[float]) -> None:
+@given(VALUES)
+def test_p_is_below_five_percent_exactly_where_the_interval_excludes_0(values: list[float]) -> None:
+    e = estimate_difference(values)
+    if e.status == "interval":
+        assert (e.p < 0.05) == (e.low > 0 or e.high < 0)
+
+
+@given(CHANCES, st.randoms(use_true_random=False))
+def test_a_correction_never_lowers_a_p_and_knows_no_order(p: list[float], rng: Any) -> None:
     holm, bh = stats.adjust_p_values(p), stats.adjust_p_values(p, "bh")
     for raw, one, two in zip(p, holm, bh, strict=True):
         assert raw - 1e-12 <= two <= one + 1e-12 <= 1 + 1e-9
     assert bh == pytest.approx(list(false_discovery_control(p)))
-
-
-@given(CHANCES, st.randoms(use_true_random=False))
-def test_a_correction_does_not_depend_on_the_order_of_the_tests(p: list[float], rng: Any) -> None:
     order = list(range(len(p)))
     rng.shuffle(order)
-    found = stats.adjust_p_values(p)
-    assert stats.adjust_p_values([p[i] for i in order]) == pytest.approx([found[i] for i in order])
+    assert stats.adjust_p_values([p[i] for i in order]) == pytest.approx([holm[i] for i in order])
 
 
-def sampled(seed: int, n: int = 60, clusters: int = 20) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    deal = np.arange(n) % clusters
-    group = rng.choice(["a", "b"], n)
-    y = rng.normal(size=n) + rng.normal(size=clusters)[deal] + (group == "b")
-    return pd.DataFrame({"y": y, "group": group, "x": rng.normal(size=n), "deal": deal})
+# Against other implementations.
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_errors_of_clusters_of_one_are_the_robust_ones(seed: int) -> None:
-    frame = sampled(seed).assign(deal=range(60))
-    found = stats.clustered_regression(frame, "y ~ C(group) + x")
-    robust = smf.ols("y ~ C(group) + x", frame).fit(cov_type="HC1", use_t=True)
-    half = (found.high - found.low) / 2
-    assert list(half / student.ppf(0.975, 59)) == pytest.approx(list(robust.bse))
-    assert list(found.estimate) == pytest.approx(list(robust.params))
+@pytest.mark.parametrize(("hits", "n"), [(0, 7), (3, 10), (10, 10), (41, 200)])
+def test_a_share_of_independent_matches_is_that_of_the_binomial_test(hits: int, n: int) -> None:
+    interval = binomtest(hits, n).proportion_ci(method="exact")
+    assert share(hits, n)[:3] == pytest.approx((hits / n, interval.low, interval.high))
 
 
-def test_a_deal_played_twice_alike_counts_once() -> None:
-    frame = sampled(1, n=40, clusters=40)
-    once, twice = (stats.clustered_regression(f, "y ~ C(group)") for f in (frame, pd.concat([frame, frame])))
-    assert list(twice.estimate) == pytest.approx(list(once.estimate))
-    # Only the correction for few rows, (n - 1) / (n - k), tells the two apart.
-    factor = ((79 / 78) / (39 / 38)) ** 0.5
-    assert list(twice.high - twice.low) == pytest.approx(list((once.high - once.low) * factor))
-    assert (set(once.n), set(twice.n), set(twice.clusters)) == ({40}, {80}, {40})
+@pytest.mark.parametrize("seed", range(3))
+def test_the_variance_of_a_mean_is_that_of_a_regression_on_nothing(seed: int) -> None:
+    values, draws, people = clustered(seed)
+    one = sm.OLS(values, np.ones(120)).fit(cov_type="cluster", cov_kwds={"groups": draws}, use_t=True)
+    e = estimate_mean(values, Groups(120, draws))
+    assert (e.low, e.high) == pytest.approx(tuple(one.conf_int()[0]))
+    both = np.column_stack([draws, people])
+    two = sm.OLS(values, np.ones(120)).fit(cov_type="cluster", cov_kwds={"groups": both}, use_t=True)
+    assert estimate_mean(values, Groups(120, draws, [[p] for p in people])).half == pytest.approx(
+        float(two.bse[0]) * abs(float(student.ppf(0.975, 24))), rel=0.02
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slope_is_that_of_a_regression_with_an_intercept_for_each_stratum(seed: int) -> None:
+    y, draws, strata = clustered(seed)
+    x = [value + of for value, of in zip(clustered(seed + 9)[0], strata, strict=True)]
+    data = {"y": y, "x": x, "s": [f"s{of % 4}" for of in strata]}
+    fit = smf.ols("y ~ x + C(s)", data).fit(cov_type="cluster", cov_kwds={"groups": draws}, use_t=True)
+    e = estimate_slope(y, x, data["s"], draws)
+    assert (e.value, e.low, e.high) == pytest.approx((fit.params["x"], *fit.conf_int().loc["x"]))
+
+
+def test_a_contrast_has_the_p_of_a_paired_t_test() -> None:
+    values = [float(value) for value in np.random.default_rng(1).normal(0.6, 1, size=40)]
+    assert estimate_difference(values).p == pytest.approx(float(ttest_1samp(values, 0).pvalue))
 
 
 # Examples.
 
 
-def test_the_mean_of_a_bootstrap_is_that_of_students_t_for_normal_values() -> None:
-    values = list(np.random.default_rng(3).normal(10, 2, size=200))
-    boot, t = stats.bootstrap_interval(values), stats.mean_interval(values)
-    assert boot.value == pytest.approx(t.value)
-    assert (boot.low, boot.high) == pytest.approx((t.low, t.high), abs=0.05)
+def test_people_who_met_through_others_are_one_group() -> None:
+    met = [["ann", "ben"], ["cem", "dora"], ["ben", "cem"], ["eve", "finn"]]
+    assert Groups(4, [1, 1, 2, 2], met).count == 2
+    alone = estimate_mean([1.0, 2.0, 3.0, 5.0], Groups(4, [1, 2, 3, 4], [*met[:3], ["dora", "ann"]]))
+    assert (alone.status, alone.draws, alone.groups) == ("one", 4, 1) and isnan(alone.low)
 
 
-def test_a_median_has_an_interval_too() -> None:
-    e = stats.bootstrap_interval([1, 2, 3, 4, 100], np.median, method="percentile")
-    assert (e.value, e.n) == (3, 5) and 1 <= e.low <= 3 <= e.high <= 100
+def test_what_never_differs_is_no_interval_but_a_bound_on_how_often_it_may() -> None:
+    e = estimate_mean([45.0] * 14, Groups(14, range(14)))
+    assert e.status == "constant" and isnan(e.low) and e.differ == pytest.approx(1 - 0.05 ** (1 / 14))
+    assert estimate_difference([3.0] * 12).p == 2**-11 and estimate_difference([0.0] * 12).p == 1
 
 
 def test_too_few_values_have_no_interval() -> None:
-    for e in (
-        stats.bootstrap_interval([]),
-        stats.bootstrap_interval([1.5]),
-        stats.paired_test([]),
-        stats.paired_test([1.5]),
-    ):
-        assert isnan(e.low) and isnan(e.high)
-    assert stats.bootstrap_interval([2, 2, 2])[:4] == (2, 2, 2, 3)
-    assert isnan(stats.paired_test([1.5]).p)
+    assert (estimate_mean([]).status, estimate_mean([1.5], Groups(1, [1])).status) == ("none", "one")
+    assert isnan(estimate_difference([1.5]).p) and isnan(estimate_mean([1.5]).low)
 
 
-def test_the_p_of_few_differences_is_counted_out() -> None:
-    assert stats.paired_test([1, 2, 3, 4]).p == pytest.approx(2 / 16)
-    assert stats.paired_test([1, 2, -3, 4]).p == pytest.approx(10 / 16)  # sums of 4 or more, or -4 or less, of all 16
-    assert stats.paired_test([0, 0, 0]).p == 1
+def test_values_too_skewed_for_so_few_draws_are_called_so() -> None:
+    assert estimate_mean([0.0] * 19 + [51.6], Groups(20, range(20))).skewed
+    assert not estimate_mean([float(k % 2) for k in range(20)], Groups(20, range(20))).skewed
 
 
-def test_the_p_of_many_differences_is_drawn_by_a_seed() -> None:
-    values = list(np.random.default_rng(1).normal(0.6, 1, size=40))
-    assert stats.paired_test(values) == stats.paired_test(values)
-    assert stats.paired_test(values).p < 0.05
+def test_an_interval_is_cut_at_the_bounds_of_its_outcome() -> None:
+    e = estimate_mean([0.99, 0.98, 0.6, 1.0, 0.97], Groups(5, range(5)), bounds=(0, 1))
+    assert e.high == 1 < e.value + e.half and e.few
+
+
+def test_a_slope_without_variation_is_refused() -> None:
+    with pytest.raises(ValueError, match="x does not vary"):
+        estimate_slope([1.0, 2.0, 3.0, 4.0], [5.0, 5.0, 7.0, 7.0], ["a", "a", "b", "b"], [1, 2, 1, 2])
 
 
 def test_holm_and_benjamini_hochberg_by_hand() -> None:
@@ -148,49 +162,3 @@ def test_holm_and_benjamini_hochberg_by_hand() -> None:
     assert stats.adjust_p_values(many) == pytest.approx(list(multipletests(many, method="holm")[1]))
     with pytest.raises(ValueError, match="holm or bh"):
         stats.adjust_p_values([0.1], "none")  # type: ignore[arg-type]
-
-
-def test_a_regression_on_a_group_is_the_difference_of_its_means() -> None:
-    frame = sampled(2)
-    frame.loc[5, "y"] = None
-    found = stats.clustered_regression(frame, "y ~ C(group)").set_index("term")
-    means = frame.groupby("group").y.mean()
-    assert found.estimate["Intercept"] == pytest.approx(means["a"])
-    assert found.estimate["C(group)[T.b]"] == pytest.approx(means["b"] - means["a"])
-    assert (set(found.n), set(found.clusters)) == ({59}, {20})
-    assert (found.low < found.estimate).all() and (found.estimate < found.high).all()
-
-
-def test_errors_of_one_cluster_are_refused() -> None:
-    with pytest.raises(ValueError, match="clustered by deal: there are 1"):
-        stats.clustered_regression(sampled(1).assign(deal=0), "y ~ x")
-
-
-# Players on the same deals.
-
-
-def rows(*of: tuple[int, str, str, float | None]) -> pd.DataFrame:
-    return pd.DataFrame(of, columns=["deal", "seat", "player", "payoff"])
-
-
-def test_a_difference_is_taken_in_the_same_seat_of_the_same_deal() -> None:
-    frame = rows(
-        *((1, "A", "x", 10.0), (1, "B", "y", 1.0), (1, "A", "y", 6.0), (1, "B", "x", 3.0)),
-        *((2, "A", "x", 8.0), (2, "B", "y", 2.0)),  # never swapped
-        *((3, "A", "x", 5.0), (3, "A", "y", 7.0), (3, "B", "x", None), (3, "B", "y", 9.0)),
-    )
-    found = stats.paired_differences(frame, "x", "y")
-    assert found.to_dict() == {1: 3.0, 3: -2.0}  # (10 - 6 + 3 - 1) / 2, and 5 - 7
-
-
-def test_what_a_seat_is_worth_cancels_out() -> None:
-    frame = rows((1, "A", "x", 9.0), (1, "B", "y", 1.0), (1, "A", "y", 9.0), (1, "B", "x", 1.0))
-    assert stats.paired_differences(frame, "x", "y").to_dict() == {1: 0.0}
-
-
-def test_differences_turned_round_are_the_opposite() -> None:
-    game = nl.load("bargaining", preset="one-sided")
-    frame = models.seat_frame(nl.batch(game, "boulware", "conceder", n=12, seed=1, swap=True))
-    one, two = (stats.paired_differences(frame, *pair) for pair in (("boulware", "conceder"), ("conceder", "boulware")))
-    assert len(one) == frame.deal.nunique()
-    assert list(one) == [-more for more in two]

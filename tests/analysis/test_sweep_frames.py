@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from pathlib import Path
 
 import pandas as pd
@@ -11,12 +10,11 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import measures, stats
-from negolab.analysis.comparisons import comparison_table, contrasts, format_p, format_p_values
+from negolab.analysis.comparisons import behind_best, comparison_table, contrasts, format_p
 from negolab.analysis.estimates import (
     Measure,
     by_seat,
     estimate_groups,
-    estimate_measure,
     estimate_table,
     format_estimate,
     group_means,
@@ -76,7 +74,7 @@ def test_all_cells_of_a_repeat_play_the_same_deals(barter: Path) -> None:
     assert (frame.groupby("deal")["possible"].nunique() == 1).all()
 
 
-def test_means_of_deals_differ_by_what_a_comparison_says(barter: Path) -> None:
+def test_means_of_draws_differ_by_what_a_comparison_says(barter: Path) -> None:
     rows = by_seat(sweep_matches(barter))
     by_deal = rows.groupby(["player", "deal"], as_index=False)[["gain"]].mean()
     mean = group_means(by_deal, ["player"], "gain").set_index("player").value
@@ -85,34 +83,62 @@ def test_means_of_deals_differ_by_what_a_comparison_says(barter: Path) -> None:
     assert list(found.value) == pytest.approx([mean[pair.one] - mean[pair.two] for pair in found.itertuples()])
 
 
-def test_a_matrix_has_a_value_per_deal_and_counts_both_seats(barter: Path) -> None:
+def test_a_matrix_has_the_observations_of_both_seats(barter: Path) -> None:
     rows = by_seat(sweep_matches(barter))
     cells = payoffs_by_opponent(rows, "gain", ["fair-split", "chat", "nobody"])
     assert list(cells["fair-split"]) == ["fair-split", "chat"] and cells["nobody"] == {}
-    assert [len(values) for values in cells["fair-split"].values()] == [12, 12]
-    assert cells["chat"]["fair-split"] == [0] * 12
+    assert [len(sample.values) for sample in cells["fair-split"].values()] == [12, 24]
+    assert set(cells["chat"]["fair-split"].values) == {0}
     joint = payoffs_by_opponent(rows, "joint", ["fair-split"])["fair-split"]["fair-split"]
-    assert cells["fair-split"]["fair-split"] == pytest.approx([value / 2 for value in joint])
+    assert cells["fair-split"]["fair-split"].values == pytest.approx([value / 2 for value in joint.values])
 
 
 # Comparisons.
 
 
-def test_a_contrast_is_the_mean_difference_on_the_deals_of_both() -> None:
-    values = [("a", 1, 5.0), ("b", 1, 2.0), ("a", 2, 6.0), ("b", 2, 5.0), ("a", 3, 90.0), ("c", 3, 1.0)]
-    rows = pd.DataFrame(values, columns=["player", "deal", "gain"]).assign(seat="A")
-    found = contrasts(rows, "gain", ["a", "b", "c"], by=()).set_index(["one", "two"])
-    assert (found.loc[("a", "b"), "value"], found.loc[("a", "b"), "n"]) == (2, 2)
-    assert found.loc[("a", "c"), "n"] == 1 and isnan(found.loc[("b", "c"), "value"])
-    assert found.loc[("a", "b"), "holm"] == found.loc[("a", "b"), "p"], "the others were no tests"
+def rows_of(*of: tuple[str, int, str, str, float | None]) -> pd.DataFrame:
+    frame = pd.DataFrame(of, columns=["player", "draw", "seat", "opponent", "gain"])
+    return frame.assign(match=range(len(frame)))
 
 
-def test_a_player_that_misses_a_setting_is_not_compared_over_all() -> None:
-    values = [("a", "easy", 1, 90.0), ("b", "easy", 2, 90.0), ("b", "hard", 3, 40.0)]
-    rows = pd.DataFrame(values, columns=["player", "setting", "deal", "gain"]).assign(seat="A")
-    with pytest.raises(ValueError, match="a did not play setting hard"):
-        contrasts(rows, "gain", by=["setting"])
-    assert len(contrasts(rows[rows.setting == "easy"], "gain", by=["setting"])) == 1
+def test_a_contrast_is_the_mean_difference_on_the_draws_of_both() -> None:
+    values = [("a", 1, 5.0), ("b", 1, 2.0), ("a", 2, 6.0), ("b", 2, 5.0), ("a", 3, 90.0)]
+    found = contrasts(rows_of(*((name, draw, "A", "z", value) for name, draw, value in values)), "gain", by=())
+    assert (found.one[0], found.two[0], found.value[0], found.n[0]) == ("a", "b", 2, 2)
+    assert found.holm[0] == found.p[0]
+
+
+def test_what_a_seat_is_worth_cancels_out() -> None:
+    values = [(name, draw, seat, "z", 9.0 if seat == "A" else 1.0) for name in "xy" for draw in (1, 2) for seat in "AB"]
+    assert contrasts(rows_of(*values), "gain", by=()).value[0] == 0
+
+
+def test_a_comparison_that_is_not_balanced_is_refused_by_name() -> None:
+    both = [(name, draw, "A", who, 1.0) for name in "ab" for draw in (1, 2) for who in ("y", "z")]
+    rows = rows_of(*both)
+    with pytest.raises(ValueError, match="b has no match with opponent z"):
+        contrasts(rows[(rows.player == "a") | (rows.opponent == "y")], "gain", by=())
+    settings = rows.assign(setting=["easy", "hard"] * 4)
+    with pytest.raises(ValueError, match="a has no match with setting hard"):
+        contrasts(settings[(settings.player == "b") | (settings.setting == "easy")], "gain", by=["setting"])
+    with pytest.raises(ValueError, match="a and b share no draw"):
+        contrasts(rows.assign(draw=rows.player + rows.draw.astype(str)), "gain", by=())
+
+
+def test_opponents_weigh_equally_however_often_they_were_met() -> None:
+    often = [("a", draw, "A", "y", 4.0) for draw in (1, 2) for _ in range(5)]
+    rows = rows_of(
+        *often, *(("a", d, "A", "z", 0.0) for d in (1, 2)), *(("b", d, "A", o, 1.0) for d in (1, 2) for o in "yz")
+    )
+    assert contrasts(rows, "gain", by=()).value[0] == 1
+
+
+def test_the_best_is_chosen_by_the_numbers_that_are_tested() -> None:
+    values = {"a": [5.0, 6.0, 7.5], "b": [4.0, 4.5, 6.0]}
+    rows = rows_of(*((name, d, "A", "z", value) for name, of in values.items() for d, value in enumerate(of)))
+    lone = rows_of(("b", 99, "A", "z", 500.0))  # a draw that only one of them has
+    found = behind_best(pd.concat([rows, lone.assign(match=99)]), "gain", by=())
+    assert (list(found.best), list(found.player)) == (["a"], ["b"]) and found.value[0] == pytest.approx(4 / 3)
 
 
 def test_comparisons_are_read_with_their_interval_and_two_digits_of_p() -> None:
@@ -126,19 +152,16 @@ def test_comparisons_are_read_with_their_interval_and_two_digits_of_p() -> None:
     }
 
 
-def test_a_p_at_the_floor_of_random_signs_is_told_as_a_bound_and_a_fixed_difference_has_none() -> None:
-    assert (format_p(0.0002), format_p(0.0003), format_p(float("nan"))) == ("≤ 0.0002", "0.0003", "–")
-    assert format_p(0.002, tests=10) == "≤ 0.002"
-    found = pd.DataFrame({"low": [1.0, 2.5], "high": [3.0, 2.5], "p": [0.0002, 0.0002], "holm": [0.0004, 0.0004]})
-    assert format_p_values(found) == ["≤ 0.0004", "–"] and format_p_values(found, "p") == ["≤ 0.0002", "–"]
+def test_a_p_has_two_digits_and_none_a_dash() -> None:
+    assert (format_p(0.00002), format_p(0.0003), format_p(float("nan"))) == ("< 0.0001", "0.0003", "–")
 
 
 def test_the_best_score_is_named_with_those_that_differ_from_it_by_chance_alone() -> None:
     scores = {"x": [90.0, 80.0] * 10, "y": [80.0, 89.0] * 10, "z": [10.0, 20.0] * 10}
     rows = [
-        {"player": name, "deal": deal, "main": value, "mode": "equal", "items": 6}
+        {"player": name, "draw": draw, "main": value, "mode": "equal", "items": 6}
         for name, values in scores.items()
-        for deal, value in enumerate(values)
+        for draw, value in enumerate(values)
     ]
     assert preferences.best_scores(pd.DataFrame(rows)) == ["x", "y"]
 
@@ -146,28 +169,21 @@ def test_the_best_score_is_named_with_those_that_differ_from_it_by_chance_alone(
 # Estimates.
 
 
-def test_means_and_shares_take_games_of_one_deal_together() -> None:
-    deals = [deal for deal in range(12) for _ in "AB"]
-    values = [float(deal + game) for deal in range(12) for game in (-2, 2)]
-    frame = pd.DataFrame({"match": range(24), "deal": deals, "g": "g", "x": values})
+def test_means_and_shares_take_matches_on_one_draw_together() -> None:
+    draws = [draw for draw in range(12) for _ in "AB"]
+    values = [float(draw + more) for draw in range(12) for more in (-2, 2)]
+    frame = pd.DataFrame({"match": range(24), "draw": draws, "g": "g", "x": values})
     found = estimate_groups(frame, {"name": "g"}, [Measure("mean", "x"), Measure("share (%)", "x", "share")])
-    assert list(found["n"]) == [24, 24] and list(found["deals"]) == [12, 12]
-    assert found["low"][0] == pytest.approx(stats.mean_interval([float(deal) for deal in range(12)]).low)
+    assert list(found["n"]) == [24, 24] and list(found["draws"]) == [12, 12]
+    assert found["low"][0] == pytest.approx(stats.estimate_mean([float(draw) for draw in range(12)]).low)
     table = estimate_table(found, ["name"])
-    assert list(table.columns) == ["mean", "share (%)"] and table.loc["g", "mean"].endswith("n = 24 on 12 deals")
-
-
-def test_a_bootstrap_interval_stays_within_what_there_is() -> None:
-    frame = pd.DataFrame({"match": range(20), "deal": range(20), "x": [0.0] * 19 + [1.0]})
-    found = estimate_measure(frame, Measure("", "x", "bootstrap"))
-    assert 0 <= found.low < found.value == 0.05 < found.high <= 1
-    assert estimate_measure(frame, Measure("", "x")).low < 0
+    assert list(table.columns) == ["mean", "share (%)"] and "n = 24 on 12 draws" in table.loc["g", "mean"]
 
 
 def test_what_is_not_known_is_said_to_be_unknown() -> None:
-    assert format_estimate(stats.mean_interval([])) == "unknown, n = 0"
-    assert format_estimate(stats.mean_interval([2.5])) == "2.5, n = 1"
-    assert format_estimate(stats.mean_interval([-1.0, 1.0]), n=False) == "0 [\N{MINUS SIGN}12.7, 12.7]"
+    assert format_estimate(stats.estimate_mean([])) == "unknown, n = 0"
+    assert format_estimate(stats.estimate_mean([2.5])) == "2.5, n = 1"
+    assert format_estimate(stats.estimate_mean([-1.0, 1.0]), n=False) == "0 [\N{MINUS SIGN}12.7, 12.7]"
 
 
 # Preferences.

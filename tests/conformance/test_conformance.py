@@ -1,5 +1,5 @@
-"""Every conformance vector of every game: those in `$NEGOLAB_VECTORS` or `../shared/vectors`, and without either folder
-the slice beside this module (an error in `.ci/run`)."""
+"""Every conformance vector of every game, and of estimates: those in `$NEGOLAB_VECTORS` or `../shared/vectors`, and
+without either folder the slice beside this module (an error in `.ci/run`)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(game: str, folder: Path) -> tuple[Counter[str], Counter[str], list[str]]
     return rows, passed, failures
 
 
-@pytest.mark.parametrize("game", game_names())
+@pytest.mark.parametrize("game", [*game_names(), "numbers"])
 def test_every_vector_holds(game: str, record_property: Callable[[str, object], None]) -> None:
     folder = vectors()
     assert folder.is_dir(), f"no vectors at {folder}: set NEGOLAB_VECTORS"

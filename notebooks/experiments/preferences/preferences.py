@@ -16,9 +16,9 @@ from negolab.games.balloon import measures
 from negolab.record import Record
 
 DEALS = Measure("deals (% of matches)", "agreed", "share")
-SCORE = Measure("normalised harmonic mean (%)", "main", "bootstrap")
+SCORE = Measure("normalised harmonic mean (%)", "main")
 TURNS = Measure("messages to a deal", "turns_to_deal")
-DISTANCE = Measure("distance to the frontier (percentage points)", "norm_distance", "bootstrap")
+DISTANCE = Measure("distance to the frontier (percentage points)", "norm_distance")
 MEASURES = (DEALS, SCORE, TURNS, DISTANCE)
 """Measures of the report. A match without a deal scores 0; messages and distance are means over deals only."""
 
@@ -123,11 +123,9 @@ def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A row per `player` with the columns of `contrasts`; `holm` is corrected for the number of players.
     """
-    rows = frame.assign(seat="both").drop(columns="player").rename(columns={"mode": "player"})
-    own = {name: rows[frame["player"] == name] for name in dict.fromkeys(frame["player"])}
     found = [
-        contrasts(part, "main", ["inverse", "equal"], by=["items"], on="draw").assign(player=name)
-        for name, part in own.items()
+        contrasts(part, "main", ["inverse", "equal"], side="mode", by=["items"]).assign(player=name)
+        for name, part in frame.groupby("player", sort=False)
     ]
     whole = pd.concat(found, ignore_index=True)
     return whole.assign(holm=stats.adjust_p_values(list(whole["p"])))
@@ -143,7 +141,7 @@ def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
         A row per pair with the columns of `contrasts` for the score (`holm` is corrected for the number of rows), and
         `messages`: how many more messages the slower one needs to a deal.
     """
-    rows = frame.assign(seat="both", turns=frame["turns_to_deal"].astype(float))
+    rows = frame.assign(turns=frame["turns_to_deal"].astype(float))
     there = [name for name in PACE if (frame["player"] == name).any()]
     found = [
         contrasts(rows, "main", pair, by=SETTING).assign(messages=contrasts(rows, "turns", pair, by=SETTING)["value"])
@@ -160,6 +158,5 @@ def best_scores(frame: pd.DataFrame) -> list[str]:
 
     Scores are compared on the same deals, and p is corrected for all pairs.
     """
-    found = behind_best(frame.assign(seat="both"), "main", by=SETTING)
-    best = frame.groupby("player")["main"].mean().idxmax()
-    return [str(best), *found["player"][found["holm"] >= 0.05]]
+    found = behind_best(frame, "main", by=SETTING)
+    return [str(found["best"].iloc[0]), *found["player"][found["holm"] >= 0.05]]

@@ -74,10 +74,10 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
 
 
 MEASURES = (
-    Measure("score (%)", "score", "bootstrap"),
+    Measure("score (%)", "score"),
     Measure("deals (% of episodes)", "deals", "share"),
-    Measure("accepted messages to a deal", "turns", "bootstrap"),
-    Measure("concession (% of own best, per proposal)", "concession", "bootstrap"),
+    Measure("accepted messages to a deal", "turns"),
+    Measure("concession (% of own best, per proposal)", "concession"),
     Measure("a fault of form (% of episodes)", "format", "share"),
     Measure("a broken rule (% of episodes)", "rule", "share"),
 )

@@ -10,6 +10,7 @@ import os
 import pandas as pd
 
 from negolab.analysis import stats, tables
+from negolab.analysis.comparisons import as_frame
 from negolab.analysis.estimates import measure_means
 from negolab.theory.equilibrium import spe_path
 
@@ -109,30 +110,28 @@ def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
     with_prices = frame.assign(
         above_spe=(frame["share"] - spe) * width / 100, above_nash=(frame["share"] - NASH_SHARE) * width / 100
     )
-    by_deal = with_prices.groupby([*SETTING, "deal"], as_index=False)[list(_MEASURES)].mean()
-    return measure_means(by_deal, SETTING, _MEASURES)
+    return measure_means(with_prices, SETTING, _MEASURES)
 
 
 def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
     """Compare, per setting and side, the gain with the smallest beta (latest concession) and with the largest.
 
-    Gains are compared on the same deal as means over the same opponents.
+    Gains are compared on the same draw as means over the same opponents.
 
     Args:
         frame: The rows of `outcomes`.
 
     Returns:
-        The setting, `side`, `value` (percentage points) with its 95 % interval `low`, `high`, `n` deals, `p`, and
+        The setting, `side`, `value` (percentage points) with its 95 % interval `low`, `high`, `n` draws, `p`, and
         `holm`, corrected for the number of rows.
     """
-    rows = []
+    found = {}
     for (zopa, deadline), part in frame.groupby(SETTING):
         for side in SIDES:
-            by_deal = part.pivot_table(f"gain_{side}", index="deal", columns=f"beta_{side}", aggfunc="mean")
-            more = (by_deal.iloc[:, 0] - by_deal.iloc[:, -1]).dropna()
-            rows.append([zopa, deadline, side, *stats.paired_test(list(more))])
-    found = pd.DataFrame(rows, columns=[*SETTING, "side", *stats.PairedDifference._fields])
-    return found.assign(holm=stats.adjust_p_values(list(found["p"])))
+            by_draw = part.pivot_table(f"gain_{side}", index="draw", columns=f"beta_{side}", aggfunc="mean")
+            more = (by_draw.iloc[:, 0] - by_draw.iloc[:, -1]).dropna()
+            found[zopa, deadline, side] = stats.estimate_difference(list(more))
+    return as_frame([*SETTING, "side"], list(found), found.values())
 
 
 Pair = tuple[float, float]

@@ -12,7 +12,7 @@ from fractions import Fraction
 import pandas as pd
 
 from negolab.analysis import stats, tables
-from negolab.analysis.estimates import Exact, mark_coverage, measure_means, per_round, sweep_matches
+from negolab.analysis.estimates import Exact, mark_coverage, measure_means, per_round, percent, sweep_matches
 from negolab.games.split.state import Draw, Schedule
 from negolab.record import start_state
 from negolab.theory import division
@@ -160,8 +160,7 @@ CHANCES = 7
 
 def _chances(variant: str, part: pd.DataFrame, level: float) -> Iterator[tuple[str, Fraction, stats.Estimate]]:
     def share(flags: pd.Series[bool]) -> stats.Estimate:
-        e = stats.wilson_interval(int(flags.sum()), len(flags), level)
-        return stats.Estimate(100 * e.value, 100 * e.low, 100 * e.high, e.n)
+        return percent(stats.estimate_share(list(flags), level=level))
 
     a, b = part["value_a"], part["value_b"]
     if variant == "classic":
@@ -170,9 +169,9 @@ def _chances(variant: str, part: pd.DataFrame, level: float) -> Iterator[tuple[s
         yield (
             "largest joint points",
             division.expected_joint_points(division.efficient_division, _UNITS, division.uniform_pairs()),
-            stats.mean_interval(best, level),
+            stats.estimate_mean(best, level=level),
         )
-        yield "value of A (points per coin)", Fraction(21, 2), stats.mean_interval([float(value) for value in a], level)
+        yield "value of A (points per coin)", Fraction(21, 2), stats.estimate_mean(list(a), level=level)
     else:
         yield "A has the high value (% of rounds)", Fraction(50), share(a > b)
         for hand in ("rock", "paper", "scissors"):

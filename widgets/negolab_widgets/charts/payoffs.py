@@ -75,7 +75,7 @@ def shares(groups: Mapping[str, stats.Estimate | tuple[int, int]], *, what: str 
         what: Word for the share.
     """
     figure = new_figure(f"{what} (%)", "")
-    estimates = [e if isinstance(e, stats.Estimate) else stats.wilson_interval(*e) for e in groups.values()]
+    estimates = [e if isinstance(e, stats.Estimate) else _share(*e) for e in groups.values()]
     percent = [e._replace(value=100 * e.value, low=100 * e.low, high=100 * e.high) for e in estimates]
     bars = {"color": COLOURS["A"], "opacity": 0.45, "line": {"width": 0}}
     places = list(range(len(percent)))
@@ -87,6 +87,10 @@ def shares(groups: Mapping[str, stats.Estimate | tuple[int, int]], *, what: str 
     figure.update_xaxes(range=[0, 100])
     figure.update_layout(showlegend=False)
     return figure
+
+
+def _share(hits: int, n: int) -> stats.Estimate:
+    return stats.estimate_share([k < hits for k in range(n)])
 
 
 def thin(values: Sequence[float]) -> Sequence[float]:

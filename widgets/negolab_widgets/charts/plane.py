@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from negolab.analysis import stats
-from negolab.formatting import format_significant
+from negolab.analysis.observations import sample_text
+from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import TONE, new_figure, plain
 from negolab_widgets.charts.grid import Grid, Place, add_estimates, add_words, distinct, mark_of, name_once
 
@@ -131,7 +132,7 @@ def _add_group(figure: Figure, name: str, at: int, pairs: Sequence[tuple[float, 
     )
     if len(pairs) < 2:
         return
-    a, b = (stats.mean_interval([pair[k] for pair in pairs]) for k in (0, 1))
+    a, b = (stats.estimate_mean([pair[k] for pair in pairs]) for k in (0, 1))
     of_a, of_b = (_bounds(e.value, e.low, e.high) for e in (a, b))
     marker = {**mark_of(at, 13), "line": {"color": "#ffffff", "width": 1.5}}
     words = [f"{plain(name)}, mean with 95 % interval<br>A {of_a}<br>B {of_b}"]
@@ -159,27 +160,25 @@ def _bounds(value: float, low: float, high: float) -> str:
     return f"{format_significant(value, 5)} ({format_significant(low, 5)} to {format_significant(high, 5)})"
 
 
-def anchoring(fit: pd.DataFrame, points: pd.DataFrame, *, unit: str = "points", scale: float = 1) -> Figure:
-    """Draw what each seat was paid over what its first proposal claimed, with the fitted line of each seat.
+def anchoring(fit: stats.Estimate, points: pd.DataFrame, *, unit: str = "points", scale: float = 1) -> Figure:
+    """Draw what each seat was paid over what its first proposal claimed, with the fitted line of each player and seat.
 
     Args:
-        fit: The terms of `proposals.anchoring`.
+        fit: The slope of `proposals.anchoring`.
         points: Its points.
         unit: Unit of the payoffs.
         scale: Numbers are divided by it (100: cents in, dollars out).
     """
-    slope = fit.set_index("term").to_dict("index")["first_offer"]
-    estimate, low, high = (format_significant(slope[name]) for name in ("estimate", "low", "high"))
-    words = f"slope {estimate} [{low}, {high}], {slope['clusters']:.0f} deals"
+    words = f"slope {format_significant(fit.value)}{format_interval(fit.low, fit.high)}, {sample_text(fit)}"
     figure = new_figure(f"first offer: own payoff if accepted ({unit})<br>{words}", f"own payoff ({unit})")
-    for at, (seat, part) in enumerate(points.groupby("seat")):
+    for at, ((player, seat), part) in enumerate(points.groupby(["player", "seat"], sort=False)):
         x, y = part["first_offer"] / scale, part["payoff"] / scale
         look = {**mark_of(at, 6), "opacity": 0.4}
-        name = f"seat {seat}, n = {len(part)} on {part['deal'].nunique()} deals"
+        name = f"{plain(player)} at {seat}, n = {len(part)}"
         figure.add_scatter(x=list(x), y=list(y), mode="markers", marker=look, name=name, legendgroup=str(at))
         ends = [x.min(), x.max()]
-        # With a term per seat, the line of a seat goes through the means of its points.
-        heights = [y.mean() + slope["estimate"] * (end - x.mean()) for end in ends]
+        # With an intercept for each, a line goes through the means of its points.
+        heights = [y.mean() + fit.value * (end - x.mean()) for end in ends]
         line = {"color": look["color"], "width": 2}
         figure.add_scatter(x=ends, y=heights, mode="lines", line=line, showlegend=False, legendgroup=str(at))
     figure.update_layout(height=400)

@@ -130,7 +130,7 @@ class Fields(NamedTuple):
         differ = {
             pair
             for pair, estimate in met.items()
-            if (_excludes(estimate, reference) if _has_interval(estimate) else exact or samples[pair].fixed)
+            if (_excludes(estimate, reference) if _has_interval(estimate) else exact or samples[pair].exact)
         }
         return cls(met, frozenset(differ), reference, word)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.measures import MEANINGS
-from negolab.analysis.observations import drop_row_copies
+from negolab.analysis.observations import drop_copies
 from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.picks import pick_button
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 
 EMPTY_FRAME = pd.DataFrame()
-_SEAT_NEEDS = {"cell", "match", "deal", "deterministic", "end", "player_a", "player_b", "fallbacks_a", "fallbacks_b"}
+_SEAT_NEEDS = {
+    *("cell", "match", "deal", "draw", "deterministic", "chance", "end"),
+    *("player_a", "player_b", "fallbacks_a", "fallbacks_b"),
+}
 """Columns of matches that are needed when seats are drawn, besides those that are shown."""
 _MATCH_COLUMNS = ("cell", "match", *SEAT_COLUMNS, "player_a", "player_b", "end")
 """Columns of the table of a group's matches."""
@@ -47,7 +50,7 @@ MAX_ROWS = 200
 """Rows of the table that are shown; the file has all."""
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
 """Values of a factor that are drawn on each side."""
-_HEADS = {"mean": "mean", "low": "from", "high": "to", "n": "n", "deals": "deals"}
+_HEADS = {"mean": "mean", "low": "from", "high": "to", "n": "n", "draws": "draws"}
 _BESIDE = dict(zip(WITHOUT_FALLBACK, ("mean, no fallback", "n, no fallback"), strict=True))
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
@@ -116,7 +119,7 @@ def _draw_group(rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
     things, known = outcome.things, len(data)
-    data = drop_row_copies(data)
+    data = drop_copies(data)
     count = _count_text(len(rows), known, things) + _copies_text(known - len(data))
     said = element("p", f"{count} {_fallback_text(data, things)}".strip())
     figure, shown = matches.strip(data, rows, outcome, width), matches.render_matches(data, rows, outcome)
@@ -148,9 +151,7 @@ def _figure(data: pd.DataFrame, found: pd.DataFrame, choice: FigureChoice, width
         return figures.heat_map(found, *sides)
     if choice.view == LINES:
         return figures.means(found, *sides)
-    return figures.distributions(
-        drop_row_copies(data, [factor.key for factor in choice.by]), *sides, violin=choice.view == VIOLINS
-    )
+    return figures.distributions(drop_copies(data), *sides, violin=choice.view == VIOLINS)
 
 
 def _caption(
@@ -158,11 +159,13 @@ def _caption(
 ) -> Markup:
     things = choice.outcome.things
     count = _count_text(len(data) if cut else len(rows), len(data), things)
-    copies = _copies_text(len(data) - int(found["n"].sum()))
-    how = "Wilson's" if choice.outcome.yes_no else "Student's t"
-    interval = f" Intervals: 95 %, {how}; games of one deal are taken together."
-    if found["low"].isna().all():
-        interval = " No intervals: each group holds one game, or few deals between players without chance."
+    copies = _copies_text(len(data) - len(drop_copies(data)))
+    how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
+    interval = f" Intervals: 95 %, {how}; games on one draw of chance are taken together."
+    if (found["draws"] == 0).all():
+        interval = " Nothing is drawn, by the game or the players: the means are known exactly."
+    elif found["low"].isna().all():
+        interval = " No intervals: each group is on one draw of chance, or the same on all."
     press = " Press a mark, or its row in the table, to see its matches."
     text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
@@ -174,9 +177,9 @@ def _count_text(rows: int, known: int, things: str) -> str:
 
 
 def _copies_text(count: int) -> str:
-    """Say how many games of one deal between players without chance are left out; "" for none."""
+    """Say how many games of one draw between players without chance are left out; "" for none."""
     are = "is a copy" if count == 1 else "are copies"
-    return f" {count:,} {are} (the same deal, players without chance) and left out." if count else ""
+    return f" {count:,} {are} (the same draw, players without chance) and left out." if count else ""
 
 
 def _fallback_text(data: pd.DataFrame, things: str) -> str:
@@ -220,7 +223,7 @@ def _format_cell(name: str, value: object, outcome: Quantity) -> str:
     if value != value:
         return "\N{EN DASH}"
     number = float(str(value))
-    return f"{int(number):,}" if name in ("n", "deals", "n_no_fallback") else outcome.format(number)
+    return f"{int(number):,}" if name in ("n", "draws", "n_no_fallback") else outcome.format(number)
 
 
 # What was read.

@@ -15,6 +15,7 @@ from negolab_widgets.results.panels import (
     Panels,
     XAxis,
     category_axis,
+    draws_text,
     legend,
     legend_height,
     padded_range,
@@ -117,8 +118,8 @@ def _row_dicts(found: pd.DataFrame) -> list[dict[str, Any]]:
 def _mean_text(row: dict[str, Any]) -> str:
     """Describe a mean in words."""
     interval = format_interval(row["low"], row["high"])
-    deals = "" if row["n"] == row["deals"] else f" on {int(row['deals']):,} deals"
-    return f"mean {format_significant(row['mean'], 5)}{interval}, n = {int(row['n']):,}{deals}"
+    n, draws = int(row["n"]), int(row["draws"])
+    return f"mean {format_significant(row['mean'], 5)}{interval}, n = {n:,}{draws_text([n], [draws])}"
 
 
 # Heat maps.

@@ -167,11 +167,17 @@ def present_codes(found: pd.DataFrame, factor: Factor | None) -> list[int]:
 
 
 def sample_note(found: pd.DataFrame, things: str) -> str:
-    """Say how many matches are behind each mark, and how many deals where they are fewer."""
+    """Say how many matches are behind each mark, and on how many draws where they are fewer."""
     if found.empty:
         return "n = 0"
-    deals = "" if (found["n"] == found["deals"]).all() else f" on {range_text(found['deals'])} deals"
-    return f"n = {range_text(found['n'])} {things}{deals} each"
+    return f"n = {range_text(found['n'])} {things}{draws_text(list(found['n']), list(found['draws']))} each"
+
+
+def draws_text(n: Sequence[int], draws: Sequence[int]) -> str:
+    """Say on how many draws matches are, if these are fewer; of what is known exactly there are none."""
+    if not any(draws):
+        return " (known exactly)"
+    return "" if n == draws else f" on {range_text(draws)} draws"
 
 
 SERIES_OFFSET = 0.012

@@ -9,7 +9,7 @@ import pandas as pd
 
 from negolab import catalog
 from negolab.analysis.estimates import by_seat, percent
-from negolab.analysis.observations import drop_row_copies, number_games, row_sample
+from negolab.analysis.observations import drop_copies, frame_sample, present
 from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant
 from negolab.game import SEATS
@@ -233,9 +233,9 @@ def _unit(base: str, game: str) -> str:
     return rules.measure_units.get(base, "")
 
 
-NUMBERS = ("mean", "low", "high", "n", "deals", "median", "lower", "upper")
-"""Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of rows (copies left out)
-and of deals, and the three quartiles."""
+NUMBERS = ("mean", "low", "high", "n", "draws", "median", "lower", "upper")
+"""Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of matches (copies left out)
+and of draws (0: nothing is drawn, and the mean is known exactly), and the three quartiles."""
 WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
 """Further columns where a rule made moves in some matches: mean and n over the others."""
 
@@ -244,19 +244,23 @@ def values(frame: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.D
     """Return the rows that have the outcome.
 
     Returns:
-        `value` in the outcome's unit; `deal`, a number; whether the match is `deterministic`; if a rule made a move in
-        it (`fallback`); the `game` that it is of (a deal and seating where the players are deterministic), a number;
-        and per factor the number of its value.
+        `value` in the outcome's unit; what `observations.frame_sample` needs, with ids as numbers; `fallback`, true if a
+        rule made a move in the match; and per factor the number of its value.
     """
     known = frame[frame[outcome.column].notna()]
     found = {
         "value": known[outcome.column].astype(float) / outcome.scale,
-        "deal": pd.factorize(known["deal"])[0],
-        "deterministic": known["deterministic"].astype(bool),
+        **{name: pd.factorize(known[name])[0] for name in ("cell", "deal", "draw")},
+        "match": _number(known, "cell", "match"),
+        "player": _number(known, *present(known, "player_a", "player_b", "seat", "player", "opponent")),
+        **{name: known[name].astype(bool) for name in present(known, "deterministic", "chance")},
         "fallback": with_fallback(known),
-        "game": number_games(known),
     }
     return pd.DataFrame({**found, **{factor.key: factor.codes(known) for factor in by}})
+
+
+def _number(frame: pd.DataFrame, *columns: str) -> pd.Series[int]:
+    return frame.groupby(list(columns), sort=False, dropna=False).ngroup()
 
 
 def with_fallback(frame: pd.DataFrame) -> pd.Series[bool]:
@@ -277,15 +281,14 @@ def summary(data: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.D
 
 
 def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, float]:
-    seen = drop_row_copies(rows)
-    estimate, clean = (_estimate(part, outcome) for part in (seen, seen[~seen["fallback"]]))
-    lower, median, upper = seen["value"].quantile([0.25, 0.5, 0.75])
+    estimate, clean = (_estimate(part, outcome) for part in (rows, rows[~rows["fallback"]]))
+    lower, median, upper = drop_copies(rows)["value"].quantile([0.25, 0.5, 0.75])
     return {
         "mean": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
         "n": estimate.n,
-        "deals": estimate.deals or 0,
+        "draws": estimate.draws or 0,
         "median": median,
         "lower": lower,
         "upper": upper,
@@ -294,7 +297,7 @@ def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, float]:
 
 
 def _estimate(seen: pd.DataFrame, outcome: Quantity) -> Estimate:
-    sample = row_sample(seen, "value")
+    sample = frame_sample(seen, "value")
     return percent(sample.share()) if outcome.yes_no else sample.mean()
 
 
