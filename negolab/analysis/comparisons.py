@@ -13,6 +13,11 @@ from negolab.analysis.estimates import format_estimates
 from negolab.analysis.observations import Sample, drop_copies, is_exact, present, with_value
 from negolab.analysis.stats import Estimate
 
+
+class NotSharedError(ValueError):
+    """Two sides played nothing on the same draw."""
+
+
 EACH_OTHER = "each other"
 """The opponent of two players in their matches against one another."""
 NUMBERS = ("value", "low", "high", "n", "p")
@@ -84,7 +89,7 @@ def differences(
     _check_balance(found, side, one, two, [*by, *present(found, "opponent")])
     blocks = [*by, *present(found, "opponent", "seat")]
     if not all(len(found[found[side] == name]) for name in (one, two)):
-        raise ValueError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
+        raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
     if is_exact(found):
         cells = found.groupby([side, *blocks])[column].mean()
         return Sample([float((cells[one] - cells[two]).mean())], [0], exact=True), 0
@@ -94,7 +99,7 @@ def differences(
     more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
     complete = more.dropna().mean(axis=1)
     if complete.empty:
-        raise ValueError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
+        raise NotSharedError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
     return Sample(list(complete), list(complete.index)), len(more) - len(complete)
 
 
@@ -137,14 +142,19 @@ def contrasts(
         opponents: The opponents to compare against.
 
     Returns:
-        A row per pair `one`, `two` with `NUMBERS`, and `holm`: p corrected for the number of pairs (Holm 1979).
-        Intervals are of one pair each, not simultaneous.
+        A row per pair `one`, `two` with `NUMBERS`, and `holm`: p corrected for the number of pairs that were tested
+        (Holm 1979). A pair that shares no draw has n = 0. Intervals are of one pair each, not simultaneous.
 
     Raises:
-        ValueError: As of `contrast`.
+        ValueError: Only one side of a pair has a setting or met an opponent.
     """
     pairs = list(combinations(dict.fromkeys(rows[side]) if names is None else names, 2))
-    found = [contrast(rows, *pair, column, side=side, by=by, opponents=opponents) for pair in pairs]
+    found = []
+    for pair in pairs:
+        try:
+            found.append(contrast(rows, *pair, column, side=side, by=by, opponents=opponents))
+        except NotSharedError:
+            found.append(stats.unknown())
     return as_frame(["one", "two"], pairs, found)
 
 
@@ -170,7 +180,7 @@ def behind_best(
     turned = pairs.assign(one=pairs["two"], two=pairs["one"], value=-pairs["value"], low=-pairs["high"])
     both = pd.concat([pairs, turned.assign(high=-pairs["low"])])
     order = both.groupby("one")["value"].sum().sort_values(ascending=False, kind="stable").index
-    found = both[both["one"].isin(order[:1])].set_index("two").reindex(order[1:]).reset_index()
+    found = both[both["one"].isin(order[:1])].set_index("two").loc[list(order[1:])].reset_index()
     return found.rename(columns={"one": "best", "two": "player"})[["best", "player", *NUMBERS, "holm"]]
 
 

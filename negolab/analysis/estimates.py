@@ -202,11 +202,12 @@ def check_exact(
 def mark_coverage(found: pd.DataFrame) -> pd.DataFrame:
     """Add the column `holds`: True where `exact` lies from `low` to `high`, missing where there is no interval.
 
-    Results without chance have an interval of no width, and must equal the exact value up to rounding.
+    What is known exactly, or the same in all draws, must equal the exact value up to rounding.
     """
     slack = 1e-9 * found["exact"].abs().clip(lower=1)
-    inside = (found["low"] - slack <= found["exact"]) & (found["exact"] <= found["high"] + slack)
-    return found.assign(holds=inside.astype("boolean").mask(found["low"].isna()))
+    low, high = (found[name].fillna(found["value"]) for name in ("low", "high"))
+    inside = (low - slack <= found["exact"]) & (found["exact"] <= high + slack)
+    return found.assign(holds=inside.astype("boolean").mask(found["status"].isin(["one", "none"])))
 
 
 def verdict(checks: pd.DataFrame) -> str:

@@ -303,4 +303,4 @@ def _text(row: Any) -> str:
         return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
-    return format_estimate(row)
+    return format_estimate(Estimate(*(getattr(row, name) for name in Estimate._fields)))

@@ -216,7 +216,7 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
         values = values.groupby([rows[name] for name in key], sort=False).mean()
         rows = rows.drop_duplicates(key)
     people = present(rows, *_PEOPLE)
-    met = [[one for one in row if one == one and one] for row in rows[people].itertuples(index=False)]
+    met = [[one for one in row if one == one and one is not None] for row in rows[people].itertuples(index=False)]
     draws = list(rows["draw"]) if "draw" in rows else None
     return Sample(list(values), draws, met if people else None, is_exact(rows))
 

@@ -27,18 +27,19 @@ def test_simultaneous_intervals_are_wider_and_one_alone_is_not() -> None:
     values = [1.0, 2.0, 4.0]
     assert stats.bonferroni_level(1) == pytest.approx(stats.LEVEL)
     assert stats.bonferroni_level(10) == pytest.approx(0.995)
-    alone, of_ten = stats.mean_interval(values), stats.mean_interval(values, stats.bonferroni_level(10))
+    alone, of_ten = (stats.estimate_mean(values, level=stats.bonferroni_level(count)) for count in (1, 10))
     assert of_ten.low < alone.low < alone.value == of_ten.value < alone.high < of_ten.high
-    assert stats.wilson_interval(3, 10, 0.99).low < stats.wilson_interval(3, 10).low
+    hits = [True] * 3 + [False] * 7
+    assert stats.estimate_share(hits, level=0.99).low < stats.estimate_share(hits).low
 
 
 def test_simultaneous_intervals_hold_all_at_once_as_often_as_they_say() -> None:
     rng, hits = np.random.default_rng(5), 0
     for _ in range(300):
         samples = rng.normal(size=(8, 12))
-        found = [stats.mean_interval(list(sample), stats.bonferroni_level(8)) for sample in samples]
+        found = [stats.estimate_mean(list(sample), level=stats.bonferroni_level(8)) for sample in samples]
         hits += all(e.low <= 0 <= e.high for e in found)
-    assert stats.wilson_interval(hits, 300).high > 0.95 and hits > 0.9 * 300
+    assert stats.estimate_share([k < hits for k in range(300)]).high > 0.95 and hits > 0.9 * 300
 
 
 def test_a_group_has_its_mean_interval_and_n_and_what_is_missing_does_not_count() -> None:
@@ -48,19 +49,13 @@ def test_a_group_has_its_mean_interval_and_n_and_what_is_missing_does_not_count(
     assert found.low[0] == pytest.approx(2 - 12.706, abs=0.001) and isnan(found.low[1])
 
 
-def test_games_on_one_deal_are_one_observation() -> None:
-    rows = pd.DataFrame({"player": ["x"] * 4, "deal": [1, 1, 2, 2], "payoff": [1.0, 3.0, 5.0, 7.0]})
-    found = estimates.group_means(estimates.means_by_deal(rows, ["player"], "payoff"), ["player"], "payoff")
-    assert found.n.tolist() == [2] and found.value.tolist() == [4]
-
-
-def test_a_lead_is_paired_by_deal_and_seat_and_corrected_for_the_number_of_rows() -> None:
+def test_a_lead_is_paired_by_draw_and_seat_and_corrected_for_the_number_of_rows() -> None:
     rows = pd.DataFrame(
         [
-            {"kind": kind, "player": player, "seat": "A", "deal": deal, "payoff": deal + bonus * (player == "x")}
+            {"kind": kind, "player": player, "seat": "A", "draw": draw, "payoff": draw + bonus * (player == "x")}
             for kind, bonus in (("more", 1.0), ("same", 0.0))
             for player in ("x", "y")
-            for deal in range(8)
+            for draw in range(8)
         ]
     )
     found = comparisons.matched_contrasts(rows, "x", "y", "payoff", ["kind"]).set_index("kind")
@@ -71,10 +66,10 @@ def test_a_lead_is_paired_by_deal_and_seat_and_corrected_for_the_number_of_rows(
 def test_a_sentence_about_what_was_not_played_is_left_out_and_that_is_said() -> None:
     found = estimates.group_means(pd.DataFrame({"kind": ["x", "x"], "payoff": [1.0, 1.0]}), ["kind"], "payoff")
     there, gone = estimates.estimate_text(found, kind="x"), estimates.estimate_text(found, kind="y")
-    assert there == "1 [1, 1]"
-    assert estimates.join_paragraphs(("Here.", f"x has {there}.")) == "Here. x has 1 [1, 1]."
+    assert there == "1"
+    assert estimates.join_paragraphs(("Here.", f"x has {there}.")) == "Here. x has 1."
     left = estimates.join_paragraphs(("Here.", f"x has {there}.", f"y has {gone}."), ("There.", f"y has {gone}."))
-    assert left.startswith("Here. x has 1 [1, 1].\n\n*") and "There" not in left and left.count("a part of") == 1
+    assert left.startswith("Here. x has 1.\n\n*") and "There" not in left and left.count("a part of") == 1
 
 
 # Checks.
@@ -93,7 +88,7 @@ def test_an_exact_value_is_met_in_its_interval_missed_outside_and_untested_witho
     said = estimates.verdict(found)
     assert said.startswith("**2 of 4 exact values") and "missed: points" in said and "1 have a single match" in said
     table = estimates.check_table(found, ["kind"]).reset_index("n").points
-    assert table["sure"] == "3 [3, 3] (3)" and table["off"] == "3 [3, 3] (3.001) MISSED" and table["one"] == "1 (1)"
+    assert table["sure"] == "3 (3)" and table["off"] == "3 (3.001) MISSED" and table["one"] == "1 (1)"
     assert estimates.verdict(found[found.kind == "in"]).startswith("**All 1 exact values")
 
 
@@ -108,8 +103,8 @@ def test_what_is_not_known_exactly_is_not_checked() -> None:
 # Tactics.
 
 
-def matches(gains: dict[tuple[float, float], tuple[float, float]], deals: int = 3) -> pd.DataFrame:
-    """Matches of one setting with the same gains (percent) on every deal, by the betas of seller and buyer."""
+def matches(gains: dict[tuple[float, float], tuple[float, float]], draws: int = 3) -> pd.DataFrame:
+    """Matches of one setting with the same gains (percent) on every draw, by the betas of seller and buyer."""
     return pd.DataFrame(
         [
             {
@@ -118,15 +113,15 @@ def matches(gains: dict[tuple[float, float], tuple[float, float]], deals: int = 
                 "zopa": 50,
                 "deadline": 4,
                 "discount": 1.0,
-                "deal": deal,
+                "draw": draw,
                 "share": 100 * own / (own + theirs),
                 "gain_seller": own,
                 "gain_buyer": theirs,
                 "efficiency": own + theirs,
-                "last": 100.0 * (deal == 0),
+                "last": 100.0 * (draw == 0),
             }
             for (s, b), (own, theirs) in gains.items()
-            for deal in range(deals)
+            for draw in range(draws)
         ]
     )
 
@@ -142,7 +137,7 @@ def test_waiting_is_a_dilemma_where_it_is_the_best_reply_and_worse_for_both() ->
     assert row.stable and not row.dilemma and row.better == "seller"
 
 
-def test_the_two_ends_are_estimated_over_the_deals() -> None:
+def test_the_two_ends_are_estimated_over_the_draws() -> None:
     found = tactics.alike(matches(DILEMMA))
     assert set(found.when) == {"late", "early"} and set(found.n) == {3}
     late = found[found.when == "late"].set_index("measure").value
@@ -154,7 +149,7 @@ def test_ties_are_best_replies_too() -> None:
     assert tactics.mutual_best_replies(matches(alike)) == [(0.2, 0.2), (0.2, 5.0), (5.0, 0.2), (5.0, 5.0)]
 
 
-def test_holding_out_is_compared_on_the_same_deals_over_all_opponents() -> None:
+def test_holding_out_is_compared_on_the_same_draws_over_all_opponents() -> None:
     found = tactics.holding_out(matches(DILEMMA)).set_index("side")
     assert found.value.to_dict() == {"seller": (20 + 80 - 10 - 45) / 2, "buyer": (20 + 80 - 10 - 45) / 2}
     assert set(found.n) == {3}
@@ -190,7 +185,7 @@ def test_the_study_of_tactics_pairs_its_deals_and_measures_them_as_the_game_does
     from negolab.analysis.estimates import sweep_matches as games
 
     frame, whole = tactics.outcomes(played["tactics"]), games(played["tactics"])
-    assert frame.groupby(["beta_seller", "beta_buyer", *tactics.SETTING]).deal.agg(tuple).nunique() == 1
+    assert frame.groupby(["beta_seller", "beta_buyer", *tactics.SETTING]).draw.agg(tuple).nunique() == 1
     assert frame.share.tolist() == pytest.approx((100 * whole.surplus_share_a).tolist())
     assert frame.efficiency.tolist() == pytest.approx((100 * whole.efficiency).tolist())
     assert (frame["last"] > 0).tolist() == whole.last_round_deal.astype(bool).tolist()

@@ -6,6 +6,7 @@ from math import isnan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
@@ -104,9 +105,9 @@ def test_the_variance_of_a_mean_is_that_of_a_regression_on_nothing(seed: int) ->
 def test_a_slope_is_that_of_a_regression_with_an_intercept_for_each_stratum(seed: int) -> None:
     y, draws, strata = clustered(seed)
     x = [value + of for value, of in zip(clustered(seed + 9)[0], strata, strict=True)]
-    data = {"y": y, "x": x, "s": [f"s{of % 4}" for of in strata]}
+    data = pd.DataFrame({"y": y, "x": x, "s": [f"s{of % 4}" for of in strata]})
     fit = smf.ols("y ~ x + C(s)", data).fit(cov_type="cluster", cov_kwds={"groups": draws}, use_t=True)
-    e = estimate_slope(y, x, data["s"], draws)
+    e = estimate_slope(y, x, list(data["s"]), draws)
     assert (e.value, e.low, e.high) == pytest.approx((fit.params["x"], *fit.conf_int().loc["x"]))
 
 

@@ -86,7 +86,7 @@ def play(player: str, chosen: Iterable[Deal], seed: int) -> Iterator[Record]:
 # What came of it.
 
 _COLUMNS = [
-    *("cell", "match", "deal", "deterministic", "player", "seat", "end", "agreed", "joint", "share", "logrolling"),
+    *("cell", "match", "draw", "deterministic", "player", "seat", "end", "agreed", "joint", "share", "logrolling"),
     *("first_own", "first_left", "messages"),
 ]
 
@@ -95,8 +95,8 @@ def outcomes(run: Place) -> pd.DataFrame:
     """Return one row per game of a sweep of this experiment.
 
     Returns:
-        `cell`, `match`, `deal`, `deterministic`, `player` ("people", or who played; with "with" where the seats
-        differ), `seat` ("both"), `end`, `agreed` (0 or 1), `joint` (points of both, also without an agreement), `share`
+        `cell`, `match`, `draw` (the deal), `deterministic`, `player` ("people", or who played; with "with" where the
+        seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `joint` (points of both, also without an agreement), `share`
         (percent of the most joint points of the deal), `logrolling` (joint points above the best equal compromise;
         missing without an agreement), `first_own` and `first_left` (what the first offer of the game gives its author
         and leaves to the other; missing without one) and `messages`. People come first, then others by joint points.
@@ -118,7 +118,7 @@ def _row(record: Record) -> dict[str, Any]:
     own, left = first_offer(record)
     return {
         "match": record.id,
-        "deal": deal_text(deal_of(record)),
+        "draw": deal_text(deal_of(record)),
         "deterministic": is_deterministic(record),
         "player": _who(record),
         "seat": "both",

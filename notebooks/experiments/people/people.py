@@ -125,7 +125,7 @@ def outcomes(run: Place) -> pd.DataFrame:
     """Return one row per game of a sweep of this experiment.
 
     Returns:
-        `cell`, `match`, `deal` (the context), `deterministic`, `player` ("people", or who played; with "with" where the
+        `cell`, `match`, `draw` (the context), `deterministic`, `player` ("people", or who played; with "with" where the
         seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `score` (mean points of the two seats, 0 without an
         agreement), `pareto` (0 or 1; missing without an agreement), `efficiency` (percent of the most that both could
         have had together) and `messages`. People come first, then others by mean score.
@@ -138,7 +138,7 @@ def outcomes(run: Place) -> pd.DataFrame:
 
 
 _COLUMNS = [
-    *("cell", "match", "deal", "deterministic", "player", "seat", "end", "agreed", "score", "pareto", "efficiency"),
+    *("cell", "match", "draw", "deterministic", "player", "seat", "end", "agreed", "score", "pareto", "efficiency"),
     "messages",
 ]
 
@@ -149,7 +149,7 @@ def _row(record: Record) -> dict[str, Any]:
     agreed = record.end == "AGREED"
     return {
         "match": record.id,
-        "deal": context_of(record),
+        "draw": context_of(record),
         "deterministic": is_deterministic(record),
         "player": _who(record),
         "seat": "both",
@@ -261,6 +261,6 @@ def files_text(people: Sequence[Record]) -> str:
 
 def contexts_text(frame: pd.DataFrame) -> str:
     """Say how many contexts each other player shares with people."""
-    theirs = set(frame[frame["player"] == PEOPLE]["deal"])
-    others = frame[frame["player"] != PEOPLE].groupby("player", sort=False)["deal"]
+    theirs = set(frame[frame["player"] == PEOPLE]["draw"])
+    others = frame[frame["player"] != PEOPLE].groupby("player", sort=False)["draw"]
     return ", ".join(f"{name} {len(set(deals) & theirs):,}" for name, deals in others)

@@ -23,7 +23,7 @@ def episodes(records: Iterable[Record]) -> pd.DataFrame:
         records: Imported episodes of `formats.clembench`.
 
     Returns:
-        Columns of the episode: `match`, `deal` (the instance, the same for all models: language, experiment and
+        Columns of the episode: `match`, `draw` (the instance, the same for all models: language, experiment and
         number), `experiment`, `end`, `score` (the Main Score in percent, 0 if aborted), `quality` (the Main Score,
         missing if aborted), `deals` and `aborted` (0 or 1), and `turns` (accepted messages to a deal, missing without
         one).
@@ -35,7 +35,7 @@ def episodes(records: Iterable[Record]) -> pd.DataFrame:
 
 
 _COLUMNS = [
-    *("match", "deal", "deterministic", "experiment", "seat", "player", "opponent", "end", "score", "quality", "deals"),
+    *("match", "draw", "deterministic", "experiment", "seat", "player", "opponent", "end", "score", "quality", "deals"),
     *("aborted", "turns", "concession", "format", "rule", "lost"),
 ]
 
@@ -49,7 +49,7 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
     at_once = record.end == "FORFEIT" and isinstance(record.events[-2], Stepped)
     whole = {
         "match": record.id,
-        "deal": f"{game.language}/{experiment}/{notes.get('game_id', record.id)}",
+        "draw": f"{game.language}/{experiment}/{notes.get('game_id', record.id)}",
         "deterministic": False,
         "experiment": experiment,
         "end": record.end,
@@ -119,5 +119,5 @@ def behind(frame: pd.DataFrame) -> pd.DataFrame:
     Returns:
         The rows of `comparisons.behind_best` (percentage points, `n` instances), those without an instance left out.
     """
-    found = behind_best(frame, "score", by=())
+    found = behind_best(frame.drop(columns="opponent"), "score", by=())
     return found[found["n"] > 0].reset_index(drop=True)

@@ -29,7 +29,7 @@ def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
         path: The folder of the sweep.
 
     Returns:
-        `cell`, the parameters, `deal`, `agreed`, `share` (the seller's part of both gains), `gain_seller` and
+        `cell`, the parameters, `draw`, `agreed`, `share` (the seller's part of both gains), `gain_seller` and
         `gain_buyer` (after waiting costs), `efficiency` (gains of both in percent of the surplus), and `last` (100 if
         the offer of the last round was taken, else 0). Without an agreement, gains and efficiency are 0, share and
         `last` missing.
@@ -40,7 +40,7 @@ def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
     surplus = found["zopa"]
     last = 100.0 * (found["replies_a"] + found["replies_b"] > found["deadline"])  # all offers, and the acceptance
     return found[["cell", "beta_seller", "beta_buyer", *SETTING, "discount"]].assign(
-        deal=found["seed"],
+        draw=found["draw"],
         agreed=agreed,
         share=100 * seller / (seller + buyer),
         gain_seller=seller / surplus,  # cents by dollars are percent
@@ -95,7 +95,7 @@ def spe_share(deadline: int, discount: float) -> float:
 def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
     """Compare the results of all pairs of tactics with theory, per setting.
 
-    Means are over all pairs of tactics, with intervals over deals. Price differences are in dollars; on one deal all
+    Means are over all pairs of tactics, with intervals over draws. Price differences are in dollars; on one deal all
     matches have the same cost.
 
     Args:

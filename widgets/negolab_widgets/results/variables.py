@@ -244,7 +244,7 @@ def values(frame: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.D
     """Return the rows that have the outcome.
 
     Returns:
-        `value` in the outcome's unit; what `observations.frame_sample` needs, with ids as numbers; `fallback`, true if a
+        `value` in the outcome's unit; what `observations.frame_sample` needs, ids as numbers; `fallback`, true if a
         rule made a move in the match; and per factor the number of its value.
     """
     known = frame[frame[outcome.column].notna()]
