@@ -198,7 +198,7 @@ def test_a_round_shows_what_was_asked_and_what_was_received() -> None:
 
 def test_n_stands_beside_each_group_and_many_matches_are_thinned() -> None:
     figure = charts.payoffs({"one": [float(i) for i in range(5000)]})
-    assert figure.layout.annotations[0].text.endswith("n = 5000")
+    assert figure.layout.annotations[0].text.endswith("n = 5,000")
     dots, means = figure.data
     assert len(dots.x) <= 400 and (dots.x[0], dots.x[-1]) == (0, 4999)
     assert means.x[0] == pytest.approx(2499.5)
@@ -237,7 +237,7 @@ def test_values_of_both_signs_are_compared_with_nothing_won() -> None:
 def test_without_chance_a_field_is_coloured_by_what_is_known_exactly() -> None:
     figure = charts.tournament({"a": {"a": [1.0], "b": [2.0]}})
     assert list(figure.data[0].z[0]) == [1, 2] and "interval" not in figure.layout.title.text
-    fixed = Sample([4.0], ["d"], fixed=True)
+    fixed = Sample([4.0], ["d"], exact=True)
     assert charts.tournament({"a": {"a": fixed, "b": [1.0, 1.5], "c": [2.0]}}).data[0].z[0][0] == 4
 
 

@@ -53,14 +53,16 @@ VIEWS = (LINES, HEAT, BOXES, VIOLINS)
 
 
 def played(**columns: Any) -> pd.DataFrame:
-    """A frame of matches with these columns, each on a deal of its own by default."""
+    """A frame of matches with these columns, each on a draw of its own by default."""
     n = len(next(iter(columns.values())))
     about = {
         "match": [f"m{i}" for i in range(n)],
         "cell": "c",
         "game": "bargaining",
-        "deal": [f"d{i}" for i in range(n)],
+        "deal": "d",
+        "draw": [f"d{i}" for i in range(n)],
         "deterministic": False,
+        "chance": True,
         "player_a": "x",
         "player_b": "y",
     }
@@ -95,29 +97,31 @@ def read(run: SweepFolder) -> SweepReader:
 
 def test_a_group_has_the_mean_of_its_matches_with_the_interval_of_stats() -> None:
     (row,) = summed(played(score=[1.0, 2.0, 6.0])).to_dict("records")
-    expected = stats.mean_interval([1.0, 2.0, 6.0])
+    expected = stats.estimate_mean([1.0, 2.0, 6.0])
     assert (row["mean"], row["low"], row["high"]) == (expected.value, expected.low, expected.high)
-    assert (row["n"], row["deals"], row["median"]) == (3, 3, 2.0)
+    assert (row["n"], row["draws"], row["median"]) == (3, 3, 2.0)
 
 
-def test_matches_of_one_deal_are_taken_together() -> None:
-    scores, deals = [float(at // 2) for at in range(24)], [f"d{at // 2}" for at in range(24)]
-    (row,) = summed(played(score=scores, deal=deals)).to_dict("records")
-    expected = stats.mean_interval([float(at) for at in range(12)])
+def test_matches_on_one_draw_are_taken_together() -> None:
+    scores, draws = [float(at // 2) for at in range(24)], [f"d{at // 2}" for at in range(24)]
+    (row,) = summed(played(score=scores, draw=draws)).to_dict("records")
+    expected = stats.estimate_mean([float(at) for at in range(12)])
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
-    assert (row["n"], row["deals"]) == (24, 12)
+    assert (row["n"], row["draws"]) == (24, 12)
 
 
-def test_copies_of_a_game_without_chance_count_once_and_few_have_no_interval() -> None:
-    (row,) = summed(played(score=[1.0, 1.0, 3.0], deal=["d", "d", "e"], deterministic=True)).to_dict("records")
-    assert (row["mean"], row["n"], row["deals"]) == (2, 2, 2)
-    assert pd.isna(row["low"]) and pd.isna(row["high"])
+def test_copies_of_a_game_count_once_and_what_is_known_exactly_has_no_interval() -> None:
+    frame = played(score=[1.0, 1.0, 3.0], draw=["d", "d", "e"], deterministic=True)
+    (row,) = summed(frame).to_dict("records")
+    assert (row["mean"], row["n"], row["draws"]) == (2, 2, 2) and row["low"] < 0
+    (row,) = summed(frame.assign(deal=["d", "d", "e"], chance=False)).to_dict("records")
+    assert (row["mean"], row["n"], row["draws"]) == (2, 2, 0) and pd.isna(row["low"])
 
 
 def test_copies_are_left_out_of_the_matches_behind_a_mark_and_counted() -> None:
-    frame = played(score=[1.0, 1.0, 3.0], deal=["d", "d", "e"], deterministic=True, cell="c", match=["1", "2", "3"])
+    frame = played(score=[1.0, 1.0, 3.0], draw=["d", "d", "e"], deterministic=True, match=["1", "2", "3"])
     group = drawing.draw_choice(frame, frame, FigureChoice(SCORE, HEAT, None, None, None), 800, group=Group({}))
-    assert "3 matches. 1 is a copy (the same deal, players without chance) and left out." in group.said
+    assert "3 matches. 1 is a copy (the same draw, players without chance) and left out." in group.said
     assert group.numbers is not None and list(group.numbers["match"]) == ["1", "3"]
     assert "2 of 2 matches" in group.table
     boxes = drawing.draw_choice(frame, frame, FigureChoice(SCORE, BOXES, None, None, None), 800)
@@ -135,20 +139,20 @@ def test_means_without_moves_of_rules_stand_beside_those_of_all_matches() -> Non
     assert "fallback" not in clean.said + clean.table
 
 
-def test_yes_or_no_is_a_share_in_percent_with_wilsons_interval() -> None:
+def test_yes_or_no_is_a_share_in_percent_with_its_interval() -> None:
     agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=pd.array([True, True, False, None], dtype="boolean"))
     (row,) = summed(frame, outcome=agreed).to_dict("records")
-    expected = stats.wilson_interval(2, 3)
+    expected = stats.estimate_share([True, True, False])
     assert row["n"] == 3 and row["mean"] == pytest.approx(100 * 2 / 3)
     assert (row["low"], row["high"]) == pytest.approx((100 * expected.low, 100 * expected.high))
 
 
-def test_a_share_over_deals_that_were_played_twice_stays_between_nothing_and_all() -> None:
+def test_a_share_over_draws_that_were_played_twice_stays_between_nothing_and_all() -> None:
     agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
-    frame = played(agreed=[True, True, True, False] * 6, deal=[f"d{at // 2}" for at in range(24)])
+    frame = played(agreed=[True, True, True, False] * 6, draw=[f"d{at // 2}" for at in range(24)])
     (row,) = summed(frame, outcome=agreed).to_dict("records")
-    assert row["mean"] == 75 and 0 < row["low"] < 75 < row["high"] < 100 and row["deals"] == 12
+    assert row["mean"] == 75 and 0 < row["low"] < 75 < row["high"] < 100 and row["draws"] == 12
 
 
 def test_groups_come_in_the_order_of_their_values_and_only_those_that_are_there() -> None:
@@ -236,7 +240,7 @@ def test_of_either_seat_there_is_a_row_for_each_seat_with_its_player() -> None:
     assert list(rows["seat"]) == ["mine", "yours"] * 2, "a parameter of that name stays"
     either = Quantity("payoff", "payoff", "result", either=True)
     (row,) = summary(values(rows, either, []), either, []).to_dict("records")
-    assert (row["mean"], row["n"], row["deals"]) == (2.5, 4, 2)
+    assert (row["mean"], row["n"], row["draws"]) == (2.5, 2, 2)
 
 
 # Figures.
@@ -291,7 +295,7 @@ def test_each_value_of_the_facet_has_a_panel_under_its_name(view: str) -> None:
 def test_means_stand_with_their_intervals_and_are_joined_over_numbers_only() -> None:
     frame = played(score=[1.0, 3.0, 5.0, 9.0], beta=[1, 1, 3, 3], how=["a", "a", "b", "b"])
     (line,) = figure(LINES, frame, "beta").data
-    expected = stats.mean_interval([1.0, 3.0])
+    expected = stats.estimate_mean([1.0, 3.0])
     assert list(line.x) == [1, 3] and list(line.y) == [2, 7] and line.mode == "lines+markers"
     assert line.error_y.array[0] == pytest.approx(expected.high - 2)
     assert line.error_y.arrayminus[0] == pytest.approx(2 - expected.low)
@@ -319,7 +323,7 @@ def test_all_marks_are_within_the_axis() -> None:
     assert padded_range([1, 3, float("nan")])["range"] == pytest.approx([0.88, 3.12])
     assert padded_range([2])["range"] == pytest.approx([1.8, 2.2]) and padded_range([])["range"][0] < 0
     low, high = figure(LINES, played(score=[1.0, 9.0, 2.0], z=[1, 1, 2]), None, None, "z").layout.yaxis.range
-    assert low < stats.mean_interval([1.0, 9.0]).low and high > stats.mean_interval([1.0, 9.0]).high
+    assert low < stats.estimate_mean([1.0, 9.0]).low and high > stats.estimate_mean([1.0, 9.0]).high
 
 
 def test_a_field_of_a_heat_map_has_its_mean_and_its_n_and_an_empty_one_nothing() -> None:
@@ -486,7 +490,7 @@ def test_a_mark_leads_to_its_matches_a_match_to_the_step_that_decided_it_and_all
     assert "Matches of beta 5, rounds 8" in text(results) and "12 matches." in text(results)
     results._choices.outcome.value = "payoff_a"
     points = results._drawn.figure.data[0]  # type: ignore[union-attr]
-    assert "payoff of A (dollars)" in text(results) and len(points.customdata) == 6, "another outcome of the same"
+    assert "payoff of A (dollars)" in text(results) and len(points.customdata) == 12, "another outcome of the same"
     assert list(points.y) == sorted(points.y)
     results._picks._hear({"picked": points.customdata[0]})
     (replay,) = [part for part in below(results) if isinstance(part, Replay)]

@@ -96,10 +96,11 @@ def outcomes(run: Place) -> pd.DataFrame:
 
     Returns:
         `cell`, `match`, `draw` (the deal), `deterministic`, `player` ("people", or who played; with "with" where the
-        seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `joint` (points of both, also without an agreement), `share`
-        (percent of the most joint points of the deal), `logrolling` (joint points above the best equal compromise;
-        missing without an agreement), `first_own` and `first_left` (what the first offer of the game gives its author
-        and leaves to the other; missing without one) and `messages`. People come first, then others by joint points.
+        seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `joint` (points of both, also without an agreement),
+        `share` (percent of the most joint points of the deal), `logrolling` (joint points above the best equal
+        compromise; missing without an agreement), `first_own` and `first_left` (what the first offer of the game gives
+        its author and leaves to the other; missing without one) and `messages`. People come first, then others by joint
+        points.
     """
     rows = [{"cell": cell or "", **_row(record)} for cell, record in tables.records(run)]
     frame = pd.DataFrame(rows, columns=_COLUMNS)

@@ -104,6 +104,10 @@ def _width(matrices: Collection[Rows], across: int) -> int | None:
 Pair = tuple[str, str]
 
 
+_SURE = ("exact", "constant")
+"""What is known of a value that has no interval and still differs from another: all of it, or the same in all draws."""
+
+
 class Fields(NamedTuple):
     """The fields of a matrix where players met.
 
@@ -130,7 +134,7 @@ class Fields(NamedTuple):
         differ = {
             pair
             for pair, estimate in met.items()
-            if (_excludes(estimate, reference) if _has_interval(estimate) else exact or samples[pair].exact)
+            if (_excludes(estimate, reference) if _has_interval(estimate) else exact or estimate.status in _SURE)
         }
         return cls(met, frozenset(differ), reference, word)
 

@@ -138,7 +138,7 @@ _OUTCOME_WORDS = {
 _STAKES = {"joint", "possible", "gain", "first_offer", "concession", "frontier_distance", "nash_distance"}
 _PARTS = {"efficiency", "surplus_share", "truth", "stubbornness", "pareto_proposals", "share", "mutual_share"}
 _PARTS |= {"mean_efficiency", "agreement_rate", "overclaim_rate", "winner_share", "pareto_rate", "honesty_rate"}
-_NO_OUTCOMES = {"seed", "repeat", "deterministic"}
+_NO_OUTCOMES = {"seed", "repeat", "deterministic", "chance"}
 SHARE_UNIT = "1 = all"
 
 
