@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -99,6 +99,11 @@ def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
     fields = [name for name in Estimate._fields if name in found]
     rows = found[fields].itertuples(index=False, name=None)
     return [format_estimate(Estimate(**dict(zip(fields, values, strict=True))), n=n) for values in rows]
+
+
+def row_estimate(row: Any) -> Estimate:
+    """Return the estimate in a row of `estimate_groups`."""
+    return Estimate(*(getattr(row, name) for name in Estimate._fields))
 
 
 def format_estimate(estimate: Estimate, *, n: bool = True) -> str:

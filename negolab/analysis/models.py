@@ -13,8 +13,8 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import tables
-from negolab.analysis.comparisons import differences
-from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, share_of
+from negolab.analysis.comparisons import NotSharedError, differences
+from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate, share_of
 from negolab.analysis.observations import MatchRow, Sample
 from negolab.analysis.replies import iter_replies
 from negolab.analysis.stats import Estimate
@@ -162,7 +162,10 @@ def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> Sample:
         player: The player to compare.
         baseline: The opponent, and the player whose payoffs are subtracted.
     """
-    return differences(frame, player, baseline, "payoff", opponents=[baseline])[0]
+    try:
+        return differences(frame, player, baseline, "payoff", opponents=[baseline])[0]
+    except NotSharedError:
+        return Sample([])
 
 
 def with_own_moves(frame: pd.DataFrame) -> pd.DataFrame:
@@ -303,4 +306,4 @@ def _text(row: Any) -> str:
         return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
-    return format_estimate(Estimate(*(getattr(row, name) for name in Estimate._fields)))
+    return format_estimate(row_estimate(row))
