@@ -206,15 +206,14 @@ def test_rounds_that_a_forfeit_cut_off_are_lost_surplus() -> None:
     assert (row.replies, row.format, row.forfeits, row.lost_by) == (3, 3, 1, "format")
 
 
-def test_both_seats_of_a_deal_are_one_observation() -> None:
+def test_games_without_chance_are_known_exactly_and_count_once_in_each_seat() -> None:
     records, frame = seats("bargaining", "boulware", "linear")
-    own = observations.deal_means(frame[frame.player == "boulware"], "payoff")
-    assert len(own) == 1, "the deals of three seeds are one"
+    own = observations.frame_sample(frame[frame.player == "boulware"], "payoff").mean()
     paid = [float(r.payoffs[s] or 0) for r in records for s, who in r.header.players.items() if who == "boulware"]
-    assert own == [pytest.approx(fmean(paid))]
+    assert (own.status, own.n, own.value) == ("exact", 2, pytest.approx(fmean(paid)))
 
 
-def test_the_lead_compares_with_the_baseline_in_the_same_seat_of_the_same_deal() -> None:
+def test_the_lead_compares_with_the_baseline_in_the_same_seat_of_the_same_draw() -> None:
     game = nl.load("bargaining", preset="one-sided")
     played = nl.batch(game, "boulware", "linear", n=6, seed=1, swap=True)
     base = nl.batch(game, "linear", "linear", n=3, seed=1)
@@ -225,8 +224,8 @@ def test_the_lead_compares_with_the_baseline_in_the_same_seat_of_the_same_deal()
         (seat,) = (s for s, who in r.header.players.items() if who == "boulware")
         expected.setdefault(r.header.seed, []).append((r.payoffs[seat] or 0) - (by_seed[r.header.seed][seat] or 0))
     found = models.payoff_leads(frame, "boulware", "linear")
-    assert sorted(found) == pytest.approx(sorted(fmean(values) for values in expected.values()))
-    assert models.payoff_leads(frame, "linear", "linear") == [0, 0, 0]
+    assert sorted(found.values) == pytest.approx(sorted(fmean(values) for values in expected.values()))
+    assert models.payoff_leads(frame, "linear", "linear").values == [0, 0, 0]
 
 
 def test_games_that_were_stopped_are_no_agreement_and_have_no_payoff() -> None:
