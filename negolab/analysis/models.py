@@ -191,7 +191,7 @@ def faulty_share(frame: pd.DataFrame, kind: str) -> Estimate:
 
 
 def agreement_share(frame: pd.DataFrame) -> Estimate:
-    """Return the share of games that ended in a deal; games that a run stopped count as none."""
+    """Return the share of games that ended in a deal, of those that came to an end."""
     return share_of(frame, frame["agreed"].eq(True))
 
 
@@ -205,7 +205,7 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
 
     Returns:
         A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, `n` games
-        and `deals`. Games of one deal are taken together; those that a run stopped are no agreement and have no payoff.
+        and what else `stats.Estimate` has. Games that a run stopped are counted, and are in no share and no mean.
         An unknown value is NaN with n = 0. Where a rule made moves in some games (`fallbacks`), their share and that of
         games they decided come first, and each outcome is given once more for the games without such moves; a player
         that made no move of its own has no payoff.

@@ -79,7 +79,7 @@ def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_pat
     for record in records:
         assert set(record.header.players.values()) == {priced, "linear"}
     agreed = measure(found, "agreement", priced)
-    expected = stats.wilson_interval(sum(r.end == "AGREED" for r in records), 10)
+    expected = stats.estimate_share([r.end == "AGREED" for r in records], stats.Groups(10, [r.header.seed for r in records]))
     assert (agreed.value, agreed.low, agreed.high) == pytest.approx([100 * b for b in expected[:3]])
     own = measure(found, "own payoff", priced)
     assert (own.value, own.n, own.unit) == (pytest.approx(_own(records, priced) / 100), 10, "dollars")
@@ -105,7 +105,7 @@ def test_a_game_against_itself_is_one_game() -> None:
         match = nl.Match(game, seed=seed, players={"A": "x", "B": "x"})
         match.submit(next(iter(match.pending())), "nonsense without a price" if seed == 0 else "")
         records.append(match.record())
-    frame = models.seat_frame(records)
+    frame = models.seat_frame(records).assign(stopped=None)
     share = models.faulty_share(frame, "format")
     assert (share.value, share.n) == (1, 4)
     lost = models.estimate_seats(frame.assign(lost_by=["format", None] * 2 + [None] * 4))
@@ -228,18 +228,18 @@ def test_the_lead_compares_with_the_baseline_in_the_same_seat_of_the_same_draw()
     assert models.payoff_leads(frame, "linear", "linear").values == [0, 0, 0]
 
 
-def test_games_that_were_stopped_are_no_agreement_and_have_no_payoff() -> None:
+def test_games_that_were_stopped_are_in_no_share_and_no_mean() -> None:
     match = nl.Match(nl.load("bargaining"), seed=1, players={"A": "linear", "B": "llm:x"})
     match.notes["stopped"] = "failed"
     match.abort("no answer")
     played = nl.batch("bargaining", "linear", "linear", n=1)[0]
     frame = models.seat_frame([match.record(), played])
     share = models.agreement_share(frame)
-    assert (share.value, share.n) == (0.5, 2)
+    assert (share.value, share.n) == (1, 1)
     found = models.estimate_seats(frame, "cents")
     assert measure(found, "games stopped", "llm:x").value == 1
     assert measure(found, "own payoff", "llm:x").n == 0
-    assert models.overview_table(found).loc[("llm:x", "linear"), "agreement (%)"].startswith("0 [")
+    assert models.overview_table(found).loc[("llm:x", "linear"), "agreement (%)"] == "unknown"
 
 
 def test_short_names_keep_apart_what_differs() -> None:
