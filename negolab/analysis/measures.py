@@ -27,20 +27,21 @@ from negolab.user_code import describe_failure
 
 MEANINGS = {
     "joint": "surplus of both above no deal",
-    "possible": "largest joint surplus that the start allowed",
+    "possible": "largest joint surplus that the start allowed: 0 where no deal gains anything",
     "efficiency": "reached part of the possible joint surplus: 1 = all",
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
     "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
     "turns_to_deal": "accepted replies of both to a deal; empty: there was none",
     "seconds_to_deal": "seconds from the first question to the last answer of a deal",
     "loss_no_deal": "possible surplus that was lost because there was no deal",
-    "loss_bad_deal": "possible surplus that the agreed deal left",
-    "loss_delay": "surplus that was lost because the deal came late",
+    "loss_bad_deal": "possible surplus that the agreed deal left, and what it harmed",
+    "loss_delay": "surplus that was lost because the deal, or the end without one, came late",
     "gain": "gain of the seat above no deal",
     "surplus_share": "the seat's part of the joint surplus: 1 = all; outside 0 to 1 if one of both lost",
-    "first_mover": "true: the seat made the first proposal",
+    "first_mover": "true: the seat made the first proposal; empty: both move at once",
     "first_offer": "payoff that the seat's first proposal would have given it",
-    "concession": "mean amount by which the seat lowered its claim from one proposal to the next",
+    "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "
+    "would be in the first turn",
     **{f"{kind}_faults": f"rejected replies of the seat, of kind {kind}" for kind in KINDS},
 }
 """Meanings of the general measures; those of a seat end in `_a` and `_b` in tables."""
@@ -98,14 +99,14 @@ def _general_measures(record: Record) -> dict[str, Any]:
     by_seat = {
         "gain": own,
         "surplus_share": _shares(own, joint),
-        "first_mover": {seat: made[0].seat == seat if made else None for seat in SEATS},
+        "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
         "first_offer": _first(claims),
-        "concession": _steps(record, claims),
+        "concession": concession(record),
     }
     return {
         "joint": joint,
         "possible": possible,
-        "efficiency": _ratio(joint, possible),
+        "efficiency": _efficiency(record, joint, possible),
         "frontier_distance": _from_frontier(record, own),
         "nash_distance": _from_nash(record, own),
         "turns_to_deal": turns_to_deal(record),
@@ -188,15 +189,21 @@ def _surplus(record: Record, own: BySeat) -> tuple[float | None, float | None]:
     possible = game.max_joint_payoff(begun)
     if possible is not None and game.stake_unit is None:
         possible -= sum(game.disagreement(begun).values())
-    return joint, possible
+    return joint, None if possible is None else max(possible, 0)
 
 
 def efficiency(record: Record) -> float | None:
-    """Return the fraction of the possible joint surplus that was reached: at most 1, negative if both together lost.
+    """Return the fraction of the possible joint surplus that was reached: at most 1, negative if a deal harmed.
 
-    None for a match that was stopped, and where the possible surplus is not positive or not known.
+    0 without a deal, also where waiting shrank what both have without one. None for a match that was stopped, and where
+    the possible surplus is not positive or not known.
     """
-    return _ratio(*surplus(record))
+    return _efficiency(record, *surplus(record))
+
+
+def _efficiency(record: Record, joint: float | None, possible: float | None) -> float | None:
+    without = record.end != "AGREED" and not record.game.pays_as_it_goes
+    return _ratio(max(joint, 0) if without and joint is not None else joint, possible)
 
 
 def _ratio(joint: float | None, possible: float | None) -> float | None:
@@ -310,15 +317,16 @@ def _first(claims: dict[Seat, list[float]]) -> BySeat:
 def concession(record: Record) -> BySeat:
     """Return the mean amount by which each seat lowers its own claim from one of its proposals to the next.
 
+    Claims are worth what they would be in the first turn, so that repeating one under discounting is no concession.
     Negative for a seat that came to ask for more. None with fewer than two proposals, and in split and trading, whose
     proposals do not replace each other: those of split are for one round each, those of trading for different goods.
     """
-    return _steps(record, _claims(proposals(record)))
-
-
-def _steps(record: Record, claims: dict[Seat, list[float]]) -> BySeat:
-    if record.game.pays_as_it_goes or record.game.stake_unit is not None:
+    game, begun = record.game, start_state(record)
+    if game.pays_as_it_goes or game.stake_unit is not None:
         return {"A": None, "B": None}
+    claims: dict[Seat, list[float]] = {"A": [], "B": []}
+    for one in proposals(record):
+        claims[one.seat].append(game.stakes(begun, one.seat, one.action)[one.place][one.seat])
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
 
 
@@ -353,9 +361,10 @@ def losses(record: Record) -> dict[str, float | None]:
 
     Returns:
         `loss_no_deal`: all of it, in a match without a deal. `loss_bad_deal`: what the agreed deal would have left if
-        it had been made at once. `loss_delay`: what it lost by being made later (discounting). The three sum to the
-        possible less the reached surplus. None where these are not known; delay also where no proposal was accepted as
-        it was made, as in trading, and `loss_bad_deal` then holds both.
+        it had been made at once, and what it harmed. `loss_delay`: what was lost by a later end (discounting). They sum
+        to the possible less the reached surplus. None where these are not known; delay also where no proposal was
+        accepted as it was made, as in trading, and `loss_bad_deal` then holds both. Where rounds each pay, those
+        without agreement and those never played lose what was possible in them.
     """
     return _losses(record, *surplus(record), proposals(record))
 
@@ -367,11 +376,23 @@ def _losses(
     if joint is None or possible is None:
         return dict.fromkeys(names)
     left = possible - joint
+    if record.game.pays_as_it_goes:
+        bad = _left_by_rounds(record)
+        return dict.fromkeys(names) if bad is None else dict(zip(names, (left - bad, bad, 0.0), strict=True))
     if record.end != "AGREED":
-        return dict(zip(names, (left, 0.0, 0.0), strict=True))
+        # Both have what they have without a deal, less what waiting took of it.
+        return dict(zip(names, (possible, 0.0, 0.0 - joint), strict=True))
     at_once = _surplus_at_once(record, made)
     delay = None if at_once is None else at_once - joint
     return dict(zip(names, (0.0, left - (delay or 0.0), delay), strict=True))
+
+
+def _left_by_rounds(record: Record) -> float | None:
+    """Return what agreed rounds left of what was possible in them, each in its own values; None if not told."""
+    rounds = record.game.details(final_state(record)).get("rounds")
+    if rounds is None:
+        return None
+    return float(sum(row["best"] - sum(row["points"].values()) for row in rounds if row["agreed"]))
 
 
 def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
@@ -382,6 +403,11 @@ def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
         return None
     stakes = game.stakes(begun, accepted.seat, accepted.action)[accepted.place]
     return float(sum(stakes.values()) - sum(game.disagreement(begun).values()))
+
+
+def _at_once(record: Record) -> bool:
+    """Return True if both seats made the first step together."""
+    return next((len(event.seats) > 1 for event in record.events if isinstance(event, Stepped)), False)
 
 
 def faults(record: Record) -> dict[Seat, dict[InvalidKind, int]]:

@@ -66,7 +66,8 @@ def test_what_is_lost_is_what_is_possible_less_what_is_reached(records: tuple[Re
         assert joint is not None and possible is not None
         found = measures.losses(record)
         assert sum(loss or 0 for loss in found.values()) == pytest.approx(possible - joint)
-        assert (found["loss_no_deal"] == possible - joint) == (record.end != "AGREED") or possible == joint
+        whole = found["loss_no_deal"] == possible - joint
+        assert record.game.pays_as_it_goes or whole == (record.end != "AGREED") or possible == joint
 
 
 def test_every_game_is_tested_here() -> None:
@@ -348,3 +349,48 @@ def test_waiting_costs_what_the_discount_takes() -> None:
     assert record.end == "AGREED" and joint is not None and possible is not None
     assert found["loss_bad_deal"] == pytest.approx(0) and found["loss_delay"] == pytest.approx(possible - joint)
     assert measures.measure_match(record)["first_mover_a"] is True
+
+
+# Losses and concessions, worked out by hand.
+
+
+def ended(game: Any, *texts: str) -> Record:
+    match = nl.Match(game, seed=1)
+    for text in texts:
+        match.submit(next(iter(match.pending())), text)
+    assert match.ended is not None, match.events[-1]
+    return match.record()
+
+
+def lost(record: Record) -> tuple[float | None, ...]:
+    return tuple(measures.losses(record).values())
+
+
+def test_without_a_zone_no_deal_loses_nothing_and_a_deal_loses_what_it_harms() -> None:
+    options: dict[str, Any] = {"opener": "seller", "rounds": 1, "allow_no_zopa": True}
+    told = {"buyer_told": ("none",), "seller_told": ("none",)}
+    harmed = nl.load("bargaining", "asymmetric", buyer_values=(4000,), seller_costs=(6000,), **told, **options)
+    assert lost(ended(harmed, "$50", "Deal")) == (0, 2000, 0)
+    apart = nl.load("bargaining", "asymmetric", buyer_values=(4000,), seller_costs=(6500,), **told, **options)
+    assert lost(ended(apart, "$50", "Reject")) == (0, 0, 0) and measures.surplus(ended(apart, "$50", "Reject")) == (
+        0,
+        0,
+    )
+
+
+def test_a_price_that_is_repeated_under_a_discount_is_no_concession() -> None:
+    game = nl.load("bargaining", "exact", opener="seller", rounds=6, discount_seller=0.9, discount_buyer=0.9)
+    texts = [text for _ in range(3) for text in ("$60", "$45")]
+    found = measures.concession(ended(game, *texts, "Reject"))
+    assert found == {"A": 0, "B": 0}
+
+
+def test_rounds_of_a_division_are_priced_in_their_own_values() -> None:
+    for record in nl.batch(nl.load("split", "no-press", rounds=2), "welfare", "welfare", n=5, seed=1):
+        assert lost(record) == (0, 0, 0)
+
+
+def test_nobody_moves_first_where_both_move_at_once() -> None:
+    (record,) = nl.batch(nl.load("split", "no-press"), "greedy", "welfare", n=1)
+    found = measures.measure_match(record)
+    assert found["first_mover_a"] is None and found["first_mover_b"] is None

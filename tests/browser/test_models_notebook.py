@@ -79,7 +79,8 @@ def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_pat
     for record in records:
         assert set(record.header.players.values()) == {priced, "linear"}
     agreed = measure(found, "agreement", priced)
-    expected = stats.estimate_share([r.end == "AGREED" for r in records], stats.Groups(10, [r.header.seed for r in records]))
+    draws = stats.Groups(10, [r.header.seed for r in records])
+    expected = stats.estimate_share([r.end == "AGREED" for r in records], draws)
     assert (agreed.value, agreed.low, agreed.high) == pytest.approx([100 * b for b in expected[:3]])
     own = measure(found, "own payoff", priced)
     assert (own.value, own.n, own.unit) == (pytest.approx(_own(records, priced) / 100), 10, "dollars")
