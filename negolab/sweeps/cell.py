@@ -21,7 +21,7 @@ from negolab.record import Record
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
 from negolab.sweeps.kernels import kill_kernel, take_kernel
-from negolab.sweeps.notebook import execute_notebook
+from negolab.sweeps.notebook import execute_notebook, leaving_cell
 from negolab.sweeps.plan import SWEEP_PARAMETERS, SweepCell
 from negolab.sweeps.status import CellError, CellStatus, State
 
@@ -98,7 +98,7 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> tuple[State, 
     ):
         try:
             parameters = {**_with_paths(cell.params, job.files), "out": str(attempt), "seed": cell.seed}
-            execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
+            executed = execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
         except PapermillExecutionError as error:
             return "failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=error.cell_index + 1)
         except (DeadKernelError, RuntimeError, OSError):
@@ -107,6 +107,10 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> tuple[State, 
             if asyncio.run(kernel.is_alive()):
                 raise
             return "died", CellError(kind="DeadKernelError", text="its kernel ended under it")
+    if (left := leaving_cell(executed)) is not None:
+        return "failed", CellError(kind="SystemExit", text="it ended the notebook", cell=left)
+    if not any(file.name != NOTEBOOK for file in attempt.iterdir()):
+        return "failed", CellError(kind="ValueError", text="nothing was written to the folder `out`: it played nothing")
     return "done", None
 
 

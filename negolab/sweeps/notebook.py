@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from negolab.sweeps.plan import SWEEP_PARAMETERS
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
 
+_MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
 _PLAYER_FILE = re.compile(r"""["']([\w./-]+\.py):[A-Za-z_]""")
 
 
@@ -79,14 +81,29 @@ class Notebook:
         return digest.hexdigest()
 
     @cached_property
-    def parameters(self) -> list[str]:
-        """The names in the cell tagged `parameters`."""
-        from papermill import inspect_notebook  # half a second to import
+    def _parameter_cells(self) -> dict[int, str]:
+        """The sources of the cells tagged `parameters`, by their numbers from 1."""
+        cells = enumerate(self._node.cells, 1)
+        return {at: cell.source for at, cell in cells if "parameters" in cell.metadata.get("tags", ())}
 
-        return list(inspect_notebook(self._node))
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names that the cell tagged `parameters` sets, read as the Python it is."""
+        found: dict[str, None] = {}
+        for source in self._parameter_cells.values():
+            for line in _statements(source):
+                if isinstance(line, ast.Assign | ast.AnnAssign):
+                    targets = line.targets if isinstance(line, ast.Assign) else [line.target]
+                    found.update((name.id, None) for name in targets if isinstance(name, ast.Name))
+        return list(found)
 
     def check_parameters(self, names: Sequence[str]) -> None:
         """Raise ValueError if a sweep cannot run the notebook, or for the first of the names that it lacks."""
+        if len(self._parameter_cells) > 1:
+            said = " and ".join(f"{at} ({text.splitlines()[0]:.40})" for at, text in self._parameter_cells.items())
+            raise ValueError(
+                f"{self.path}: cells {said} are both tagged `parameters`: the later one would win; tag one"
+            )
         if not self.parameters:
             raise ValueError(f"{self.path} has no parameters: tag the cell that sets them with `parameters`")
         for name in SWEEP_PARAMETERS:
@@ -100,12 +117,28 @@ class Notebook:
                 raise ValueError(f"{self.path.name} has no parameter {name!r}: {suggest(name, settable)}")
 
 
+def _statements(source: str) -> list[ast.stmt]:
+    """Parse a cell without its magic lines; none if it is no Python."""
+    try:
+        return ast.parse(_MAGIC.sub("", source)).body
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+
+
 def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
     """Write modules that were read into a folder."""
     for name, data in modules.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(file, data)
+
+
+def leaving_cell(executed: Any) -> int | None:
+    """Return the number of the cell that ended the notebook before its end by `sys.exit(0)`, which is no error."""
+    for at, cell in enumerate(executed.cells, 1):
+        if any(output.get("ename") == "SystemExit" for output in cell.get("outputs", ())):
+            return at
+    return None
 
 
 def execute_notebook(source: Path, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:

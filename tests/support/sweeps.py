@@ -31,9 +31,14 @@ if how == "loops":
         time.sleep(0.05)
 if how == "dies":
     os.kill(os.getpid(), signal.SIGKILL)
+if how == "leaves":
+    raise SystemExit(0)
+if how == "idles":
+    games = 0
 if how == "slow":
     time.sleep(1)
-await nl.run(nl.load("bargaining", rounds=rounds), f"time:beta={beta}", "linear", n=games, seed=seed, out=out)
+if games:
+    await nl.run(nl.load("bargaining", rounds=rounds), f"time:beta={beta}", "linear", n=games, seed=seed, out=out)
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,3 +164,20 @@ def test_a_parameter_that_the_notebook_lacks_is_named(tmp_path: Path) -> None:
     file.write_text("{}", "utf-8")
     with pytest.raises(ValueError, match="is no notebook"):
         Notebook(file)
+
+
+def test_a_cell_of_parameters_is_read_as_the_python_it_is(tmp_path: Path) -> None:
+    source = (
+        '%matplotlib inline\na = "time:beta=0.3"\nout: str | None = None  # folder, e.g. out="data"\n'
+        "beta = 1.0; rounds = 4\nif True:\n    inner = 1\nseed = 0\n"
+    )
+    assert Notebook(write_notebook(tmp_path, source)).parameters == ["a", "out", "beta", "rounds", "seed"]
+
+
+def test_two_cells_of_parameters_are_refused_because_the_later_one_would_win(tmp_path: Path) -> None:
+    file = write_notebook(tmp_path)
+    node = nbformat.read(file, 4)
+    node.cells.append(nbformat.v4.new_code_cell("beta = 0.1", metadata={"tags": ["parameters"]}, id="c"))
+    nbformat.write(node, file)
+    with pytest.raises(ValueError, match=r"cells 1 \(beta = 1.0\) and 3 \(beta = 0.1\) are both tagged"):
+        Notebook(file).check_parameters([])
