@@ -7,9 +7,11 @@ to compose a reply; the match reads it like any other and says what is wrong wit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import ipywidgets as w
+from typing_extensions import override
 
 from negolab.catalog import AnyGame
 from negolab.game import Invalid, Observation, Seat
@@ -69,6 +71,13 @@ class Table:
         self.build()
 
     # What a game's table writes.
+
+    @override
+    def __init_subclass__(cls, *, view: ModuleType | None = None, **more: Any) -> None:
+        """Take `role`, `clock`, `rules`, `decision` and `render` from the functions of a module, if one is given."""
+        super().__init_subclass__(**more)
+        for name in ("role", "clock", "rules", "decision", "render") if view is not None else ():
+            setattr(cls, name, staticmethod(getattr(view, name)))
 
     @staticmethod
     def role(game: Any, seat: Seat) -> str:

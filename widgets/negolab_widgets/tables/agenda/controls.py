@@ -95,15 +95,9 @@ class OfferEditor:
         self.draw_sum()
 
 
-class AgendaTable(Table):
+class AgendaTable(Table, view=view):
     """Left what the seat was told, the offer that stands and the one to make; right what was said and the course of the
     offers."""
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Agenda
 

@@ -31,14 +31,9 @@ SEARCH_THRESHOLD = 24
 """With more items than this there is a box to find some by name."""
 
 
-class BalloonTable(Table):
+class BalloonTable(Table, view=view):
     """Left the chosen set and its value, right the proposals that stand and the conversation."""
 
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
     game: Balloon
 
     @override

@@ -24,14 +24,8 @@ from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept, set_cl
 from negolab_widgets.tables.inputs import PriceInput
 
 
-class BargainingTable(Table):
+class BargainingTable(Table, view=view):
     """Left the price to offer and the course of the offers; right what the seat knows and the messages."""
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Bargaining
 

@@ -169,14 +169,8 @@ class MessageEditor:
         self._controls.refuse(reason, self.notice)
 
 
-class SplitTable(Table):
+class SplitTable(Table, view=view):
     """The talk of the round beside the share to ask for; below, how the rounds went."""
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Split
 

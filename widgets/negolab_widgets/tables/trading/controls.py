@@ -133,17 +133,11 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
     return found
 
 
-class TradingTable(Table):
+class TradingTable(Table, view=view):
     """Left the offer to make, right the gain and the conversation.
 
     What the rules would not accept is shown and not sent: here a mistake can cost the match.
     """
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Trading
 
