@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import isfinite
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -26,12 +25,6 @@ def check_text(value: str, what: str) -> None:
     """Raise `ValueError` for a blank text."""
     if not value.strip():
         raise ValueError(f"{what} is empty: write the text that people read")
-
-
-def check_positive(value: float, what: str) -> None:
-    """Raise `ValueError` unless `value` is finite and above 0."""
-    if not (isfinite(value) and value > 0):
-        raise ValueError(f"{what} must be a number above 0, not {value:g}")
 
 
 def check_distinct(values: Sequence[str], what: str) -> None:
