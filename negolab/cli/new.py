@@ -9,7 +9,9 @@ import typer
 
 from negolab import scaffolds
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a small working example with its test.")
+app = typer.Typer(
+    name="new", no_args_is_help=True, rich_markup_mode=None, help="Write a small working example with its test."
+)
 
 Name = Annotated[str, typer.Argument(help="What it is to be called; it is written to the current folder.")]
 
@@ -56,7 +58,3 @@ def study(
 def _write(kind: str, name: str, game: str = "") -> None:
     for path in scaffolds.write_scaffold(kind, name, Path(), game):
         print(f"{path} is written")
-
-
-def add_to(parent: typer.Typer) -> None:
-    parent.add_typer(app, name="new")
