@@ -13,7 +13,7 @@ import ipywidgets as w
 from negolab.studies.client import PageClient
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.texts import texts
-from negolab_widgets.tables.controls import warning
+from negolab_widgets.tables.controls import styled, warning
 
 log = logging.getLogger("negolab.widgets")
 
@@ -77,9 +77,9 @@ class FaultGuard:
         with self:
             work()
 
-    def button(self, text: str, work: Callable[[], object], **options: Any) -> w.Button:
-        """Make a button whose press runs `work`."""
-        button = w.Button(description=text, **options)
+    def button(self, text: str, work: Callable[[], object], *, cls: str = "", **options: Any) -> w.Button:
+        """Make a button of these classes whose press runs `work`."""
+        button = styled(w.Button(description=text, **options), *cls.split())
         button.on_click(lambda _: self(work))
         return button
 

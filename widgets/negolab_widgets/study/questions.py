@@ -23,8 +23,7 @@ class QuestionField:
         self.control = _question_control(question)
         self._notice = w.HTML(warning(""))
         self.control.observe(lambda _: self.show_fault(""), "value")
-        self.box = column(self.control, self._notice)
-        self.box.add_class("nl-question")
+        self.box = column(self.control, self._notice, cls="nl-question")
 
     @property
     def answer(self) -> Any:

@@ -47,8 +47,9 @@ class BargainingTable(Table, view=view):
             part.add_class("nl-even")
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls="nl-primary")
-        self.accept.add_class(ACCEPT)
+        self.accept = self.button(
+            WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls=f"nl-primary {ACCEPT}"
+        )
         self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
         self.actions.children = [self.accept, self.reject]
 
@@ -61,9 +62,8 @@ class BargainingTable(Table, view=view):
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
         self._offering = framed(
-            self._title, self._last, self.price.widget, self._sum, self.words, self.offer, self.notice
+            self._title, self._last, self.price.widget, self._sum, self.words, self.offer, self.notice, cls=COMPOSE
         )
-        self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:
