@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import ipywidgets as w
 
-from negolab.analysis.measures import surplus, surplus_share
+from negolab.analysis import measures
 from negolab.analysis.replies import Proposal, proposals
 from negolab.catalog import AnyGame, title
 from negolab.events import Ended
@@ -100,10 +100,11 @@ def _title(record: Record) -> str:
 
 def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     """Return the joint gain over no deal beside the possible one, and the seat's share; none where one lost by it."""
-    joint, possible = surplus(record)
+    own = measures.gains(record)
+    joint, possible = measures.surplus(record, own)
     if joint is None or possible is None or joint < 0:
         return []
-    game, share = record.game, surplus_share(record)[seat]
+    game, share = record.game, measures.surplus_share(own, joint)[seat]
     both = f"{_format_gain(joint, game)} of {_format_gain(possible, game)}"
     together = "Earned together" if game.has_paid_rounds else "Gained together over no deal"
     told = [(f"{together}, of what was possible", both)]
