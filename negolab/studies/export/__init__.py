@@ -124,14 +124,14 @@ def _tables(data: Source) -> exporting.Tables:
     others = {
         "events": (matches.event_columns(data), matches.event_rows(data)),
         "participants": (participants.columns(data), participants.rows(data)),
-        "pages": (participants.page_columns(), participants.page_rows(data)),
+        "pages": (participants.PAGE_COLUMNS, participants.page_rows(data)),
     }
     if data.study.asked():
-        others["answers"] = (participants.answer_columns(data), participants.answer_rows(data))
+        others["answers"] = (participants.ANSWER_COLUMNS, participants.answer_rows(data))
     if "quiz" in data.study.kinds() or any(data.attempts.values()):
-        others["quiz"] = (participants.quiz_columns(), participants.quiz_rows(data))
+        others["quiz"] = (participants.QUIZ_COLUMNS, participants.quiz_rows(data))
     if data.study.consents or data.consents:
-        others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
+        others["consents"] = (participants.CONSENT_COLUMNS, participants.consent_rows(data))
     game = data.study.loaded(data.study.treatments[0])
     return exporting.Tables((), matches.KEYS, found, others, lambda: Match(game, seed=0).record())
 

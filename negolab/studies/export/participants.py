@@ -10,7 +10,6 @@ from typing import Any
 from negolab.analysis.columns import Column
 from negolab.events import Rejected, Replied
 from negolab.studies.database import Participant
-from negolab.studies.export import payments
 from negolab.studies.export.source import Played, Source
 from negolab.studies.study_config import version_hash
 
@@ -39,7 +38,7 @@ def columns(source: Source) -> list[Column]:
         Column("payoff", "number", "what it paid them; empty: it paid nothing", source.unit),
         Column("code", "text", "the completion code they were shown"),
         Column("external", "text", "salted hash of the id an outside panel gave them"),
-        *payments.columns(source),
+        *_payment_columns(source),
     ]
 
 
@@ -71,7 +70,7 @@ def _row(source: Source, p: Participant, mine: list[Played]) -> dict[str, Any]:
         **match,
         "code": next((code for ending, code in source.study.codes.items() if ending == p.status), None),
         "external": p.external,
-        **payments.row(source, p, mine),
+        **_payment(source, p, mine),
     }
 
 
@@ -89,14 +88,61 @@ def _match(number: int, played: Played) -> dict[str, Any]:
     }
 
 
-def consent_columns(source: Source) -> list[Column]:
-    """Return the columns of `consents`."""
+def _payment_columns(source: Source) -> list[Column]:
+    """Return the columns on payment; none if the study does not pay."""
+    if source.study.payment is None:
+        return []
+    unit = source.study.payment.currency
     return [
-        Column("study", "text", "the study's name"),
-        Column("consent", "text", "version of the text: the first 12 digits of its SHA-256"),
-        Column("since", "time", "when the study was first served with it", "UTC"),
-        Column("text", "text", "what people were asked to agree to"),
+        Column("returned", "boolean", "true: their panel took them out; they hold no place in a treatment"),
+        Column("pay_currency", "text", "currency of the amounts, by ISO 4217"),
+        Column("pay_fee", "number", "fee for taking part; empty here and below: the study is not over for them", unit),
+        Column("pay_matches", "number", "what the matches that count brought, each rounded by itself", unit),
+        Column("paid_matches", "text", "the matches that count, by spaces"),
+        Column("pay_extra", "number", "fixed amount for how it ended for them", unit),
+        Column("pay_rounding", "number", "change by rounding", unit),
+        Column("pay_limit", "number", "change by the floor or the cap", unit),
+        Column("pay_total", "number", "what they earned: the sum of the amounts before", unit),
+        Column("bonus", "number", "amount for them in a file of bonuses; empty: none was written", unit),
+        Column("bonus_written", "time", "when that file was made", "UTC"),
     ]
+
+
+def _payment(source: Source, person: Participant, mine: list[Played]) -> dict[str, Any]:
+    """Return the values of the columns on payment; what was earned stands in units of the currency."""
+    if source.study.payment is None:
+        return {}
+    earned, bonus = source.earnings.get(person.id), source.bonuses.get(person.id)
+    about = {"returned": person.id in source.returned, "pay_currency": source.study.payment.currency}
+    if bonus is not None:
+        about |= {"bonus": _units(source, bonus.amount), "bonus_written": bonus.at}
+    if earned is None:
+        return about
+    played = [match.stored.id for match in mine if not match.stored.practice and match.finished]
+    counted = [id for id, match in zip(played, earned.matches, strict=False) if match.counts]
+    return about | {
+        "pay_fee": _units(source, earned.fee),
+        "pay_matches": _units(source, earned.from_matches),
+        "paid_matches": " ".join(counted) or None,
+        "pay_extra": _units(source, earned.extra),
+        "pay_rounding": _units(source, earned.rounding),
+        "pay_limit": _units(source, earned.limit),
+        "pay_total": _units(source, earned.total),
+    }
+
+
+def _units(source: Source, amount: int) -> float:
+    assert source.study.payment is not None
+    return float(source.study.payment.money.units(amount))
+
+
+CONSENT_COLUMNS = [
+    Column("study", "text", "the study's name"),
+    Column("consent", "text", "version of the text: the first 12 digits of its SHA-256"),
+    Column("since", "time", "when the study was first served with it", "UTC"),
+    Column("text", "text", "what people were asked to agree to"),
+]
+"""Columns of `consents`."""
 
 
 def consent_rows(source: Source) -> Iterator[dict[str, Any]]:
@@ -106,15 +152,14 @@ def consent_rows(source: Source) -> Iterator[dict[str, Any]]:
         yield {**about, "since": note.at, "text": note.detail}
 
 
-def answer_columns(source: Source) -> list[Column]:
-    """Return the columns of `answers`."""
-    return [
-        Column("study", "text", "the study's name"),
-        Column("participant", "integer", "number of the participant in the study"),
-        Column("question", "text", "name of the question in study.toml"),
-        Column("value", "text", "the answer, as it was given"),
-        Column("number", "number", 'the answer to a question of kind "number"'),
-    ]
+ANSWER_COLUMNS = [
+    Column("study", "text", "the study's name"),
+    Column("participant", "integer", "number of the participant in the study"),
+    Column("question", "text", "name of the question in study.toml"),
+    Column("value", "text", "the answer, as it was given"),
+    Column("number", "number", 'the answer to a question of kind "number"'),
+]
+"""Columns of `answers`."""
 
 
 def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
@@ -126,16 +171,15 @@ def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
             yield {"study": source.study.name, "participant": participant, **own}
 
 
-def page_columns() -> list[Column]:
-    """Return the columns of `pages`."""
-    return [
-        Column("study", "text", "the study's name"),
-        Column("participant", "integer", "number of the participant in the study"),
-        Column("page", "integer", "number of the page among those of their treatment, from 1"),
-        Column("step", "text", "kind of its step, as in study.toml"),
-        Column("reached", "time", "when they reached it", "UTC"),
-        Column("seconds", "number", "time until they reached the next page; empty: they did not", "s"),
-    ]
+PAGE_COLUMNS = [
+    Column("study", "text", "the study's name"),
+    Column("participant", "integer", "number of the participant in the study"),
+    Column("page", "integer", "number of the page among those of their treatment, from 1"),
+    Column("step", "text", "kind of its step, as in study.toml"),
+    Column("reached", "time", "when they reached it", "UTC"),
+    Column("seconds", "number", "time until they reached the next page; empty: they did not", "s"),
+]
+"""Columns of `pages`."""
 
 
 def page_rows(source: Source) -> Iterator[dict[str, Any]]:
@@ -152,17 +196,16 @@ def page_rows(source: Source) -> Iterator[dict[str, Any]]:
             }
 
 
-def quiz_columns() -> list[Column]:
-    """Return the columns of `quiz`."""
-    return [
-        Column("study", "text", "the study's name"),
-        Column("participant", "integer", "number of the participant in the study"),
-        Column("question", "text", "name of the comprehension question in study.toml"),
-        Column("attempt", "integer", "number of the attempt, from 1"),
-        Column("value", "text", "the answer, as it was given"),
-        Column("right", "boolean", "true: it was the right one"),
-        Column("time", "time", "when it was given", "UTC"),
-    ]
+QUIZ_COLUMNS = [
+    Column("study", "text", "the study's name"),
+    Column("participant", "integer", "number of the participant in the study"),
+    Column("question", "text", "name of the comprehension question in study.toml"),
+    Column("attempt", "integer", "number of the attempt, from 1"),
+    Column("value", "text", "the answer, as it was given"),
+    Column("right", "boolean", "true: it was the right one"),
+    Column("time", "time", "when it was given", "UTC"),
+]
+"""Columns of `quiz`."""
 
 
 def quiz_rows(source: Source) -> Iterator[dict[str, Any]]:
