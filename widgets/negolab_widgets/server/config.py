@@ -39,28 +39,37 @@ EXTENSIONS = [
 
 def voila_config() -> Config:
     """Return what Voila would read from a file. It reads none, so that no file of the user's changes it."""
-    c = Config()
-    c.Voila.ip = "127.0.0.1"
-    c.Voila.port_retries = 0
-    c.Voila.open_browser = False
-    c.Voila.kernel_websocket_connection_class = "negolab_widgets.server.guard.GuardedConnection"
-    c.Voila.identity_provider_class = "negolab_widgets.server.server.AnyIdentity"
-    c.VoilaConfiguration.template = "negolab"
-    c.VoilaConfiguration.show_tracebacks = False
-    c.VoilaConfiguration.strip_sources = True
-    c.VoilaConfiguration.allow_template_override = "NO"
-    c.VoilaConfiguration.allow_theme_override = "NO"
-    c.VoilaConfiguration.file_allowlist = []
-    c.VoilaConfiguration.file_denylist = [".*"]
-    c.VoilaConfiguration.extension_allowlist = EXTENSIONS
-    c.VoilaConfiguration.preheat_kernel = False  # the pool is ours
+    kernels: dict[str, object] = {
+        # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
+        "autorestart": False,
+    }
     if os.name == "posix":
-        c.KernelManager.transport = "ipc"  # other users of this machine cannot listen to a kernel
-    # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
-    c.KernelManager.autorestart = False
-    c.MappingKernelManager.cull_idle_timeout = 0  # the sweep of ours ends what nobody looks at
-    c.MappingKernelManager.buffer_offline_messages = True
-    return c
+        kernels["transport"] = "ipc"  # other users of this machine cannot listen to a kernel
+    return Config(
+        Voila={
+            "ip": "127.0.0.1",
+            "port_retries": 0,
+            "open_browser": False,
+            "kernel_websocket_connection_class": "negolab_widgets.server.guard.GuardedConnection",
+            "identity_provider_class": "negolab_widgets.server.server.AnyIdentity",
+        },
+        VoilaConfiguration={
+            "template": "negolab",
+            "show_tracebacks": False,
+            "strip_sources": True,
+            "allow_template_override": "NO",
+            "allow_theme_override": "NO",
+            "file_allowlist": [],
+            "file_denylist": [".*"],
+            "extension_allowlist": EXTENSIONS,
+            "preheat_kernel": False,  # the pool is ours
+        },
+        KernelManager=kernels,
+        MappingKernelManager={
+            "cull_idle_timeout": 0,  # the sweep of ours ends what nobody looks at
+            "buffer_offline_messages": True,
+        },
+    )
 
 
 PACKAGE = Path(__file__).parent
