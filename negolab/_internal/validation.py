@@ -11,7 +11,7 @@ import re
 import reprlib
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -185,6 +185,37 @@ def _type_at(kind: types.Type, value: Any, step: re.Match[str]) -> types.Type | 
 
 def _fields(kind: types.Type) -> dict[str, types.Type]:
     return {field.encode_name: field.type for field in kind.fields} if isinstance(kind, types.StructType) else {}
+
+
+# Texts of the options of a file.
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def check_name(value: str, what: str = "name") -> None:
+    """Raise `ValueError` unless `value`, used in file names and tables, is letters, digits and inner hyphens."""
+    if not _NAME.fullmatch(value) or len(value) > 60:
+        raise ValueError(f"{what} must be letters, digits and hyphens, at most 60, not {value!r}")
+
+
+def check_identifier(value: str, what: str) -> None:
+    """Raise `ValueError` unless `value` can be the name of a column or a query parameter."""
+    if not _WORD.fullmatch(value) or len(value) > 60:
+        raise ValueError(f"{what} must be a letter, then letters, digits, _ or -, at most 60, not {value!r}")
+
+
+def check_text(value: str, what: str) -> None:
+    """Raise `ValueError` for a blank text."""
+    if not value.strip():
+        raise ValueError(f"{what} is empty: write the text that people read")
+
+
+def check_distinct(values: Sequence[str], what: str) -> None:
+    """Raise `ValueError` if `values` holds a duplicate."""
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            raise ValueError(f"{what} {value!r} stands there twice: each must be of its own")
 
 
 # Single values.

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from negolab._internal.validation import Count, Positive, TomlTable
+from negolab._internal.validation import Count, Positive, TomlTable, check_text
 from negolab.events import Event, Replied
 from negolab.game import Reply, Seat
 from negolab.llm.endpoint.errors import BudgetReached
 from negolab.protocols import MODEL_PREFIX
-from negolab.studies.checks import check_text
 
 FALLBACK = "fallback"
 """Kind of the notes about models that were replaced."""

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from msgspec import Meta
 from typing_extensions import override
 
-from negolab._internal.validation import Count, NotNegative, Positive, TomlTable
-from negolab.studies.checks import check_distinct, check_text
+from negolab._internal.validation import Count, NotNegative, Positive, TomlTable, check_distinct, check_text
 from negolab.studies.questions import Question, QuizQuestion
 
 MOST_ROUNDS = 100

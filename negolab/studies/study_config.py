@@ -10,12 +10,19 @@ import msgspec
 from msgspec import Meta
 
 from negolab import catalog
-from negolab._internal.validation import Positive, TomlTable, suggest
+from negolab._internal.validation import (
+    Positive,
+    TomlTable,
+    check_distinct,
+    check_identifier,
+    check_name,
+    check_text,
+    suggest,
+)
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
 from negolab.protocols import MODEL_PREFIX
 from negolab.studies import steps
-from negolab.studies.checks import check_distinct, check_identifier, check_name, check_text
 from negolab.studies.endings import Ending, check_links
 from negolab.studies.model_seats import ModelSeats
 from negolab.studies.payment import Payment
