@@ -359,11 +359,11 @@ class AskFirst(w.VBox):  # type: ignore[misc]
 
 
 class Collapsible:
-    """A button that shows and hides a widget; `on_open` is called when it opens."""
+    """A button that shows and hides a widget."""
 
-    def __init__(self, controls: Table, text: str, inner: w.Widget, on_open: Callable[[], None] | None = None) -> None:
-        self._text, self._inner, self._on_open = text, inner, on_open
-        self._button = controls.button("", self._turn, cls="nl-link")
+    def __init__(self, controls: Table, text: str, inner: w.Widget) -> None:
+        self._text, self._inner = text, inner
+        self._button = controls.button("", lambda: self._show(not self.is_open), cls="nl-link")
         self.widget = column(self._button, inner)
         self._show(False)
 
@@ -373,11 +373,6 @@ class Collapsible:
 
     def open(self) -> None:
         self._show(True)
-
-    def _turn(self) -> None:
-        self._show(not self.is_open)
-        if self.is_open and self._on_open is not None:
-            self._on_open()
 
     def _show(self, is_open: bool) -> None:
         self._inner.layout.display = None if is_open else "none"
