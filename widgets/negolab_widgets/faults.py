@@ -83,6 +83,11 @@ class FaultGuard:
         button.on_click(lambda _: self(work))
         return button
 
+    def on_change(self, work: Callable[[], object], *controls: w.Widget) -> None:
+        """Run `work` whenever the value of one of these controls changes."""
+        for control in controls:
+            control.observe(lambda _: self(work), "value")
+
     def _show_in_notice(self, text: str) -> None:
         self.notice.value = warning(text)
 

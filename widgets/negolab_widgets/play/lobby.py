@@ -94,10 +94,9 @@ class Lobby(Page):
         self._another = self._guard.button(CHOOSE_ANOTHER, self._leave)
         self._about, self._table = w.HTML(), column()
         self._models = ModelChoice(self._matchmaker.list_endpoints)
-        self._game.observe(lambda _: self._guard(self._update_presets), "value")
-        self._seat.observe(lambda _: self._guard(self._update_opponents), "value")
-        self._opponent.observe(lambda _: self._guard(self._describe), "value")
-        self._preset.observe(lambda _: self._guard(self._update_opponents), "value")
+        self._guard.on_change(self._update_presets, self._game)
+        self._guard.on_change(self._update_opponents, self._seat, self._preset)
+        self._guard.on_change(self._describe, self._opponent)
         self._seed.observe(lambda _: self._check_seed(), "value")
         fields = box(
             self._game,

@@ -201,9 +201,8 @@ class SweepBoard(Page):
         self._replay_button = self._guarded.button("Replay its records", self._show_records, disabled=True)
         self._buttons = row(self._notebook_button, self._replay_button)
         form = box(self._state, self._find, cls="nl-form")
-        for control in (self._state, self._find):
-            control.observe(lambda _: self._guarded(self._offer), "value")
-        self._list.observe(lambda _: self._guarded(self._show_chosen), "value")
+        self._guarded.on_change(self._offer, self._state, self._find)
+        self._guarded.on_change(self._show_chosen, self._list)
         look = column(form, self._list, self._cell, self._buttons, self._guarded.notice, self._shown)
         title = w.HTML(element("h1", f"Sweep: {self._folder.path.name}"))
         picks = Picks(lambda id: self._guarded(lambda: self._pick(id)))
