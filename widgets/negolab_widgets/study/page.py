@@ -345,9 +345,7 @@ class StudyPage(Page):
 
     def show_error(self, why: str) -> None:
         """Show above all else why the page does not go on just now; "" clears it."""
-        banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        if self._banner.value != banner:
-            self._banner.value = banner
+        self._banner.value = html.element("div", why, cls="nl-banner", role="alert") if why else ""
         set_visible(self._banner, bool(why))
 
     def _show_fault(self, fault: str) -> None:

@@ -49,8 +49,7 @@ class QuestionField:
 
     def show_fault(self, fault: str) -> None:
         """Show a fault beside the field."""
-        if self._notice.value != (notice := warning(fault)):
-            self._notice.value = notice
+        self._notice.value = warning(fault)
 
 
 def _question_control(question: Question) -> w.Widget:

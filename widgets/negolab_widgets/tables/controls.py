@@ -272,9 +272,7 @@ def framed(*children: w.Widget, cls: str = "") -> w.VBox:
 
 def set_visible(widget: w.Widget, visible: bool) -> None:
     """Show a widget or take it off the page."""
-    wanted = None if visible else "none"
-    if widget.layout.display != wanted:
-        widget.layout.display = wanted
+    widget.layout.display = None if visible else "none"
 
 
 class ReplyBox:

@@ -411,8 +411,7 @@ class ProposalList:
             made = self._row(each)
             made.draw(self._controls.seen, each, chosen, asked=asked)
             rows.append(made.widget)
-        if tuple(rows) != self._rows.children:
-            self._rows.children = rows
+        self._rows.children = rows
         set_visible(self._empty, not rows)
         set_visible(self._more, max(map(len, sides)) > self._most)
 
