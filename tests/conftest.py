@@ -26,6 +26,8 @@ from negolab.players import code
 from negolab.studies.trial.browsers import FLAGS
 from negolab.user_code import TRUSTED
 
+SLOW = os.environ.get("NEGOLAB_SLOW") == "1"
+"""Set by hand before a release: soaks at full length, and every game where two stand for all."""
 NEGOLAB_CI = os.environ.get("NEGOLAB_CI") == "1"
 """Set by `.ci/run` alone: what a test needs must be there."""
 ROOT = Path(__file__).parent.parent
@@ -33,7 +35,7 @@ pytest_plugins = ("tests.support.databases",)
 LONG = {"model", "soak", "visitor"}
 PATIENCE = 180_000
 """Milliseconds for which a browser waits for what a page must come to show: a busy machine is no fault."""
-EXAMPLES, LONG_EXAMPLES = 25, 80
+EXAMPLES, LONG_EXAMPLES = 25, 40
 """Examples of each property, in the README's test command and under `-m long`."""
 
 

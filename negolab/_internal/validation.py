@@ -9,12 +9,12 @@ import difflib
 import json
 import re
 import reprlib
+import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
-from math import isfinite
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect as types
@@ -106,6 +106,10 @@ def _describe_length(kind: types.CollectionType | types.DictType | types.StrType
             return f"{least} to {most} "
 
 
+_LARGEST = sys.float_info.max
+"""An upper bound that lets infinity alone out, and needs no words."""
+
+
 def _describe_bounds(kind: types.Type) -> str:
     """The bounds of a number or a text as the end of a phrase, such as ` from 1 up`; "" where there are none."""
     if isinstance(kind, types.StrType):
@@ -113,9 +117,10 @@ def _describe_bounds(kind: types.Type) -> str:
         return length + ("" if kind.pattern is None else f" that fits {kind.pattern}")
     if not isinstance(kind, types.IntType | types.FloatType):
         return ""
+    most = None if kind.le == _LARGEST else kind.le
     if kind.ge is not None and kind.gt is None and kind.lt is None:
-        return f" from {_number(kind.ge)} " + ("up" if kind.le is None else f"to {_number(kind.le)}")
-    bounds = {"at least": kind.ge, "above": kind.gt, "at most": kind.le, "below": kind.lt}
+        return f" from {_number(kind.ge)} " + ("up" if most is None else f"to {_number(most)}")
+    bounds = {"at least": kind.ge, "above": kind.gt, "at most": most, "below": kind.lt}
     said = " and ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
     return said and f" {said}"
 
@@ -182,6 +187,37 @@ def _fields(kind: types.Type) -> dict[str, types.Type]:
     return {field.encode_name: field.type for field in kind.fields} if isinstance(kind, types.StructType) else {}
 
 
+# Texts of the options of a file.
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def check_name(value: str, what: str = "name") -> None:
+    """Raise `ValueError` unless `value`, used in file names and tables, is letters, digits and inner hyphens."""
+    if not _NAME.fullmatch(value) or len(value) > 60:
+        raise ValueError(f"{what} must be letters, digits and hyphens, at most 60, not {value!r}")
+
+
+def check_identifier(value: str, what: str) -> None:
+    """Raise `ValueError` unless `value` can be the name of a column or a query parameter."""
+    if not _WORD.fullmatch(value) or len(value) > 60:
+        raise ValueError(f"{what} must be a letter, then letters, digits, _ or -, at most 60, not {value!r}")
+
+
+def check_text(value: str, what: str) -> None:
+    """Raise `ValueError` for a blank text."""
+    if not value.strip():
+        raise ValueError(f"{what} is empty: write the text that people read")
+
+
+def check_distinct(values: Sequence[str], what: str) -> None:
+    """Raise `ValueError` if `values` holds a duplicate."""
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            raise ValueError(f"{what} {value!r} stands there twice: each must be of its own")
+
+
 # Single values.
 
 
@@ -246,14 +282,9 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base class of the tables of a TOML file."""
 
 
-class LimitsTable(TomlTable, frozen=True):
-    """Base class of tables of limits, each a number above 0 or None: no limit."""
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value is not None and not (isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a number above 0, not {value:g}")
+Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -86,12 +86,14 @@ def estimate_table(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
         found: Estimates with `measure` and the columns of `index`.
         index: The columns that name a group.
     """
-    shown = found.assign(text=format_estimates(found, n=True)).pivot(
-        index=list(index), columns="measure", values="text"
-    )
-    rows = found.set_index(list(index)).index.drop_duplicates()
-    shown.columns.name = None
-    return shown.loc[rows, list(dict.fromkeys(found["measure"]))]
+    return _spread(found, format_estimates(found, n=True), list(index))
+
+
+def _spread(found: pd.DataFrame, texts: Sequence[str], index: list[str]) -> pd.DataFrame:
+    """Put the texts of estimates into a row per group and a column per measure, in the order of the estimates."""
+    table = found.assign(text=texts).pivot(index=index, columns="measure", values="text")
+    table.columns.name = None
+    return table.loc[found.set_index(index).index.drop_duplicates(), list(dict.fromkeys(found["measure"]))]
 
 
 def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
@@ -238,10 +240,7 @@ def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     missed = (~found["holds"].fillna(True)).tolist()
     rows = zip(format_estimates(found), found["exact"], missed, strict=True)
     words = [f"{text} ({exact:.6g}){' MISSED' if out else ''}" for text, exact, out in rows]
-    table = found.assign(text=words).pivot(index=[*names, "n"], columns="measure", values="text")
-    order = found.set_index([*names, "n"]).index.drop_duplicates()
-    table.columns.name = None
-    return table.loc[order, list(dict.fromkeys(found["measure"]))].fillna("")
+    return _spread(found, words, [*names, "n"]).fillna("")
 
 
 _OF_SEAT = re.compile(r"(.+)_[ab]")

@@ -6,7 +6,6 @@ matches have (a measure or a parameter of another game) needs no second pass.
 
 from __future__ import annotations
 
-import json
 import logging
 import tempfile
 from collections import Counter
@@ -192,10 +191,7 @@ def _match_tables(
 
 def _parameters(record: Record) -> Row:
     """Return the parameters of the match's game, each a value of one column; lists and tables are JSON text."""
-    return {
-        f"game_{name}": json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-        for name, value in record.header.params.items()
-    }
+    return {f"game_{name}": cells.column_value(value) for name, value in record.header.params.items()}
 
 
 def _parameter_column(name: str) -> Column:

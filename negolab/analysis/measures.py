@@ -94,24 +94,23 @@ def _tried(
 
 def _general_measures(record: Record) -> dict[str, Any]:
     own, made = gains(record), proposals(record)
-    claims = _claims(made)
-    joint, possible = _surplus(record, own)
+    joint, possible = surplus(record, own)
     by_seat = {
         "gain": own,
-        "surplus_share": _shares(own, joint),
+        "surplus_share": surplus_share(own, joint),
         "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
-        "first_offer": _first(claims),
-        "concession": concession(record),
+        "first_offer": {seat: own[0] if own else None for seat, own in _claims(made).items()},
+        "concession": concession(record, made),
     }
     return {
         "joint": joint,
         "possible": possible,
-        "efficiency": _efficiency(record, joint, possible),
-        "frontier_distance": _from_frontier(record, own),
-        "nash_distance": _from_nash(record, own),
+        "efficiency": efficiency(record, joint, possible),
+        "frontier_distance": frontier_distance(record, own),
+        "nash_distance": nash_distance(record, own),
         "turns_to_deal": turns_to_deal(record),
         "seconds_to_deal": seconds_to_deal(record),
-        **_losses(record, joint, possible, made),
+        **losses(record, joint, possible, made),
         **flatten_by_seat(by_seat),
         **{f"{kind}_faults_{seat.lower()}": n for seat, found in faults(record).items() for kind, n in found.items()},
     }
@@ -173,17 +172,17 @@ def gains(record: Record) -> BySeat:
     return {seat: (record.payoffs[seat] or 0) - alone[seat] for seat in SEATS}
 
 
-def surplus(record: Record) -> tuple[float | None, float | None]:
+def surplus(record: Record, own: BySeat | None = None) -> tuple[float | None, float | None]:
     """Return the joint surplus above no deal (the sum of `gains`) and the largest that the start allowed.
+
+    Args:
+        record: The record of a match.
+        own: Its `gains`, where they are known already.
 
     Returns:
         Reached and possible surplus, the latter from `Game.max_joint_payoff`; each None where it is not known.
     """
-    return _surplus(record, gains(record))
-
-
-def _surplus(record: Record, own: BySeat) -> tuple[float | None, float | None]:
-    """Compute `surplus` from the `gains` of the record."""
+    own = own or gains(record)
     joint = None if own["A"] is None or own["B"] is None else float(own["A"] + own["B"])
     game, begun = record.game, start_state(record)
     possible = game.max_joint_payoff(begun)
@@ -192,49 +191,34 @@ def _surplus(record: Record, own: BySeat) -> tuple[float | None, float | None]:
     return joint, None if possible is None else max(possible, 0)
 
 
-def efficiency(record: Record) -> float | None:
+def efficiency(record: Record, joint: float | None, possible: float | None) -> float | None:
     """Return the fraction of the possible joint surplus that was reached: at most 1, negative if a deal harmed.
 
     0 without a deal, also where waiting shrank what both have without one. None for a match that was stopped, and where
     the possible surplus is not positive or not known.
     """
-    return _efficiency(record, *surplus(record))
-
-
-def _efficiency(record: Record, joint: float | None, possible: float | None) -> float | None:
+    if joint is None or possible is None or possible <= 0:
+        return None
     without = record.end != "AGREED" and not record.game.pays_as_it_goes
-    return _ratio(max(joint, 0) if without and joint is not None else joint, possible)
+    return (max(joint, 0) if without else joint) / possible
 
 
-def _ratio(joint: float | None, possible: float | None) -> float | None:
-    return joint / possible if joint is not None and possible is not None and possible > 0 else None
-
-
-def surplus_share(record: Record) -> BySeat:
-    """Return each seat's fraction of the joint surplus that was reached.
+def surplus_share(own: BySeat, joint: float | None) -> BySeat:
+    """Return each seat's fraction of the joint surplus that was reached, from the `gains` and their sum.
 
     The two sum to 1; one is outside 0 to 1 if a seat lost. None unless the joint surplus is positive.
     """
-    own = gains(record)
-    return _shares(own, _surplus(record, own)[0])
-
-
-def _shares(own: BySeat, joint: float | None) -> BySeat:
     if joint is None or joint <= 0:
         return {"A": None, "B": None}
     return {seat: None if gain is None else gain / joint for seat, gain in own.items()}
 
 
-def frontier_distance(record: Record) -> float | None:
+def frontier_distance(record: Record, own: BySeat) -> float | None:
     """Return the Euclidean distance of the payoffs (A, B) to the nearest point of the start's Pareto frontier.
 
     Between neighbouring points of `Game.frontier` the frontier is a line if the game is divisible. None for a match
     that was stopped, for a game of several rounds that each pay, and where the frontier is not known.
     """
-    return _from_frontier(record, gains(record))
-
-
-def _from_frontier(record: Record, own: BySeat) -> float | None:
     outcome, frontier = _outcome(record, own), _frontier(record)
     if outcome is None or not frontier:
         return None
@@ -243,15 +227,11 @@ def _from_frontier(record: Record, own: BySeat) -> float | None:
     return min(_distance(outcome, point) for point in frontier)
 
 
-def nash_distance(record: Record) -> float | None:
+def nash_distance(record: Record, own: BySeat) -> float | None:
     """Return the Euclidean distance of the payoffs (A, B) to the Nash bargaining solution (Nash 1950) of the start.
 
     None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
     """
-    return _from_nash(record, gains(record))
-
-
-def _from_nash(record: Record, own: BySeat) -> float | None:
     outcome, frontier = _outcome(record, own), _frontier(record)
     if outcome is None or not frontier:
         return None
@@ -302,30 +282,19 @@ def _to_line(point: Pair, start: Pair, end: Pair) -> float:
 # Process.
 
 
-def first_offer(record: Record) -> BySeat:
-    """Return the payoff that each seat's first proposal would have given to that seat itself, by `Game.stakes`.
-
-    None for a seat that made no proposal, and in games without proposals.
-    """
-    return _first(_claims(proposals(record)))
-
-
-def _first(claims: dict[Seat, list[float]]) -> BySeat:
-    return {seat: own[0] if own else None for seat, own in claims.items()}
-
-
-def concession(record: Record) -> BySeat:
+def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat:
     """Return the mean amount by which each seat lowers its own claim from one of its proposals to the next.
 
     Claims are worth what they would be in the first turn, so that repeating one under discounting is no concession.
     Negative for a seat that came to ask for more. None with fewer than two proposals, and in split and trading, whose
     proposals do not replace each other: those of split are for one round each, those of trading for different goods.
+    `made` are the record's proposals, where they are known already.
     """
     game, begun = record.game, start_state(record)
     if game.pays_as_it_goes or game.stake_unit is not None:
         return {"A": None, "B": None}
     claims: dict[Seat, list[float]] = {"A": [], "B": []}
-    for one in proposals(record):
+    for one in proposals(record) if made is None else made:
         claims[one.seat].append(game.stakes(begun, one.seat, one.action)[one.place][one.seat])
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
 
@@ -356,7 +325,9 @@ def seconds_to_deal(record: Record) -> float | None:
     return max(answered) - min(asked) if asked and answered else None
 
 
-def losses(record: Record) -> dict[str, float | None]:
+def losses(
+    record: Record, joint: float | None, possible: float | None, made: Sequence[Proposal]
+) -> dict[str, float | None]:
     """Split what both left of the possible surplus into no deal, a bad deal and delay.
 
     Returns:
@@ -366,12 +337,6 @@ def losses(record: Record) -> dict[str, float | None]:
         accepted as it was made, as in trading, and `loss_bad_deal` then holds both. Where rounds each pay, those
         without agreement and those never played lose what was possible in them.
     """
-    return _losses(record, *surplus(record), proposals(record))
-
-
-def _losses(
-    record: Record, joint: float | None, possible: float | None, made: Sequence[Proposal]
-) -> dict[str, float | None]:
     names = ("loss_no_deal", "loss_bad_deal", "loss_delay")
     if joint is None or possible is None:
         return dict.fromkeys(names)

@@ -24,8 +24,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _module in (new, play, batch, sweep, records, corpora, serve, study, trial, bonus, model, cache, guide):
-    _module.add_to(app)
+study.app.command("try")(trial.try_)
+study.app.command()(bonus.bonus)
+for _module in (play, batch, records, serve, guide, new, sweep, corpora, study, model, cache):
+    app.add_typer(_module.app)
 
 
 @app.callback(invoke_without_command=True)

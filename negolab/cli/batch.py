@@ -35,6 +35,7 @@ from negolab.runs.progress import Progress
 from negolab.runs.run import Run, RunOptions
 from negolab.store import iter_records
 
+app = typer.Typer(rich_markup_mode=None)
 _REFRESH_SECONDS = 0.5
 """Seconds between updates of calls and costs."""
 _SLICE_SECONDS = 0.02
@@ -137,6 +138,7 @@ def _model(help: str, **more: Any) -> Any:
     return typer.Option(help=help, rich_help_panel=_MODELS, **more)
 
 
+@app.command()
 def batch(
     game: GameName,
     a: Annotated[
@@ -309,7 +311,3 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
         raise typer.Exit(130)
     if not now.finished:
         raise RuntimeError(f"none of {now.games} games could be finished")
-
-
-def add_to(app: typer.Typer) -> None:
-    app.command()(batch)

@@ -11,7 +11,6 @@ import typer
 
 from negolab.cli.options import Db
 from negolab.cli.play import printable
-from negolab.cli.study import app as study_app
 from negolab.cli.study import open_known_database
 from negolab.studies.bonus import PAID, RETURNED, PanelFormat, Settlement, settle, write_again
 from negolab.studies.database import Database
@@ -101,7 +100,3 @@ def bonus_lines(done: Settlement) -> list[str]:
 
 def _describe_file(amounts: Collection[int], currency: Currency) -> str:
     return f"{len(amounts)} bonus{'' if len(amounts) == 1 else 'es'}, {currency.text(sum(amounts))} in all"
-
-
-def add_to(_: typer.Typer) -> None:
-    study_app.command()(bonus)

@@ -53,7 +53,3 @@ def clear(
     with _user_cache() as cache:
         if cache is not None:
             print(f"{cache.clear(older * 86400):,} answers forgotten; {cache.file}")
-
-
-def add_to(app_: typer.Typer) -> None:
-    app_.add_typer(app)

@@ -264,7 +264,3 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
         print(escape_line(f"the files say something else than the rules in {list_some(differ)}"))
     for line in (*(tally.lines() if by_name else ()), tally.line()):
         print(escape_line(line))
-
-
-def add_to(app_: typer.Typer) -> None:
-    app_.add_typer(app)

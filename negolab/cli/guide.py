@@ -13,6 +13,7 @@ import typer
 from negolab._internal.files import notebooks
 from negolab._internal.validation import suggest
 
+app = typer.Typer(rich_markup_mode=None)
 _BLOCK = re.compile(r"^```(\w+)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -26,6 +27,7 @@ class Block(NamedTuple):
     text: str
 
 
+@app.command()
 def guide(
     page: Annotated[str | None, typer.Argument(help="A page; without it, the pages are listed.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Write the page's example files here.")] = False,
@@ -93,7 +95,3 @@ def _notebook(cells: list[str]) -> str:
     code[0].metadata["tags"] = ["parameters"]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return f"{nbformat.writes(nbformat.v4.new_notebook(cells=code, metadata={'kernelspec': kernel}), 4)}\n"
-
-
-def add_to(app: typer.Typer) -> None:
-    app.command()(guide)

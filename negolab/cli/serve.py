@@ -181,6 +181,6 @@ def free_ports(n: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(_with_options(ServeOptions, serve))
-    app.command()(_with_options(LabOptions, lab))
+app = typer.Typer(rich_markup_mode=None)
+app.command()(_with_options(ServeOptions, serve))
+app.command()(_with_options(LabOptions, lab))

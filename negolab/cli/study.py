@@ -118,7 +118,9 @@ def _errors(now: Status) -> list[str]:
     return ["", *(f"error: {printable(text)}" for text in now.errors)] if now.errors else ["no errors"]
 
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Studies for people, from a file in TOML.")
+app = typer.Typer(
+    name="study", no_args_is_help=True, rich_markup_mode=None, help="Studies for people, from a file in TOML."
+)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")]
 _EVERY = 2.0
@@ -356,7 +358,3 @@ def check_study_name(database: Database, study: Study, file: Path, db: str | Non
             f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{stored[-1]}" '
             f"into the file to go on with that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
         )
-
-
-def add_to(app_: typer.Typer) -> None:
-    app_.add_typer(app, name="study")

@@ -35,7 +35,9 @@ from negolab.sweeps.plan import (
 from negolab.sweeps.run import Sweep, SweepProgress
 from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters.")
+app = typer.Typer(
+    name="sweep", no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters."
+)
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep's plan.")]
 Out = Annotated[Path | None, typer.Option(help="The sweep's folder (default: data/runs/ and the plan's name).")]
@@ -210,10 +212,6 @@ def _value(change: str) -> tuple[str, Any]:
 def _folder(file: Path, out: Path | None, tiny: bool) -> Path:
     name = plan_name(file)
     return out or RUNS / (f"{name}-tiny" if tiny else name)
-
-
-def add_to(app_: typer.Typer) -> None:
-    app_.add_typer(app, name="sweep")
 
 
 @app.command()

@@ -21,7 +21,6 @@ from tqdm import tqdm
 from negolab.cli.options import BaseUrls, PriceOption
 from negolab.cli.play import printable
 from negolab.cli.serve import ServeOptions, free_ports, running_trial
-from negolab.cli.study import app as study_app
 from negolab.cli.study import cell_lines
 from negolab.formatting import format_end
 from negolab.studies.database import Database
@@ -290,7 +289,3 @@ def browser_lines(visits: Sequence[BrowserVisit], endings: Mapping[int, str]) ->
 
 def _seconds(every: Sequence[float]) -> tuple[str, str]:
     return (f"{median(every):.1f}", f"{max(every):.1f}") if every else ("", "")
-
-
-def add_to(_: typer.Typer) -> None:
-    study_app.command("try")(try_)

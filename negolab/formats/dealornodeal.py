@@ -165,15 +165,20 @@ def _is_unicode(line: str) -> bool:
     return True
 
 
+def _fit(pattern: re.Pattern[str], text: str, number: int, fault: str) -> re.Match[str]:
+    """Match a whole text of a line; `LineError` says what is wrong with one that does not fit."""
+    if (found := pattern.fullmatch(text)) is None:
+        raise LineError(number, fault)
+    return found
+
+
 def _data(number: int, line: str) -> View:
-    found = _DATA.fullmatch(line)
-    if found is None:
-        raise LineError(number, "neither a line of data.txt, a tagged line nor a context")
+    found = _fit(_DATA, line, number, "neither a line of data.txt, a tagged line nor a context")
     mine, rest = found.groups()
     talk, _, tail = rest.rpartition(" <eos> ")
-    rewarded = _REWARD.fullmatch(tail)
-    if rewarded is None:
-        raise LineError(number, f"a line must end with reward=, a flag and the partner's context, not {tail!r:.60}")
+    rewarded = _fit(
+        _REWARD, tail, number, f"a line must end with reward=, a flag and the partner's context, not {tail!r:.60}"
+    )
     reward, flag, theirs = rewarded.groups()
     counts, own, partners = _contexts(number, mine, theirs)
     turns, closer, selection = _talk(number, talk)
@@ -189,9 +194,7 @@ def _data(number: int, line: str) -> View:
 
 
 def _tagged(number: int, line: str) -> View:
-    found = _TAGGED.fullmatch(line)
-    if found is None:
-        raise LineError(number, "not a tagged line of input, dialogue, output and partner_input")
+    found = _fit(_TAGGED, line, number, "not a tagged line of input, dialogue, output and partner_input")
     mine, talk, output, theirs = found.groups()
     counts, own, partners = _contexts(number, mine, theirs)
     turns, closer, selection = _talk(number, talk)
@@ -226,22 +229,16 @@ def _context(text: str) -> tuple[Counts, Counts]:
 def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Speaker, str]:
     """Parse a dialogue into (turns, speaker of the closing `<selection>`, text after it)."""
     *said, last = talk.split(" <eos> ")
-    closing = _CLOSING.fullmatch(last)
-    if closing is None:
-        raise LineError(number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
+    closing = _fit(_CLOSING, last, number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
     turns: list[tuple[Speaker, str]] = []
     for turn in said:
-        found = _TURN.fullmatch(turn)
-        if found is None:
-            raise LineError(number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
+        found = _fit(_TURN, turn, number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
         turns.append((found[1], found[2]))
     return tuple(turns), closing[1], closing[2] or ""
 
 
 def _items(number: int, text: str, counts: Counts) -> Counts:
-    found = _ITEMS.fullmatch(text)
-    if found is None:
-        raise LineError(number, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
+    found = _fit(_ITEMS, text, number, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
     a, b, c = map(int, found.groups())
     if a > counts[0] or b > counts[1] or c > counts[2]:
         raise LineError(number, f"the selection {(a, b, c)} takes more than the counts {counts}")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
 from negolab import catalog, user_code
+from negolab._internal.validation import check_name
 from negolab.game import other
 from negolab.players.lookup import compatible_players
-from negolab.studies.checks import check_name
 from negolab.studies.endings import ENDINGS
 
 _HERE = files(__name__)
@@ -51,7 +52,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     return list(texts)
 
 
-def _module(example: str, name: str, folder: Path) -> Files:
+def _module(example: str, name: str, folder: Path, game: str) -> Files:
     """Return a module and its test, with the example's name replaced in words, classes and file names."""
     if not name.isidentifier() or iskeyword(name) or not name.islower():
         raise ValueError(f"{name!r} cannot be the name of a module: use lower-case letters, digits and _")
@@ -60,14 +61,6 @@ def _module(example: str, name: str, folder: Path) -> Files:
         folder / file.replace(example, name): _read(file).replace(example.capitalize(), in_class).replace(example, name)
         for file in (f"{example}.py", f"test_{example}.py")
     }
-
-
-def _game(name: str, folder: Path, game: str) -> Files:
-    return _module("ultimatum", name, folder)
-
-
-def _player(name: str, folder: Path, game: str) -> Files:
-    return _module("haggler", name, folder)
 
 
 def _scenario(name: str, folder: Path, game: str) -> Files:
@@ -133,8 +126,8 @@ def _read(file: str) -> str:
 
 
 SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
-    "game": _game,
-    "player": _player,
+    "game": partial(_module, "ultimatum"),
+    "player": partial(_module, "haggler"),
     "scenario": _scenario,
     "sweep": _sweep,
     "study": _study,

@@ -49,32 +49,29 @@ def render(seen: Status | None, gate: GateNumbers | None, *, database_up: bool =
         database_up: The host has its database.
     """
     registry = CollectorRegistry()
-    _gauge(registry, "database_up", "1 while the host has its database.", database_up)
+    gauges: dict[str, tuple[str, float]] = {"database_up": ("1 while the host has its database.", database_up)}
     if seen is not None:
-        _labelled(
-            registry,
-            "participants",
-            "status",
-            "Participants.",
-            Tally(person.status for person in seen.people if person.link != TEST),
-        )
-        _gauge(registry, "matches_running", "Matches that are played now, practice included.", seen.running)
+        people = Tally(person.status for person in seen.people if person.link != TEST)
+        _labelled(registry, "participants", "status", "Participants.", people)
         _labelled(registry, "matches_ended", "end", "Matches that are over, practice left out.", seen.ended)
-        _gauge(registry, "errors", "Errors that were noted.", sum(person.errors for person in seen.people))
+        gauges |= {
+            "matches_running": ("Matches that are played now, practice included.", seen.running),
+            "errors": ("Errors that were noted.", sum(person.errors for person in seen.people)),
+        }
     if gate is not None:
-        _gauge(registry, "kernels", "Participants who have a kernel.", gate.kernels)
-        _gauge(registry, "kernels_max", "Most participants who have a kernel.", gate.max_kernels)
-        _gauge(registry, "kernels_warm", "Kernels that wait for a participant.", gate.warm)
-        _gauge(registry, "queue", "Participants who wait for a kernel.", gate.queue)
-        _gauge(registry, "connections", "Open connections of participants and strangers.", gate.connections)
+        gauges |= {
+            "kernels": ("Participants who have a kernel.", gate.kernels),
+            "kernels_max": ("Most participants who have a kernel.", gate.max_kernels),
+            "kernels_warm": ("Kernels that wait for a participant.", gate.warm),
+            "queue": ("Participants who wait for a kernel.", gate.queue),
+            "connections": ("Open connections of participants and strangers.", gate.connections),
+        }
         refused = Counter("negolab_refused", "Refused requests, by status or reason.", ["reason"], registry=registry)
         for reason, n in gate.refused.items():
             refused.labels(reason).inc(n)
+    for name, (about, value) in gauges.items():
+        Gauge(f"negolab_{name}", about, registry=registry).set(value)
     return (generate_latest(registry) + generate_latest(_HOST)).decode()
-
-
-def _gauge(registry: CollectorRegistry, name: str, about: str, value: float) -> None:
-    Gauge(f"negolab_{name}", about, registry=registry).set(value)
 
 
 def _labelled(registry: CollectorRegistry, name: str, label: str, about: str, values: dict[str, int]) -> None:

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from negolab._internal.validation import LimitsTable, TomlTable
+from negolab._internal.validation import Count, Positive, TomlTable, check_text
 from negolab.events import Event, Replied
 from negolab.game import Reply, Seat
 from negolab.llm.endpoint.errors import BudgetReached
 from negolab.protocols import MODEL_PREFIX
-from negolab.studies.checks import check_positive, check_text
 
 FALLBACK = "fallback"
 """Kind of the notes about models that were replaced."""
@@ -24,12 +23,12 @@ DISCLOSURE = "disclosure"
 """Kind of the notes that keep what a participant was told about who sits across."""
 
 
-class Cap(LimitsTable, frozen=True):
+class Cap(TomlTable, frozen=True):
     """A limit on what models may take; None: no limit."""
 
-    usd: float | None = None
+    usd: Positive | None = None
     """US dollars."""
-    tokens: int | None = None
+    tokens: Count | None = None
 
     def reason(self, spent: Spent) -> str:
         """Return which limit is reached, "" for none."""
@@ -56,7 +55,7 @@ class Spent(NamedTuple):
 class ModelSeats(TomlTable, frozen=True):
     """The table `[models]` of a study file."""
 
-    patience: float = 60.0
+    patience: Positive = 60.0
     """Seconds for which a match waits for a model that cannot be reached or is late; the participant is told."""
     then: str = "end"
     """After that: "end" the study for the participant, or the name of a player who takes the model's seat."""
@@ -66,7 +65,6 @@ class ModelSeats(TomlTable, frozen=True):
     """For the matches of one participant."""
 
     def __post_init__(self) -> None:
-        check_positive(self.patience, "patience")
         check_text(self.then, "then")
         if self.then.startswith(MODEL_PREFIX):
             raise ValueError("then must not be a language model, which may fail as well")

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import msgspec
 from typing_extensions import override
 
-from negolab._internal.validation import TomlTable
-from negolab.studies.checks import check_distinct, check_identifier, check_text
+from negolab._internal.validation import TomlTable, check_distinct, check_identifier, check_text
 from negolab.studies.texts import texts
 
 LONGEST = 5_000

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from math import exp, isfinite, log
-from typing import Any, Literal, NamedTuple
+from math import exp, log
+from typing import Annotated, Any, Literal, NamedTuple
 
+from msgspec import Meta
 from typing_extensions import override
 
-from negolab._internal.validation import TomlTable
-from negolab.studies.checks import check_distinct, check_positive, check_text
+from negolab._internal.validation import Count, NotNegative, Positive, TomlTable, check_distinct, check_text
 from negolab.studies.questions import Question, QuizQuestion
 
 MOST_ROUNDS = 100
@@ -23,18 +23,14 @@ MOST_ROUNDS = 100
 class Delay(TomlTable, frozen=True):
     """Simulated thinking time of an automated player: log-normal, clipped to `least` ... `most` seconds."""
 
-    median: float = 0.0
+    median: NotNegative = 0.0
     """Seconds; 0: no delay."""
-    spread: float = 0.0
+    spread: NotNegative = 0.0
     """Standard deviation of the logarithm."""
-    least: float = 0.0
-    most: float = 60.0
+    least: NotNegative = 0.0
+    most: NotNegative = 60.0
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if not (isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a number of 0 or more, not {value:g}")
         if self.median and not self.least <= self.median <= self.most:
             raise ValueError(f"median must lie between least and most, {self.least:g} to {self.most:g} s")
 
@@ -51,13 +47,9 @@ class Delay(TomlTable, frozen=True):
 class BaseStep(TomlTable, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the steps; `kind` names the step in the file."""
 
-    seconds: float | None = None
+    seconds: Positive | None = None
     """Time limit of its page in seconds; None: no limit. After it the study ends for the participant, but after the
     last match it goes on with the next step."""
-
-    def __post_init__(self) -> None:
-        if self.seconds is not None:
-            check_positive(self.seconds, "seconds")
 
     @property
     def kind(self) -> str:
@@ -85,17 +77,13 @@ class QuizStep(BaseStep, frozen=True, kw_only=True, tag="quiz"):
     """Comprehension questions; who has answered `attempts` times without all being right is out of the study."""
 
     questions: tuple[QuizQuestion, ...]
-    attempts: int | None = None
+    attempts: Count | None = None
     """None: as many as it takes, at most `MOST_ATTEMPTS`."""
     text: str = ""
     """Text above the questions."""
 
-    @override
     def __post_init__(self) -> None:
-        super().__post_init__()
         _check_questions(self.questions)
-        if self.attempts is not None and self.attempts < 1:
-            raise ValueError(f"attempts must be 1 or more, not {self.attempts}")
 
 
 class QuestionsStep(BaseStep, frozen=True, kw_only=True, tag="questions"):
@@ -103,16 +91,14 @@ class QuestionsStep(BaseStep, frozen=True, kw_only=True, tag="questions"):
 
     questions: tuple[Question, ...]
 
-    @override
     def __post_init__(self) -> None:
-        super().__post_init__()
         _check_questions(self.questions)
 
 
 class RoundsStep(BaseStep, frozen=True, kw_only=True):
     """Base of the steps in which matches are played. What is left out is as the treatment says."""
 
-    matches: int = 1
+    matches: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 1
     """Number of rounds."""
     opponent: str | None = None
     """Name of a player."""
@@ -124,11 +110,7 @@ class RoundsStep(BaseStep, frozen=True, kw_only=True):
     disclosure: str | None = None
     """Text on who sits across, shown above the table."""
 
-    @override
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 1 <= self.matches <= MOST_ROUNDS:
-            raise ValueError(f"matches must be 1 to {MOST_ROUNDS}, not {self.matches}")
         if self.seconds is not None:
             raise ValueError("seconds is for a page: write limits of matches into [limits]")
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from negolab import catalog
-from negolab._internal.validation import TomlTable, suggest
+from negolab._internal.validation import (
+    Positive,
+    TomlTable,
+    check_distinct,
+    check_identifier,
+    check_name,
+    check_text,
+    suggest,
+)
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
 from negolab.protocols import MODEL_PREFIX
 from negolab.studies import steps
-from negolab.studies.checks import check_distinct, check_identifier, check_name, check_positive, check_text
 from negolab.studies.endings import Ending, check_links
 from negolab.studies.model_seats import ModelSeats
 from negolab.studies.payment import Payment
@@ -37,7 +45,7 @@ class Treatment(TomlTable, frozen=True):
     """One treatment (cell) of a study: the game's parameters and the opponent."""
 
     name: str
-    weight: float = 1
+    weight: Positive = 1
     """Relative share of the participants."""
     preset: str | None = None
     """A preset of the game, or a scenario file relative to the study file's folder; None: the default preset."""
@@ -56,7 +64,6 @@ class Treatment(TomlTable, frozen=True):
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        check_positive(self.weight, "weight")
         if self.opponent is None and self.seat != "random":
             raise ValueError('two participants draw their seats: leave seat out, or give an opponent = "player"')
 
@@ -94,25 +101,19 @@ class Treatment(TomlTable, frozen=True):
 class Limits(TomlTable, frozen=True):
     """Time limits in seconds for one reply and for a whole match; None: no limit. The match ends at a limit."""
 
-    reply: float | None = None
-    match: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name)
+    reply: Positive | None = None
+    match: Positive | None = None
 
 
 class Pairing(TomlTable, frozen=True):
     """Wait for a partner in treatments without an opponent."""
 
-    wait: float = 300.0
+    wait: Positive = 300.0
     """Longest wait in seconds."""
     then: str = "end"
     """At the end of the wait: "end" the study for the participant, or the name of a player as the opponent."""
 
     def __post_init__(self) -> None:
-        check_positive(self.wait, "wait")
         check_text(self.then, "then")
 
     @property
@@ -124,7 +125,7 @@ class Pairing(TomlTable, frozen=True):
 class Practice(TomlTable, frozen=True):
     """Practice matches against a player before the real match; stored data mark them, and they do not count."""
 
-    matches: int = 0
+    matches: Annotated[int, Meta(ge=0, le=MOST_ROUNDS)] = 0
     opponent: str = ""
     """Name of the player."""
     preset: str | None = None
@@ -135,10 +136,6 @@ class Practice(TomlTable, frozen=True):
     """Thinking time of the player; None: the treatment's."""
 
     def __post_init__(self) -> None:
-        if self.matches < 0:
-            raise ValueError(f"matches must be 0 or more, not {self.matches}")
-        if self.matches > MOST_ROUNDS:
-            raise ValueError(f"matches must be at most {MOST_ROUNDS}, not {self.matches}")
         if self.matches and not self.opponent:
             raise ValueError('opponent is missing: practice is against a player, such as opponent = "random-legal"')
 
@@ -179,7 +176,7 @@ class Study(TomlTable, frozen=True):
     """Texts in place of the default ones, by key; see `negolab.studies.texts`."""
     external: str | None = None
     """Query parameter in which the open link must carry an outside panel's id; None: none is required."""
-    expires: float = 30
+    expires: Annotated[float, Meta(gt=0, le=3650)] = 30
     """Days for which a link is valid."""
     text: str = ""
     """Text of the study file, unchanged."""
@@ -201,9 +198,6 @@ class Study(TomlTable, frozen=True):
         check_links(self.links, self.codes)
         if self.external is not None:
             check_identifier(self.external, "external")
-        check_positive(self.expires, "expires")
-        if self.expires > 3650:
-            raise ValueError(f"expires must be at most 3650 days, not {self.expires:g}")
 
     def _check_steps(self) -> None:
         if not self.steps and any(not treatment.steps for treatment in self.treatments):

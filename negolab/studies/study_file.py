@@ -210,51 +210,43 @@ def catalogue(study: Study) -> dict[str, str]:
     return found
 
 
+_TEXTS_OF = {
+    "consent": ("page.consent", "page.agree", "page.decline", "page.endings.declined"),
+    "questions": (
+        *("page.questions", "page.send_answers", "page.some_required", "page.required", "page.optional"),
+        *("page.no_choice", "page.number", "page.one_wrong", "page.several_wrong", "page.wrong_answers"),
+    ),
+    "pairing": (
+        *("page.please_wait", "page.waiting", "page.waiting_hint", "page.waited", "page.wait_over"),
+        *("page.endings.partner", "page.endings.unpaired"),
+    ),
+    "practice": ("page.practice", "page.result_practice"),
+    "quiz": (
+        *("page.quiz", "page.check", "page.not_right", "page.some_wrong", "page.attempts_left"),
+        *("page.last_attempt", "page.endings.quiz"),
+    ),
+    "results": ("page.results", "page.no_results", "page.result_columns"),
+    "plain table": (
+        *("table.role", "table.facts", "table.yes", "table.no", "table.told", "table.choose", "table.find"),
+        *("table.find_hint", "table.options", "table.play", "table.last_try"),
+    ),
+}
+"""Keys of the texts, or of groups of them, that nobody reads in a study without this part."""
+
+
 def needed_texts(study: Study) -> dict[str, str]:
     """Return those default texts of the catalogue that somebody in this study may read, by key."""
-    unused: list[str] = []
-    if not study.consent:
-        unused += ["page.consent", "page.agree", "page.decline", "page.endings.declined"]
     kinds = study.kinds()
-    if not kinds & {"questions", "quiz"}:
-        unused += [f"page.{name}" for name in _QUESTION_TEXTS]
-    if not study.paired:
-        unused += [f"page.{name}" for name in _WAITING_TEXTS]
-    if "practice" not in kinds:
-        unused += ["page.practice", "page.result_practice"]
-    if "quiz" not in kinds:
-        unused += [f"page.{name}" for name in _QUIZ_TEXTS]
-    if "results" not in kinds:
-        unused += ["page.results", "page.no_results", "page.result_columns"]
-    if catalog.part(study.loaded(study.treatments[0]), "TABLE") is not None:
-        unused += [f"table.{name}" for name in _PLAIN_TEXTS]
+    has = {
+        **{kind: kind in kinds for kind in ("practice", "quiz", "results")},
+        "consent": bool(study.consent),
+        "questions": bool(kinds & {"questions", "quiz"}),
+        "pairing": study.paired,
+        "plain table": catalog.part(study.loaded(study.treatments[0]), "TABLE") is None,
+    }
+    unused = [key for part, keys in _TEXTS_OF.items() if not has[part] for key in keys]
     return {
         key: text
         for key, text in catalogue(study).items()
         if not any(key == name or key.startswith(f"{name}.") for name in unused)
     }
-
-
-_QUESTION_TEXTS = (
-    *("questions", "send_answers", "some_required", "required", "optional", "no_choice", "number"),
-    *("one_wrong", "several_wrong", "wrong_answers"),
-)
-_QUIZ_TEXTS = (
-    "quiz",
-    "check",
-    "not_right",
-    "some_wrong",
-    "attempts_left",
-    "last_attempt",
-    "endings.quiz",
-)
-_WAITING_TEXTS = (
-    "please_wait",
-    "waiting",
-    "waiting_hint",
-    "waited",
-    "wait_over",
-    "endings.partner",
-    "endings.unpaired",
-)
-_PLAIN_TEXTS = ("role", "facts", "yes", "no", "told", "choose", "find", "find_hint", "options", "play", "last_try")

@@ -14,7 +14,7 @@ import msgspec
 
 from negolab._internal import validation
 from negolab._internal.files import read_text
-from negolab._internal.validation import LimitsTable, TomlTable
+from negolab._internal.validation import Count, Positive, TomlTable
 from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
@@ -39,12 +39,12 @@ SWEEP_PARAMETERS = ("out", "seed")
 """Notebook parameters that the sweep sets: the folder of the records, and the seed of all random draws."""
 
 
-class SweepLimits(LimitsTable, frozen=True):
+class SweepLimits(TomlTable, frozen=True):
     """Limits of a sweep: `cell_seconds` for each cell, `usd` and `tokens` for the models of all cells together."""
 
-    cell_seconds: float | None = None
-    usd: float | None = None
-    tokens: int | None = None
+    cell_seconds: Positive | None = None
+    usd: Positive | None = None
+    tokens: Count | None = None
 
 
 class ModelAccess(TomlTable, frozen=True):
@@ -113,15 +113,13 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
     together: tuple[dict[str, list[Any]], ...] = ()
     without: tuple[dict[str, Any], ...] = ()
     fixed: dict[str, Any] = {}
-    repeats: int = 1
+    repeats: Count = 1
     seed: int = 0
     limits: SweepLimits = SweepLimits()
     models: ModelAccess | None = None
     tiny: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise ValueError(f"repeats must be at least 1, not {self.repeats}")
         axes = self.axes()
         check_exclusions(axes, self.without)
         names = [name for axis in axes for name in axis[0]]

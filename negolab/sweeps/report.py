@@ -1,10 +1,21 @@
-"""Reports on sweeps: a notebook is run on a sweep's folder and becomes one self-contained HTML file."""
+"""Reports on sweeps: a notebook is run on a sweep's folder and becomes one HTML file that needs no network.
+
+Figures are drawn by plotly's own script, packed into the page once: its bundle of flat charts, or for any other kind of
+chart the whole of it, from the installed plotly.
+"""
 
 from __future__ import annotations
 
+import base64
+import copy
+import gzip
+import importlib.util
+import json
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +26,6 @@ from negolab.sweeps import kernels
 from negolab.sweeps.folder import REPORT, SweepFolder, read_folder_plan
 from negolab.sweeps.notebook import Notebook, execute_notebook, write_modules
 from negolab.sweeps.plan import notebook_path, plan_name, read_plan
-from negolab.sweeps.report_page import report_page
 from negolab.sweeps.run import Sweep
 from negolab.user_code import CodeSource
 
@@ -26,6 +36,25 @@ DEFAULT_REPORT = Path(__file__).parent / "report.ipynb"
 _REMOTE_RESOURCE = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*["'](?:https?:)?//""", re.IGNORECASE
 )
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+BUNDLE = "plotly-cartesian.min.js.gz"
+"""Plotly.js 4.1.1 (MIT licence), cartesian bundle."""
+BUNDLED = frozenset(
+    {"bar", "box", "contour", "heatmap", "histogram", "histogram2d", "histogram2dcontour", "image", "pie", "scatter"}
+    | {"scatterternary", "violin"}
+)
+"""Kinds of traces that the bundle draws."""
+_EMPTY_HEAD = re.compile(r"<th([^>]*)>(?:\s|&nbsp;)*</th>")
+"""The corner of a pandas table, which heads nothing."""
+_WRITTEN_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+"""A table of a text in Markdown; those of pandas have attributes."""
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval';
+style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'">
+<title>{title}</title><style>{style}</style></head>
+<body><main>{body}</main>{scripts}</body></html>
+"""
 
 
 def write_report(
@@ -125,3 +154,85 @@ def run_trial(plan: Path | str) -> Path:
     if missing := progress.cells - progress.states.get("done", 0):
         raise RuntimeError(f"{missing} of {progress.cells} cells are not done: see {folder}")
     return folder
+
+
+# The page.
+
+
+def report_page(executed: Any, title: str, *, code: bool) -> str:
+    """Return the page of an executed notebook, with its code if `code` is set."""
+    from nbconvert import HTMLExporter
+
+    notebook = copy.deepcopy(executed)
+    kinds: set[str] = set()
+    for output in _outputs(notebook):
+        kinds |= _prepare(output["data"])
+    exporter = HTMLExporter(template_name="basic", exclude_input=not code)
+    exporter.exclude_input_prompt = exporter.exclude_output_prompt = exporter.exclude_anchor_links = True
+    exporter.embed_images = True
+    body, _ = exporter.from_notebook_node(notebook)
+    body = _WRITTEN_TABLE.sub(lambda table: _box(table[0], "Table", cls="wide words"), body)
+    style = files("negolab.formats").joinpath("colours.css").read_text("utf-8") + _text("report.css")
+    return _PAGE.format(title=escape(title), style=style, body=body, scripts=_scripts(kinds) if kinds else "")
+
+
+def _outputs(notebook: Any) -> Iterator[Any]:
+    """Yield the outputs that have several forms."""
+    for cell in notebook.cells:
+        yield from (output for output in cell.get("outputs", ()) if "data" in output)
+
+
+def _prepare(data: dict[str, Any]) -> set[str]:
+    """Put a figure or a table in a box that scrolls by itself and render Markdown; return the kinds of traces."""
+    if PLOTLY_MIME in data:
+        figure = data[PLOTLY_MIME]
+        layout = figure.get("layout", {})
+        height = int(layout.get("height") or 450)
+        size = f"height: {height}px" + (f"; min-width: {int(layout['width'])}px" if layout.get("width") else "")
+        # Within a script, only the beginning of a tag could end it.
+        text = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
+        plot = f'<div class="plot" style="{size}"><script type="application/json">{text}</script></div>'
+        data.clear()
+        data["text/html"] = _box(plot, "Figure")
+        return {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
+    if "text/markdown" in data:
+        data["text/html"] = _render_markdown("".join(data.pop("text/markdown")))
+    elif "<table" in (html := "".join(data.get("text/html", ""))):
+        data["text/html"] = _box(_EMPTY_HEAD.sub(r"<td\1></td>", html), "Table")
+    return set()
+
+
+def _render_markdown(text: str) -> str:
+    """Render Markdown that code made, such as a sentence about a player whose name is from a record of somebody else's.
+
+    HTML is shown as text, no image is loaded, and a link shows where it leads and leads nowhere.
+    """
+    import mistune
+
+    renderer: Any = mistune.HTMLRenderer(escape=True)
+    renderer.link = lambda label, url, title=None: label if label == escape(url) else f"{label} ({escape(url)})"
+    renderer.image = lambda label, url, title=None: label
+    return str(mistune.create_markdown(renderer=renderer, plugins=["strikethrough", "table"])(text))
+
+
+def _box(html: str, name: str, cls: str = "wide") -> str:
+    return f'<div class="{cls}" role="group" tabindex="0" aria-label="{name}">{html}</div>'
+
+
+def _scripts(kinds: set[str]) -> str:
+    packed = base64.b64encode(_plotly(kinds)).decode()
+    return f'<script type="text/plain" id="plotly">{packed}</script><script>{_text("report.js")}</script>'
+
+
+def _plotly(kinds: set[str]) -> bytes:
+    """Return the packed script that draws these kinds of traces."""
+    if kinds <= BUNDLED:
+        return files("negolab.sweeps").joinpath(BUNDLE).read_bytes()
+    found = importlib.util.find_spec("plotly")
+    if found is None or found.origin is None:
+        raise ValueError(f"figures of the kinds {', '.join(sorted(kinds - BUNDLED))} need plotly: install it")
+    return gzip.compress((Path(found.origin).parent / "package_data" / "plotly.min.js").read_bytes(), 9)
+
+
+def _text(name: str) -> str:
+    return files("negolab.sweeps").joinpath(name).read_text("utf-8")

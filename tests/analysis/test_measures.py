@@ -12,7 +12,7 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import measures, tables
-from negolab.analysis.replies import Claim, claim_truth
+from negolab.analysis.replies import Claim, claim_truth, proposals
 from negolab.catalog import game_names, load
 from negolab.game import SEATS, Invalid, Seat
 from negolab.games.balloon import Instance
@@ -64,7 +64,7 @@ def test_what_is_lost_is_what_is_possible_less_what_is_reached(records: tuple[Re
     for record in records:
         joint, possible = measures.surplus(record)
         assert joint is not None and possible is not None
-        found = measures.losses(record)
+        found = measures.losses(record, joint, possible, proposals(record))
         assert sum(loss or 0 for loss in found.values()) == pytest.approx(possible - joint)
         whole = found["loss_no_deal"] == possible - joint
         assert record.game.pays_as_it_goes or whole == (record.end != "AGREED") or possible == joint
@@ -80,7 +80,7 @@ def test_gains_add_up_and_shares_to_one(records: tuple[Record, ...]) -> None:
         own, (joint, possible) = measures.gains(record), measures.surplus(record)
         assert joint == pytest.approx(sum(gain or 0 for gain in own.values()))
         assert joint is not None and possible is not None and joint <= possible + 1e-9
-        parts = list(measures.surplus_share(record).values())
+        parts = list(measures.surplus_share(own, joint).values())
         if parts[0] is not None:
             assert sum(part or 0 for part in parts) == pytest.approx(1)
             shared += 1
@@ -89,7 +89,8 @@ def test_gains_add_up_and_shares_to_one(records: tuple[Record, ...]) -> None:
 
 def test_the_nash_point_is_no_nearer_than_the_frontier_it_is_on(records: tuple[Record, ...]) -> None:
     for record in records:
-        near, nash = measures.frontier_distance(record), measures.nash_distance(record)
+        own = measures.gains(record)
+        near, nash = measures.frontier_distance(record, own), measures.nash_distance(record, own)
         if record.game.pays_as_it_goes:
             assert near is nash is None
         else:
@@ -214,7 +215,7 @@ def test_a_deal_is_on_the_frontier_exactly_if_it_is_pareto() -> None:
     assert deals
     for record in deals:
         found = balloon.measures(record)
-        assert found["pareto"] == (measures.frontier_distance(record) == 0)
+        assert found["pareto"] == (measures.measure_match(record)["frontier_distance"] == 0)
 
 
 # Split.
@@ -267,7 +268,7 @@ def test_a_turn_that_ran_out_takes_nothing_back_from_the_other_seat() -> None:
     assert measures.faults(record)["A"] == {"format": 0, "rule": 0, "time": 0}
     assert measures.faults(record)["B"] == {"format": 0, "rule": 0, "time": 1}
     assert list(tables.turns([record]).accepted) == [True, False, True]
-    assert measures.first_offer(record)["A"] is not None
+    assert measures.measure_match(record)["first_offer_a"] is not None
 
 
 # Trading.
@@ -345,7 +346,7 @@ def test_waiting_costs_what_the_discount_takes() -> None:
     game = load("bargaining", rounds=4, discount_seller=0.9, discount_buyer=0.9)
     record = nl.batch(game, "boulware", "boulware", n=1)[0]
     joint, possible = measures.surplus(record)
-    found = measures.losses(record)
+    found = measures.losses(record, joint, possible, proposals(record))
     assert record.end == "AGREED" and joint is not None and possible is not None
     assert found["loss_bad_deal"] == pytest.approx(0) and found["loss_delay"] == pytest.approx(possible - joint)
     assert measures.measure_match(record)["first_mover_a"] is True
@@ -363,7 +364,8 @@ def ended(game: Any, *texts: str) -> Record:
 
 
 def lost(record: Record) -> tuple[float | None, ...]:
-    return tuple(measures.losses(record).values())
+    joint, possible = measures.surplus(record)
+    return tuple(measures.losses(record, joint, possible, proposals(record)).values())
 
 
 def test_without_a_zone_no_deal_loses_nothing_and_a_deal_loses_what_it_harms() -> None:

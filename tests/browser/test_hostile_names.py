@@ -24,7 +24,7 @@ from negolab.formats import transcript
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record
-from negolab.sweeps.report_page import PLOTLY_MIME, report_page
+from negolab.sweeps.report import PLOTLY_MIME, report_page
 from tests.support.markup_injection import INJECTIONS, PAYLOAD
 from tests.support.sweeps import finished_sweep
 from tests.sweeps.test_sweep import negolab

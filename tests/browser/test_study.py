@@ -11,6 +11,7 @@ import pytest
 from negolab.catalog import game_names
 from negolab.events import Ended
 from negolab.studies.texts import texts
+from tests.conftest import SLOW
 from tests.support import study_visit
 from tests.support.browser import (
     MOVES,
@@ -140,7 +141,11 @@ HAPPENS: dict[str, Callable[[Person], None]] = {
 }
 
 
-@pytest.mark.parametrize("game", game_names())
+PLAYED = tuple(game_names()) if SLOW else ("bargaining", "split")
+"""Games in turns and at once: what happens to a page does not depend on more."""
+
+
+@pytest.mark.parametrize("game", PLAYED)
 def test_a_whole_game_goes_on_through_whatever_happens_to_it(game: str, tmp_path: Path, chromium: Any) -> None:
     params, player, seed = ALONE[game]
     text = study_toml(game, PAIRS.format(params=params, wait=2, then=player, more="")).replace(
@@ -177,7 +182,7 @@ def other_than(person: Person) -> Any:
     return "B" if person.seat() == "A" else "A"
 
 
-@pytest.mark.parametrize("game", game_names())
+@pytest.mark.parametrize("game", PLAYED)
 def test_two_people_play_one_match_and_time_ends_what_nobody_else_does(
     game: str, tmp_path: Path, chromium: Any
 ) -> None:

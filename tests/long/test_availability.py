@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from negolab.studies.page_state import LONGEST
+from tests.conftest import SLOW
 from tests.long.test_visitor import BREATH, PAIRS, PRICES, both, turn, visitor_on_turn
 from tests.support import overload
 from tests.support.gate_server import wait_until
@@ -19,7 +20,7 @@ from tests.support.hostile_visitor import Site, serving_site
 
 pytestmark = [pytest.mark.visitor, pytest.mark.alone]
 
-SECONDS = 15.0
+SECONDS = 15.0 if SLOW else 8.0
 """Length of each attack that is measured."""
 MAX_GATE_MIB, MAX_KERNEL_MIB = 400, 250
 MAX_LOG_BYTES, MAX_STORED_BYTES = 1_000_000, 2_000_000

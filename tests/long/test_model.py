@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import signal
 import socket
 import subprocess
@@ -32,11 +31,10 @@ from negolab.match import Match
 from negolab.record import parse_record
 from negolab.runs.driver import aplay, make_player
 from negolab.verification import replay_differences
-from tests.conftest import ROOT, free_port
+from tests.conftest import ROOT, SLOW, free_port
 from tests.support.local_model import LocalModel, needs_runtime, needs_weights, serving_model
 
 TOKENS = 80
-SLOW = os.environ.get("NEGOLAB_SLOW") == "1"
 GAMES = 20 if SLOW else 2
 SHORT: dict[str, dict[str, Any]] = {
     "agenda": {"turns": 6},

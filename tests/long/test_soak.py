@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sys
 import time
@@ -18,15 +17,14 @@ from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 from negolab.verification import replay_differences
-from tests.conftest import free_port, running
+from tests.conftest import SLOW, free_port, running
 from tests.support.bots import Bot
 from tests.support.crowd import STUDY, invite_links
 from tests.support.processes import ProcessKind, kernels_of, kill, processes_of
 
 pytestmark = [pytest.mark.soak, pytest.mark.database]
 
-LONG = os.environ.get("NEGOLAB_SLOW") == "1"
-GAMES, KILLS = (50, 20) if LONG else (12, 6)
+GAMES, KILLS = (50, 20) if SLOW else (12, 6)
 AT_ONCE = 4
 SEED = 20260
 

@@ -461,7 +461,10 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
         (steps("instructions", "end", "match"), "end comes last"),
         (steps("instructions", "match", QUIZ), "quiz and practice come before the last match"),
         (steps("instructions", "mach"), "step 2 of 2: kind 'mach' is unknown: did you mean match"),
-        (steps("instructions", "match\nmatches = 0"), "step 2 of 2 (match): matches must be 1 to 100, not 0"),
+        (
+            steps("instructions", "match\nmatches = 0"),
+            "step 2 of 2 (match): matches must be a whole number from 1 to 100, not 0",
+        ),
         (steps("instructions", "match\nrounds = 2"), "step 2 of 2 (match): unknown key 'rounds'"),
         (steps("instructions", "match\nseeds = [1]\nmatches = 2"), "seeds must be one for each of the 2 matches"),
         (steps("instructions", "practice", "match"), "step 2 of 3 (practice): opponent is missing"),

@@ -157,10 +157,10 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         (BASE + "seat = 'C'\n", "treatment 'one': seat must be one of A, B, random, not 'C'"),
         (BASE + "weight = 0\n", "treatment 'one': weight must be a number above 0, not 0"),
         (BASE + "weight = inf\n", "weight must be a number above 0, not inf"),
-        (BASE + "weight = 'two'\n", "treatment 'one': weight must be a number, not 'two'"),
-        (BASE + "delay = { median = -1 }\n", "delay: median must be a number of 0 or more"),
+        (BASE + "weight = 'two'\n", "treatment 'one': weight must be a number above 0, not 'two'"),
+        (BASE + "delay = { median = -1 }\n", "delay: median must be a number from 0 up"),
         (BASE + "delay = { median = 90 }\n", "delay: median must lie between least and most, 0 to 60 s"),
-        (BASE + "delay = { spread = nan }\n", "delay: spread must be a number of 0 or more"),
+        (BASE + "delay = { spread = nan }\n", "delay: spread must be a number from 0 up"),
         (BASE + "[limits]\nreply = 0\n", "limits: reply must be a number above 0, not 0"),
         (BASE + "[limits]\nmatch = nan\n", "limits: match must be a number above 0, not nan"),
         ("expires = 0\n" + BASE, "expires must be a number above 0"),
@@ -176,7 +176,7 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         (HEAD + PAIR + "delay = { median = 1 }\n", "treatment 'pair': delay is for a scripted player"),
         (BASE + "[practice]\nmatches = 1\n", "practice: opponent is missing"),
         (BASE + "[practice]\nopponent = 'chat'\n", "practice: matches is 0"),
-        (BASE + "[practice]\nmatches = -1\n", "practice: matches must be 0 or more"),
+        (BASE + "[practice]\nmatches = -1\n", "practice: matches must be a whole number from 0 to 100, not -1"),
         (BASE + "[practice]\nmatches = 1\nopponent = 'chatt'\n", "practice: opponent: unknown player 'chatt'"),
         (
             BASE + "[[questions]]\nname = 'a'\nlabel = 'A'\nkind = 'yes'\n",
@@ -451,7 +451,7 @@ def test_one_bracket_beside_two_is_told_as_such(tmp_path: Path) -> None:
 
 
 def test_a_link_cannot_last_for_ever(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at most 3650 days"):
+    with pytest.raises(ValueError, match="at most 3,650"):
         study(tmp_path, "expires = 1e300\n" + BASE)
 
 

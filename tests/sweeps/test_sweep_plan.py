@@ -121,9 +121,9 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("repeats = 0\n", "repeats must be at least 1"),
+        ("repeats = 0\n", "repeats must be a whole number from 1 up, not 0"),
         ("repeat = 2\n", "unknown key 'repeat': did you mean repeats"),
-        ("repeats = 'two'\n", "repeats must be a whole number, not 'two'"),
+        ("repeats = 'two'\n", "repeats must be a whole number from 1 up, not 'two'"),
         ("[limits]\ncell_second = 3\n", "limits: unknown key 'cell_second': did you mean cell_seconds"),
         ("[limits]\ncell_seconds = -1\n", "limits: cell_seconds must be a number above 0"),
         ("[grid]\nbeta = []\n", "beta has no values"),

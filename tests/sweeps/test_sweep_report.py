@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from negolab.sweeps.folder import REPORT
-from negolab.sweeps.report_page import PLOTLY_MIME, report_page
+from negolab.sweeps.report import PLOTLY_MIME, report_page
 from tests.conftest import ROOT
 from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
 from tests.support.sweeps import finished_sweep, write_plan

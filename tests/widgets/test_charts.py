@@ -328,14 +328,6 @@ def test_the_mean_outcome_of_a_group_lies_among_its_matches() -> None:
     assert (mean.x[0], mean.y[0]) == (2, 4) and mean.error_x.array[0] > 0
 
 
-def test_players_are_told_apart_by_seat_and_unpaid_matches_are_left_out() -> None:
-    frame = pd.DataFrame(
-        {"player_a": ["x", "x", None], "payoff_a": [1, None, 3], "player_b": ["x", "y", "y"], "payoff_b": [4, 5, None]}
-    ).assign(match=["1", "2", "3"], deal=["d", "e", "f"], deterministic=False)
-    found = {name: sample.values for name, sample in charts.by_player(frame).items()}
-    assert found == {"? at A": [3], "x at A": [1], "x at B": [4], "y at B": [5]}
-
-
 def test_a_chart_keeps_its_height_and_leaves_the_figure_alone() -> None:
     figure = charts.offers([(1, "A", 7000)])
     chart = charts.Chart(figure, height=260)

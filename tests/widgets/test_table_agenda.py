@@ -9,15 +9,16 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
+from negolab_widgets.tables import table
 
 from negolab.events import Replied
 from negolab.game import SEATS, Seat, other
 from negolab.match import Match
-from tests.support.agenda import FOOD, PACKAGE, PAY, START, game, issue
+from tests.support.agenda import FOOD, PAY, START, game, issue
 from tests.widgets.test_tables import blind
 from tests.widgets.test_widgets import press, state
 
-TABLE: Any = importlib.import_module(PACKAGE.TABLE.partition(":")[0])
+TABLE: Any = table(game())
 fields: Any = importlib.import_module("negolab_widgets.tables.inputs")
 
 LONG = issue("evenings", [*range(9)], [*range(8, -1, -1)], options=[f"{n} evenings" for n in range(9)])

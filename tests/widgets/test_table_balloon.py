@@ -13,8 +13,7 @@ import pytest
 import traitlets
 from negolab_widgets import HumanSeat
 from negolab_widgets.tables import table
-from negolab_widgets.tables.balloon import clock, render
-from negolab_widgets.tables.balloon.view import conversation_entries, extract_arguments, render_ending
+from negolab_widgets.tables.balloon.view import clock, conversation_entries, extract_arguments, render, render_ending
 
 from negolab.catalog import list_games, load
 from negolab.events import Rejected, Replied

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
-from negolab_widgets.tables import bargaining as table
+from negolab_widgets.tables.bargaining import view as table
 from negolab_widgets.tables.bargaining.view import deal_payoff, no_deal_payoff
 from negolab_widgets.tables.controls import AskFirst
 from traitlets import TraitError

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
-from negolab_widgets.tables import split as table
+from negolab_widgets.tables.split import view as table
 from traitlets import TraitError
 
 from negolab import laws
@@ -181,9 +181,9 @@ def test_with_hands_both_possible_worths_stand_there_and_no_value() -> None:
 def test_the_bar_says_what_all_of_it_is_worth_where_the_seat_knows() -> None:
     known, hands = (load("split", preset=preset, first="A") for preset in ("no-press", "trust-and-split"))
     seen = Match(known, seed=1).seen("A")
-    (own,) = table.view.values_of(seen, "A") or ()
-    assert table.view.decision(known, seen).pays == f"All of it is worth <b>{10 * own} points</b> to you."
-    depends = table.view.decision(hands, Match(hands, seed=1).seen("A"))
+    (own,) = table.values_of(seen, "A") or ()
+    assert table.decision(known, seen).pays == f"All of it is worth <b>{10 * own} points</b> to you."
+    depends = table.decision(hands, Match(hands, seed=1).seen("A"))
     assert depends.pays == "", "the worth depends on the other's hand"
 
 

@@ -14,7 +14,7 @@ import traitlets
 from negolab_widgets import HumanSeat
 from negolab_widgets.fields import Number
 from negolab_widgets.tables import table
-from negolab_widgets.tables.trading import clock, render
+from negolab_widgets.tables.trading.view import clock, render
 
 from negolab.catalog import list_games, load
 from negolab.events import Rejected, Replied

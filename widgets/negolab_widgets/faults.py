@@ -13,7 +13,7 @@ import ipywidgets as w
 from negolab.studies.client import PageClient
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.texts import texts
-from negolab_widgets.tables.controls import warning
+from negolab_widgets.tables.controls import styled, warning
 
 log = logging.getLogger("negolab.widgets")
 
@@ -77,11 +77,16 @@ class FaultGuard:
         with self:
             work()
 
-    def button(self, text: str, work: Callable[[], object], **options: Any) -> w.Button:
-        """Make a button whose press runs `work`."""
-        button = w.Button(description=text, **options)
+    def button(self, text: str, work: Callable[[], object], *, cls: str = "", **options: Any) -> w.Button:
+        """Make a button of these classes whose press runs `work`."""
+        button = styled(w.Button(description=text, **options), *cls.split())
         button.on_click(lambda _: self(work))
         return button
+
+    def on_change(self, work: Callable[[], object], *controls: w.Widget) -> None:
+        """Run `work` whenever the value of one of these controls changes."""
+        for control in controls:
+            control.observe(lambda _: self(work), "value")
 
     def _show_in_notice(self, text: str) -> None:
         self.notice.value = warning(text)

@@ -55,13 +55,10 @@ class RunProgress(Page):
         """Read the run's progress and show it."""
         now = self._run.progress
         self._phase = now.phase
-        trouble = warning(now.failure or now.message) if now.failure or now.message else Markup("")
-        if self._trouble.value != trouble:
-            self._trouble.value = trouble
+        self._trouble.value = warning(now.failure or now.message) if now.failure or now.message else Markup("")
         self._shown.value = render_progress(now, str(self._run.folder))
         self._pause.description = "Resume" if now.phase == "paused" else "Pause"
-        self._pause.disabled = now.phase == "stopping"
-        self._finish.disabled = now.phase == "stopping"
+        self._pause.disabled = self._finish.disabled = now.phase == "stopping"
         set_visible(self._buttons, not _over(now))
 
     async def _watch(self) -> None:

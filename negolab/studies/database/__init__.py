@@ -12,9 +12,17 @@ from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import Reply, Seat
 from negolab.studies.database.base import Note
 from negolab.studies.database.matches import Matches, StoredMatch, decode, encode
-from negolab.studies.database.participants import ACTIVE, COUNTED, TEST, Participant, ParticipantTables, StoredStudy
+from negolab.studies.database.participants import (
+    ACTIVE,
+    COUNTED,
+    TEST,
+    Attempt,
+    Participant,
+    ParticipantTables,
+    Reached,
+    StoredStudy,
+)
 from negolab.studies.database.payments import Bonus, BonusFile, Payments
-from negolab.studies.database.progress import Attempt, ProgressTables, Reached
 from negolab.studies.database.schema import answers, attempts, events, notes, seats
 from negolab.studies.model_seats import FALLBACK, PAUSE, Fallback, Pause
 
@@ -41,7 +49,7 @@ PURGED = "[withdrawn]"
 """Replacement for deleted text of a participant who withdrew, and of a player who may quote them."""
 
 
-class Database(ParticipantTables, ProgressTables, Matches, Payments):
+class Database(ParticipantTables, Matches, Payments):
     """The database of studies and of free play. Every method runs in transactions of its own; see `BaseDatabase`."""
 
     def withdraw(self, id: str) -> None:

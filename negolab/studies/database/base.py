@@ -6,7 +6,7 @@ import logging
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -173,6 +173,11 @@ class BaseDatabase:
         self._check_open()
         with self._engine.execution_options(reads=True).connect() as connection:
             yield connection
+
+    def _rows(self, chosen: sa.Select[Any]) -> Sequence[Any]:
+        """Return the rows of one query."""
+        with self._read() as c:
+            return c.execute(chosen).all()
 
     def _check_open(self) -> None:
         if self._closed:

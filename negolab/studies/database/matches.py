@@ -153,8 +153,7 @@ class Matches(BaseDatabase):
         chosen = sa.select(events.c.body).join(matches, matches.c.id == events.c.match)
         # The name of a model stands in each of its replies; quotes within a text are escaped.
         chosen = chosen.where(of_study(matches, study), events.c.body.contains('"model":"'))
-        with self._read() as c:
-            found = [decode(body) for body in c.scalars(chosen)]
+        found = [decode(row.body) for row in self._rows(chosen)]
         return [event for event in found if isinstance(event, Replied) and event.reply.model is not None]
 
     def latest(self) -> float:
@@ -165,21 +164,20 @@ class Matches(BaseDatabase):
     def first(self, study: str) -> Header | None:
         """Return the header of a study's first match; None if there is none yet."""
         chosen = sa.select(matches.c.header).where(matches.c.study == study)
-        with self._read() as c:
-            header = c.scalar(chosen.order_by(matches.c.created, matches.c.id).limit(1))
-        return None if header is None else msgspec.json.decode(header, type=Header)
+        rows = self._rows(chosen.order_by(matches.c.created, matches.c.id).limit(1))
+        return msgspec.json.decode(rows[0].header, type=Header) if rows else None
 
     def times(self, match: str) -> list[float]:
         """Return the commit time of each event of a match, in seconds since 1970."""
-        with self._read() as c:
-            return list(c.scalars(sa.select(events.c.at).where(events.c.match == match).order_by(events.c.seq)))
+        return [
+            row.at for row in self._rows(sa.select(events.c.at).where(events.c.match == match).order_by(events.c.seq))
+        ]
 
     def moved(self, study: str | None = None) -> dict[str, float]:
         """Return the commit time of the last event of each match of a study (None: free play), by match id."""
         chosen = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches, matches.c.id == events.c.match)
         chosen = chosen.where(of_study(matches, study)).group_by(events.c.match)
-        with self._read() as c:
-            return {row[0]: row[1] for row in c.execute(chosen)}
+        return {row[0]: row[1] for row in self._rows(chosen)}
 
     def ends(self, study: str | None = None, *, participant: str | None = None) -> dict[str, Ended]:
         """Return the last event of each finished match of a study (None: free play), by match id; of one participant
@@ -191,8 +189,7 @@ class Matches(BaseDatabase):
         of = last.subquery()
         chosen = sa.select(events.c.match, events.c.body)
         chosen = chosen.join(of, sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq))
-        with self._read() as c:
-            lasts = [(row.match, decode(row.body)) for row in c.execute(chosen)]
+        lasts = [(row.match, decode(row.body)) for row in self._rows(chosen)]
         return {match: event for match, event in lasts if isinstance(event, Ended)}
 
 

@@ -1,11 +1,11 @@
-"""Studies and participants in the database, and the balanced assignment of participants to a study's cells."""
+"""Studies in the database, participants and how far they are, and their balanced assignment to a study's cells."""
 
 from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from negolab.studies.database.base import BaseDatabase, alone, storable
 from negolab.studies.database.payments import returned_ids
-from negolab.studies.database.schema import answers, participants, studies
+from negolab.studies.database.schema import answers, attempts, participants, progress, studies
 
 
 def assign(counts: Sequence[int], weights: Sequence[float] | None = None, *, seed: int | None = None) -> int:
@@ -109,6 +109,30 @@ class Participant(msgspec.Struct, frozen=True):
         return self.link == TEST
 
 
+class Reached(NamedTuple):
+    """A page that a participant has reached."""
+
+    position: int
+    """Number of the page among those of their treatment, from 0."""
+    step: str
+    """Kind of its step."""
+    at: float
+    """Time in seconds since 1970."""
+
+
+class Attempt(NamedTuple):
+    """One answer to a comprehension question."""
+
+    name: str
+    """Name of the question."""
+    attempt: int
+    """Number of the attempt, from 1."""
+    value: str
+    is_right: bool
+    at: float
+    """Time in seconds since 1970."""
+
+
 class ParticipantTables(BaseDatabase):
     """Methods of the database for studies and participants."""
 
@@ -133,14 +157,12 @@ class ParticipantTables(BaseDatabase):
 
     def kept(self, id: str) -> StoredStudy | None:
         """Return the study called `id`; None if the database has none."""
-        with self._read() as c:
-            row = c.execute(sa.select(studies).where(studies.c.id == id)).one_or_none()
-        return None if row is None else StoredStudy(**row._mapping)
+        found = self._rows(sa.select(studies).where(studies.c.id == id))
+        return StoredStudy(**found[0]._mapping) if found else None
 
     def studies(self) -> list[str]:
         """Return the names of all studies, oldest first."""
-        with self._read() as c:
-            return list(c.scalars(sa.select(studies.c.id).order_by(studies.c.created)))
+        return [row.id for row in self._rows(sa.select(studies.c.id).order_by(studies.c.created))]
 
     def invite(self, study: str, n: int = 1, *, link: str = "one", external: str | None = None) -> list[Participant]:
         """Add participants to a study, numbered on from the existing ones.
@@ -177,31 +199,29 @@ class ParticipantTables(BaseDatabase):
 
     def participant(self, id: str) -> Participant:
         """Return the participant with an id; `KeyError` if there is none."""
-        participant = self._first_participant(participants.c.id == id)
-        if participant is None:
+        found = self._participants(participants.c.id == id)
+        if not found:
             raise KeyError(id)
-        return participant
+        return found[0]
 
-    def _first_participant(self, *where: sa.ColumnElement[bool]) -> Participant | None:
-        with self._read() as c:
-            row = c.execute(sa.select(participants).where(*where).order_by("number")).first()
-        return None if row is None else Participant(**row._mapping)
+    def _participants(self, *where: sa.ColumnElement[bool]) -> list[Participant]:
+        return [
+            Participant(**row._mapping) for row in self._rows(sa.select(participants).where(*where).order_by("number"))
+        ]
 
     def participants(self, study: str) -> list[Participant]:
         """Return all participants of a study, by number."""
-        with self._read() as c:
-            rows = c.execute(sa.select(participants).where(participants.c.study == study).order_by("number"))
-            return [Participant(**row._mapping) for row in rows]
+        return self._participants(participants.c.study == study)
 
     def external(self, study: str, hashed: str) -> Participant | None:
         """Return the participant with this salted hash of an outside panel's id; None if there is none."""
-        return self._first_participant(participants.c.study == study, participants.c.external == hashed)
+        return next(iter(self._participants(participants.c.study == study, participants.c.external == hashed)), None)
 
     def leased(self, study: str, *, lease: str | None = None, kernel: str | None = None) -> Participant | None:
         """Find the participant who holds a lease, by the whole `lease` or by the `kernel` that it begins with."""
         column = participants.c.lease
         holds = column == lease if kernel is None else column.startswith(f"{kernel}.", autoescape=True)
-        return self._first_participant(participants.c.study == study, holds)
+        return next(iter(self._participants(participants.c.study == study, holds)), None)
 
     def change(self, id: str, note: str = "", *, actor: str = "participant", detail: str = "", **values: Any) -> None:
         """Set columns of a participant and store a note in one transaction.
@@ -264,9 +284,63 @@ class ParticipantTables(BaseDatabase):
 
     def answers(self, id: str) -> dict[str, str]:
         """Return a participant's answers by name of the question."""
-        with self._read() as c:
-            rows = c.execute(sa.select(answers.c.name, answers.c.value).where(answers.c.participant == id))
-            return {row.name: row.value for row in rows}
+        chosen = sa.select(answers.c.name, answers.c.value).where(answers.c.participant == id)
+        return {row.name: row.value for row in self._rows(chosen)}
+
+    def reached(self, id: str) -> list[Reached]:
+        """Return the pages that a participant has reached, in order, without the first."""
+        chosen = sa.select(progress.c.position, progress.c.step, progress.c.at).where(progress.c.participant == id)
+        return [Reached(*row) for row in self._rows(chosen.order_by(progress.c.position))]
+
+    def advance(self, id: str, position: int, step: str, note: str = "", *, detail: str = "", **values: Any) -> float:
+        """Note that a participant has reached a page, and set their columns, in one transaction.
+
+        Args:
+            id: Id of the participant.
+            position: Number of the page, from 0.
+            step: Kind of its step.
+            note: Kind of the note; "": no note.
+            detail: Detail of the note.
+            **values: New values by column.
+
+        Returns:
+            The time, in seconds since 1970.
+        """
+        now = self.clock()
+        with self._write() as c:
+            c.execute(progress.insert().values(participant=id, position=position, step=step, at=now))
+            if values or note:
+                self._change(c, id, note, "participant", values=values or {"id": id}, detail=detail)
+        return now
+
+    def attempts(self, id: str) -> list[Attempt]:
+        """Return a participant's attempts at comprehension questions, in the order of time."""
+        chosen = sa.select(*(attempts.c[name] for name in Attempt._fields)).where(attempts.c.participant == id)
+        rows = self._rows(chosen.order_by(attempts.c.at, attempts.c.name))
+        return [Attempt(row[0], row[1], row[2], bool(row[3]), row[4]) for row in rows]
+
+    def attempt(self, id: str, number: int, answers: Mapping[str, str], right: Mapping[str, bool]) -> None:
+        """Store an attempt at comprehension questions.
+
+        Args:
+            id: Id of the participant.
+            number: Number of the attempt, from 1.
+            answers: Answers by name of the question.
+            right: True for those that are right, by name of the question.
+        """
+        rows = [
+            {
+                "participant": id,
+                "name": name,
+                "attempt": number,
+                "value": storable(value),
+                "is_right": int(right[name]),
+                "at": self.clock(),
+            }
+            for name, value in answers.items()
+        ]
+        with self._write() as c:
+            c.execute(attempts.insert(), rows)
 
 
 def _hold(c: Connection, study: str) -> None:

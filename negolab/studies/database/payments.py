@@ -54,8 +54,7 @@ class Payments(BaseDatabase):
 
     def returned(self, study: str) -> set[str]:
         """Return the ids of the participants whose places were given back."""
-        with self._read() as c:
-            return set(map(str, c.scalars(returned_ids(study))))
+        return {row.participant for row in self._rows(returned_ids(study))}
 
     def mark_returned(self, study: str, returned: Collection[str], reinstated: Collection[str]) -> list[str]:
         """Store whom a panel has taken out of the study and whom in again.

@@ -19,7 +19,7 @@ from negolab._internal.version import __version__
 from negolab.analysis import export as exporting
 from negolab.match import Match
 from negolab.studies.database import Database
-from negolab.studies.export import matches, participants
+from negolab.studies.export import tables
 from negolab.studies.export.source import Source, source
 from negolab.studies.study_config import Study
 
@@ -118,22 +118,22 @@ def export(database: Database, study: Study, folder: Path, to: str = "both", *, 
 def _tables(data: Source) -> exporting.Tables:
     """Return what a study holds, for the export."""
     found = (
-        exporting.Exported(matches.match_keys(played), played.record, replays=not played.purged)
+        exporting.Exported(tables.match_keys(played), played.record, replays=not played.purged)
         for played in data.matches
     )
     others = {
-        "events": (matches.event_columns(data), matches.event_rows(data)),
-        "participants": (participants.columns(data), participants.rows(data)),
-        "pages": (participants.page_columns(), participants.page_rows(data)),
+        "events": (tables.event_columns(data), tables.event_rows(data)),
+        "participants": (tables.participant_columns(data), tables.participant_rows(data)),
+        "pages": (tables.PAGE_COLUMNS, tables.page_rows(data)),
     }
     if data.study.asked():
-        others["answers"] = (participants.answer_columns(data), participants.answer_rows(data))
+        others["answers"] = (tables.ANSWER_COLUMNS, tables.answer_rows(data))
     if "quiz" in data.study.kinds() or any(data.attempts.values()):
-        others["quiz"] = (participants.quiz_columns(), participants.quiz_rows(data))
+        others["quiz"] = (tables.QUIZ_COLUMNS, tables.quiz_rows(data))
     if data.study.consents or data.consents:
-        others["consents"] = (participants.consent_columns(data), participants.consent_rows(data))
+        others["consents"] = (tables.CONSENT_COLUMNS, tables.consent_rows(data))
     game = data.study.loaded(data.study.treatments[0])
-    return exporting.Tables((), matches.KEYS, found, others, lambda: Match(game, seed=0).record())
+    return exporting.Tables((), tables.KEYS, found, others, lambda: Match(game, seed=0).record())
 
 
 def _records(data: Source) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from negolab_widgets.charts.chart import COLOURS, CONFIG, HUES, MIME, SYMBOLS, TONE, Chart, mime, paper, plain
 from negolab_widgets.charts.estimates import exact, forest, panels, trend
-from negolab_widgets.charts.payoffs import by_player, payoffs, shares
+from negolab_widgets.charts.payoffs import payoffs, shares
 from negolab_widgets.charts.plane import anchoring, frontiers, outcomes
 from negolab_widgets.charts.timeline import offers, rounds, worths
 from negolab_widgets.charts.tournament import tournament, tournaments
@@ -22,7 +22,6 @@ __all__ = [
     "TONE",
     "Chart",
     "anchoring",
-    "by_player",
     "exact",
     "forest",
     "frontiers",

@@ -6,29 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from negolab.analysis import stats
-from negolab.analysis.observations import Sample, Values, as_sample, frame_sample, sample_text
+from negolab.analysis.observations import Values, as_sample, sample_text
 from negolab.formatting import format_interval, format_significant
-from negolab.game import SEATS
 from negolab_widgets.charts.chart import COLOURS, TONE, error_bars, new_figure, plain
 from negolab_widgets.charts.grid import DASHES, add_words
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 MAX_DOTS = 400
 """Single observations drawn per group; beyond it evenly spaced ones of the sorted values."""
-
-
-def by_player(frame: pd.DataFrame) -> dict[str, Sample]:
-    """Group payoffs by player and seat from a frame of `analysis.tables.matches`, without unpaid matches."""
-    groups: dict[str, Sample] = {}
-    for seat in SEATS:
-        for player, part in frame.groupby(f"player_{seat.lower()}", dropna=False):
-            paid = frame_sample(part, f"payoff_{seat.lower()}")
-            if paid.values:
-                groups[f"{player if isinstance(player, str) else '?'} at {seat}"] = paid
-    return dict(sorted(groups.items()))
 
 
 def payoffs(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import ipywidgets as w
 
-from negolab.analysis.measures import surplus, surplus_share
+from negolab.analysis import measures
 from negolab.analysis.replies import Proposal, proposals
 from negolab.catalog import AnyGame, title
 from negolab.events import Ended
@@ -19,7 +19,7 @@ from negolab_widgets.html import Markup, element
 from negolab_widgets.replay.plane import course, render_legend, render_plane, surroundings
 from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import column, row, set_visible
+from negolab_widgets.tables.controls import box, column, row, set_visible, styled
 from negolab_widgets.tables.decision import end_class
 
 
@@ -35,16 +35,13 @@ class EndScreen(w.VBox):  # type: ignore[misc]
 
     def __init__(self, record: Record, seat: Seat, rematch: Callable[[], None], another: Callable[[], None]) -> None:
         self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")
-        again = guard.button("Rematch", rematch)
-        again.add_class("nl-primary")
+        again = guard.button("Rematch", rematch, cls="nl-primary")
         self._open = guard.button("Replay", self._show_replay)
         buttons = row(again, self._open, guard.button("Another game", another))
         self._replay = column()
-        result = column(w.HTML(render_end(record, seat)), buttons, guard.notice)
-        result.add_class("nl-main")
+        result = column(w.HTML(render_end(record, seat)), buttons, guard.notice, cls="nl-main")
         self._planes = self._plane()
-        columns = w.Box([result, *self._planes])
-        columns.add_class("nl-columns")
+        columns = box(result, *self._planes, cls="nl-columns")
         super().__init__([w.HTML(element("h1", _title(record))), columns, self._replay])
         self.add_class("nl-column")
 
@@ -55,8 +52,7 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         around = surroundings(self._record)
         drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
         heading = "What was paid after each round" if around.rounds else "What each proposal would have brought"
-        plane = w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn))
-        plane.add_class("nl-side")
+        plane = styled(w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn)), "nl-side")
         return [plane]
 
     def _show_replay(self) -> None:
@@ -104,10 +100,11 @@ def _title(record: Record) -> str:
 
 def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     """Return the joint gain over no deal beside the possible one, and the seat's share; none where one lost by it."""
-    joint, possible = surplus(record)
+    own = measures.gains(record)
+    joint, possible = measures.surplus(record, own)
     if joint is None or possible is None or joint < 0:
         return []
-    game, share = record.game, surplus_share(record)[seat]
+    game, share = record.game, measures.surplus_share(own, joint)[seat]
     both = f"{_format_gain(joint, game)} of {_format_gain(possible, game)}"
     together = "Earned together" if game.has_paid_rounds else "Gained together over no deal"
     told = [(f"{together}, of what was possible", both)]

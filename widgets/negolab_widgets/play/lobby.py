@@ -29,7 +29,7 @@ from negolab_widgets.play.matchmaking import (
 )
 from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
 from negolab_widgets.tables import table as table_of
-from negolab_widgets.tables.controls import AskFirst, column, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, box, column, set_visible, warning
 
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
 MAX_ABOUT = 200
@@ -89,21 +89,23 @@ class Lobby(Page):
         self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
         self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
         self._seed_fault = w.HTML()
-        self._start_button = w.Button(description="Start the match")
-        self._start_button.add_class("nl-primary")
+        self._start_button = self._guard.button("Start the match", self._start_match, cls="nl-primary")
         self._leave_button = AskFirst(LEAVE_MATCH, LEAVE_QUESTION, "Leave", "Stay", lambda: self._guard(self._leave))
         self._another = self._guard.button(CHOOSE_ANOTHER, self._leave)
         self._about, self._table = w.HTML(), column()
         self._models = ModelChoice(self._matchmaker.list_endpoints)
-        self._game.observe(lambda _: self._guard(self._update_presets), "value")
-        self._seat.observe(lambda _: self._guard(self._update_opponents), "value")
-        self._opponent.observe(lambda _: self._guard(self._describe), "value")
-        self._preset.observe(lambda _: self._guard(self._update_opponents), "value")
+        self._guard.on_change(self._update_presets, self._game)
+        self._guard.on_change(self._update_opponents, self._seat, self._preset)
+        self._guard.on_change(self._describe, self._opponent)
         self._seed.observe(lambda _: self._check_seed(), "value")
-        self._start_button.on_click(lambda _: self._guard(self._start_match))
-        fields = w.Box([self._game, self._preset, self._opponent, self._seat, w.VBox([self._seed, self._seed_fault])])
-        fields.add_class("nl-form")
-        fields.add_class("nl-roomy")
+        fields = box(
+            self._game,
+            self._preset,
+            self._opponent,
+            self._seat,
+            w.VBox([self._seed, self._seed_fault]),
+            cls="nl-form nl-roomy",
+        )
         intro = "Choose a game and who sits across the table. What you play is kept as a record."
         head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", intro)])
         return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)

@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from negolab.runs.driver import run_blocking
 from negolab.studies.host_config import KnownEndpoints, build_host_config
-from negolab_widgets.tables.controls import column, set_visible, warning
+from negolab_widgets.tables.controls import box, column, set_visible, warning
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.endpoint import Endpoint
@@ -43,8 +43,7 @@ class ModelChoice:
         self._notice = w.HTML(warning(""))
         self._visible = False
         self._url.observe(lambda _: self._endpoint_changed(), "value")
-        fields = w.Box([self._url, self._model, self._output_mode, self._settings])
-        fields.add_class("nl-form")
+        fields = box(self._url, self._model, self._output_mode, self._settings, cls="nl-form")
         self.widget = column(fields, self._notice)
         set_visible(self.widget, False)
 

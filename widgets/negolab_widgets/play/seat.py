@@ -23,7 +23,7 @@ from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
 from negolab_widgets.page import Page
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import ControlsContext
+from negolab_widgets.tables.controls import ControlsContext, box
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
 from negolab_widgets.tables.decision import Decision, DecisionBar
 
@@ -92,8 +92,7 @@ class SeatWidget(Page):
         self._controls = self._table(self._game, self._view.seen, context)
         self._controls.main.add_class("nl-main")
         self._controls.side.add_class("nl-side")
-        columns = w.Box([self._controls.main, self._controls.side])
-        columns.add_class("nl-columns")
+        columns = box(self._controls.main, self._controls.side, cls="nl-columns")
         self._bar = DecisionBar(self._controls.actions, self._controls.answer_notice)
         return [self._header, self._rules, self._result, columns, self._bar]
 

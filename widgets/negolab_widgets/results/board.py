@@ -20,7 +20,7 @@ from negolab_widgets.html import Markup, StableHTML, bar, details, element, join
 from negolab_widgets.page import Page
 from negolab_widgets.picks import Picks, pick_button
 from negolab_widgets.results.variables import format_value
-from negolab_widgets.tables.controls import column, row
+from negolab_widgets.tables.controls import box, column, row
 
 STATE_WORDS: dict[CellState, str] = {
     "done": "done",
@@ -200,11 +200,9 @@ class SweepBoard(Page):
         self._notebook_button = self._guarded.button("Show its notebook", self._show_notebook, disabled=True)
         self._replay_button = self._guarded.button("Replay its records", self._show_records, disabled=True)
         self._buttons = row(self._notebook_button, self._replay_button)
-        form = w.Box([self._state, self._find])
-        form.add_class("nl-form")
-        for control in (self._state, self._find):
-            control.observe(lambda _: self._guarded(self._offer), "value")
-        self._list.observe(lambda _: self._guarded(self._show_chosen), "value")
+        form = box(self._state, self._find, cls="nl-form")
+        self._guarded.on_change(self._offer, self._state, self._find)
+        self._guarded.on_change(self._show_chosen, self._list)
         look = column(form, self._list, self._cell, self._buttons, self._guarded.notice, self._shown)
         title = w.HTML(element("h1", f"Sweep: {self._folder.path.name}"))
         picks = Picks(lambda id: self._guarded(lambda: self._pick(id)))

@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from negolab_widgets.html import element
 from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Quantity
-from negolab_widgets.tables.controls import column, framed, row, set_visible
+from negolab_widgets.tables.controls import box, column, framed, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95 % intervals", "heat map of means", "box plots", "violins"
 NONE = ""
@@ -45,8 +45,7 @@ class FigureControls:
         self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
         for control in (self.outcome, self.view, self.x, self.colour, self.facet):
             control.observe(self._on_change, "value")
-        self.widget = w.Box([self.outcome, self.view, self.x, self.colour, self.facet])
-        self.widget.add_class("nl-sides")
+        self.widget = box(self.outcome, self.view, self.x, self.colour, self.facet, cls="nl-sides")
         self._updating = False
 
     def offer(self, outcomes: Sequence[Quantity], factors: Sequence[Factor]) -> None:
@@ -109,8 +108,7 @@ class MatchFilters:
         self._changed = changed
         self._shown: tuple[Factor, ...] = ()
         self.excluded: dict[str, set[str]] = {}
-        self._boxes = w.Box()
-        self._boxes.add_class("nl-form")
+        self._boxes = box(cls="nl-form")
         self._panel = framed(self._boxes)
         set_visible(self._panel, False)
         self._open = w.Button(description="Choose matches")
@@ -140,8 +138,7 @@ class MatchFilters:
         if len(factor.texts) > MAX_BOXES:
             return self._list(factor, out)
         boxes = [self._box(factor, text, text not in out) for text in factor.texts]
-        line = row(*boxes)
-        line.add_class("nl-ticks")
+        line = row(*boxes, cls="nl-ticks")
         return column(w.HTML(element("h2", factor.title)), line)
 
     def _box(self, factor: Factor, text: str, ticked: bool) -> w.Checkbox:

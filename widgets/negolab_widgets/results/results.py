@@ -31,7 +31,7 @@ from negolab_widgets.results.download import Download, Format
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.matches import Group, parse_token
 from negolab_widgets.results.variables import Factor, Quantity, factors, format_value, outcomes, without_values
-from negolab_widgets.tables.controls import column, row, set_visible, warning
+from negolab_widgets.tables.controls import column, row, set_visible, styled, warning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -244,9 +244,7 @@ def open_results_page(run: Path | str | None = None) -> w.Widget:
     if not folder:
         return _empty_page()
     results = SweepResults(folder)
-    both = w.VBox([SweepBoard(folder, picked=results.show_cell), results])
-    both.add_class("nl-pages-below")
-    return both
+    return styled(w.VBox([SweepBoard(folder, picked=results.show_cell), results]), "nl-pages-below")
 
 
 def _empty_page() -> w.Widget:

@@ -1,10 +1,13 @@
-"""Configuration of Voila and its kernels: settings, notebooks, environments, folders."""
+"""Configuration of Voila and its kernels: settings, notebooks, environments, folders, and the user they run as."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from traitlets.config import Config
 
@@ -39,28 +42,37 @@ EXTENSIONS = [
 
 def voila_config() -> Config:
     """Return what Voila would read from a file. It reads none, so that no file of the user's changes it."""
-    c = Config()
-    c.Voila.ip = "127.0.0.1"
-    c.Voila.port_retries = 0
-    c.Voila.open_browser = False
-    c.Voila.kernel_websocket_connection_class = "negolab_widgets.server.guard.GuardedConnection"
-    c.Voila.identity_provider_class = "negolab_widgets.server.server.AnyIdentity"
-    c.VoilaConfiguration.template = "negolab"
-    c.VoilaConfiguration.show_tracebacks = False
-    c.VoilaConfiguration.strip_sources = True
-    c.VoilaConfiguration.allow_template_override = "NO"
-    c.VoilaConfiguration.allow_theme_override = "NO"
-    c.VoilaConfiguration.file_allowlist = []
-    c.VoilaConfiguration.file_denylist = [".*"]
-    c.VoilaConfiguration.extension_allowlist = EXTENSIONS
-    c.VoilaConfiguration.preheat_kernel = False  # the pool is ours
+    kernels: dict[str, object] = {
+        # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
+        "autorestart": False,
+    }
     if os.name == "posix":
-        c.KernelManager.transport = "ipc"  # other users of this machine cannot listen to a kernel
-    # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
-    c.KernelManager.autorestart = False
-    c.MappingKernelManager.cull_idle_timeout = 0  # the sweep of ours ends what nobody looks at
-    c.MappingKernelManager.buffer_offline_messages = True
-    return c
+        kernels["transport"] = "ipc"  # other users of this machine cannot listen to a kernel
+    return Config(
+        Voila={
+            "ip": "127.0.0.1",
+            "port_retries": 0,
+            "open_browser": False,
+            "kernel_websocket_connection_class": "negolab_widgets.server.guard.GuardedConnection",
+            "identity_provider_class": "negolab_widgets.server.server.AnyIdentity",
+        },
+        VoilaConfiguration={
+            "template": "negolab",
+            "show_tracebacks": False,
+            "strip_sources": True,
+            "allow_template_override": "NO",
+            "allow_theme_override": "NO",
+            "file_allowlist": [],
+            "file_denylist": [".*"],
+            "extension_allowlist": EXTENSIONS,
+            "preheat_kernel": False,  # the pool is ours
+        },
+        KernelManager=kernels,
+        MappingKernelManager={
+            "cull_idle_timeout": 0,  # the sweep of ours ends what nobody looks at
+            "buffer_offline_messages": True,
+        },
+    )
 
 
 PACKAGE = Path(__file__).parent
@@ -93,3 +105,62 @@ def socket_folder() -> tempfile.TemporaryDirectory[str]:
     """Make a folder for sockets, whose paths may have about a hundred characters in all."""
     short = len(tempfile.gettempdir()) <= _MAX_PREFIX or not os.access("/tmp", os.W_OK)
     return tempfile.TemporaryDirectory(prefix="nl-", dir=None if short else "/tmp", ignore_cleanup_errors=True)
+
+
+class KernelUser(NamedTuple):
+    """A user of this machine, as a process is started for it."""
+
+    name: str
+    uid: int
+    gid: int
+
+    def options(self) -> dict[str, Any]:
+        """Return what `Popen` needs to become that user, with no group and no file permission of ours."""
+        groups = os.getgrouplist(self.name, self.gid)
+        return {"user": self.uid, "group": self.gid, "extra_groups": groups, "umask": 0o077}
+
+    def give(self, folder: Path) -> None:
+        """Make a folder the user's own."""
+        os.chown(folder, self.uid, self.gid)
+        folder.chmod(0o700)
+
+
+def kernel_user(name: str) -> KernelUser:
+    """Find the user as whom Voila and its kernels run, so that none can read what is ours.
+
+    Raises:
+        ValueError: There is no such user, or it cannot run Python and this package.
+    """
+    if os.name != "posix" or os.geteuid() != 0:
+        raise ValueError(f"--kernel-user {name} needs root: only root can start a process for another user")
+    import pwd
+
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        raise ValueError(f"--kernel-user {name}: there is no such user") from None
+    if entry.pw_uid == 0:
+        raise ValueError(f"--kernel-user {name} is root itself: name a user that owns nothing")
+    user = KernelUser(name, entry.pw_uid, entry.pw_gid)
+    _check(user)
+    return user
+
+
+def _check(user: KernelUser) -> None:
+    code = "import negolab_widgets.server.gate"
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-P", "-c", code],
+            env={"PATH": os.defpath, "HOME": "/"},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            **user.options(),
+        )
+        fault = ran.stderr.strip().splitlines()[-1] if ran.returncode else ""
+    except OSError as error:
+        fault = str(error)
+    if fault:
+        what = f"{sys.executable} with negolab"
+        raise ValueError(f"--kernel-user {user.name} cannot run {what} ({fault}): let it read both")

@@ -34,14 +34,18 @@ from negolab.studies.texts import gate_texts
 from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
-from negolab_widgets.server.kernel_user import KernelUser, kernel_user
 from negolab_widgets.server.logs import print_line
-from negolab_widgets.server.selftest import check_server, probe, wait_for_answer
-from negolab_widgets.server.supervisor import NOTICE, Child, supervise, terminating
+from negolab_widgets.server.supervisor import (
+    NOTICE,
+    READY_WITHIN,
+    Child,
+    check_server,
+    probe,
+    supervise,
+    terminating,
+    wait_for_answer,
+)
 from negolab_widgets.tables import table
-
-READY_WITHIN = 60.0
-"""Seconds a child may take to listen."""
 
 
 class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
@@ -179,7 +183,7 @@ _FOR_STUDIES = ("host", "public_url", "behind_proxy", "certfile", "kernel_user",
 """Options that have no meaning without a study."""
 
 
-def _check_options(options: LaunchOptions) -> tuple[Address, KernelUser | None]:
+def _check_options(options: LaunchOptions) -> tuple[Address, config.KernelUser | None]:
     """Refuse what would not be safe, before anything is started."""
     options.host_config().models()
     if options.study is None:
@@ -197,7 +201,7 @@ def _check_options(options: LaunchOptions) -> tuple[Address, KernelUser | None]:
     check_port_free(options.host, options.port)
     if options.study is not None:
         check_port_free("127.0.0.1", options.desk_port, "--desk-port")
-    return address, None if options.kernel_user is None else kernel_user(options.kernel_user)
+    return address, None if options.kernel_user is None else config.kernel_user(options.kernel_user)
 
 
 def _check_tables(options: LaunchOptions) -> None:
@@ -224,7 +228,7 @@ def check_port_free(host: str, port: int, option: str = "--port") -> None:
 # The children.
 
 
-def _study_host_child(options: LaunchOptions, sockets: Sockets, user: KernelUser | None) -> Child:
+def _study_host_child(options: LaunchOptions, sockets: Sockets, user: config.KernelUser | None) -> Child:
     arguments = [f"--seats={sockets.seats}", f"--out={options.out.resolve()}"]
     if options.study is not None:
         # A copy for nobody else to read: what is edited later counts from the next `serve` on.
@@ -302,7 +306,7 @@ def _admin_child(first: str, port: int, token: str, env: dict[str, str], folder:
     return Child("the researcher's server", command, {**env, admin.TOKEN: token})
 
 
-def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user: KernelUser | None) -> Child:
+def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user: config.KernelUser | None) -> Child:
     folder = sockets.folder / "gate"
     folder.mkdir(mode=0o700)
     if user is not None:

@@ -146,15 +146,11 @@ class Monitor(Page):
     def _draw(self, seen: MonitorState | None) -> None:
         self._show_error("")
         self._fallbacks = {} if seen is None else seen.fallbacks
-        for shown, drawn in ((self._top, monitor_view.render_top(seen)), (self._rest, monitor_view.render_rest(seen))):
-            if shown.value != drawn:
-                shown.value = drawn
+        self._top.value, self._rest.value = monitor_view.render_top(seen), monitor_view.render_rest(seen)
 
     def _show_error(self, why: str) -> None:
         why = why or self._away()
-        banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        if self._banner.value != banner:
-            self._banner.value = banner
+        self._banner.value = html.element("div", why, cls="nl-banner", role="alert") if why else ""
 
     # What is opened from a row.
 
@@ -180,8 +176,7 @@ class Monitor(Page):
     def _draw_match(self, record: Record | None) -> None:
         if record is not None:
             fallback = self._fallbacks.get(record.id)
-            if self._match.value != (drawn := monitor_view.render_watched(record, fallback)):
-                self._match.value = drawn
+            self._match.value = monitor_view.render_watched(record, fallback)
         set_visible(self._watching, record is not None)
 
     def _stop_watching(self) -> None:

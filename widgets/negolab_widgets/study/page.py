@@ -94,9 +94,7 @@ class PageView:
 
     def button(self, text: str, work: Callable[[], Any], *, cls: str = "nl-primary") -> w.Button:
         """Make a button; why its `work` was not done is shown in the notice."""
-        button = self.guard.button(text, work)
-        button.add_class(cls)
-        return button
+        return self.guard.button(text, work, cls=cls)
 
 
 def step_line(state: PageState) -> str:
@@ -228,8 +226,7 @@ class PlayingView(PageView):
         self._next = self.button("", lambda: self.send("next"))
         # A game's own last words may sound as if nothing more were to be done.
         self._over = w.HTML(html.element("span", texts.NEXT_STEP))
-        self._strip = row(self._label, self._clock, self._over, self._next)
-        self._strip.add_class("nl-strip")
+        self._strip = row(self._label, self._clock, self._over, self._next, cls="nl-strip")
         told = [reading_panel(self.state.disclosure)] if self.state.disclosure else []
         self._table = SeatWidget(self._seat, title=self.state.title, report=self._page.report)
         return [self._strip, self.notice, *told, self._table]
@@ -348,9 +345,7 @@ class StudyPage(Page):
 
     def show_error(self, why: str) -> None:
         """Show above all else why the page does not go on just now; "" clears it."""
-        banner = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        if self._banner.value != banner:
-            self._banner.value = banner
+        self._banner.value = html.element("div", why, cls="nl-banner", role="alert") if why else ""
         set_visible(self._banner, bool(why))
 
     def _show_fault(self, fault: str) -> None:

@@ -23,8 +23,7 @@ class QuestionField:
         self.control = _question_control(question)
         self._notice = w.HTML(warning(""))
         self.control.observe(lambda _: self.show_fault(""), "value")
-        self.box = column(self.control, self._notice)
-        self.box.add_class("nl-question")
+        self.box = column(self.control, self._notice, cls="nl-question")
 
     @property
     def answer(self) -> Any:
@@ -50,8 +49,7 @@ class QuestionField:
 
     def show_fault(self, fault: str) -> None:
         """Show a fault beside the field."""
-        if self._notice.value != (notice := warning(fault)):
-            self._notice.value = notice
+        self._notice.value = warning(fault)
 
 
 def _question_control(question: Question) -> w.Widget:

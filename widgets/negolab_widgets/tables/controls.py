@@ -7,9 +7,11 @@ to compose a reply; the match reads it like any other and says what is wrong wit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import ipywidgets as w
+from typing_extensions import override
 
 from negolab.catalog import AnyGame
 from negolab.game import Invalid, Observation, Seat
@@ -70,6 +72,13 @@ class Table:
 
     # What a game's table writes.
 
+    @override
+    def __init_subclass__(cls, *, view: ModuleType | None = None, **more: Any) -> None:
+        """Take `role`, `clock`, `rules`, `decision` and `render` from the functions of a module, if one is given."""
+        super().__init_subclass__(**more)
+        for name in ("role", "clock", "rules", "decision", "render") if view is not None else ():
+            setattr(cls, name, staticmethod(getattr(view, name)))
+
     @staticmethod
     def role(game: Any, seat: Seat) -> str:
         """Return what the seat is called, such as "the buyer"."""
@@ -114,10 +123,8 @@ class Table:
 
     def button(self, text: str, work: Callable[[], None], *, cls: str = "", hint: str = "") -> w.Button:
         """Make a button whose press calls `work`."""
-        button = w.Button(description=text, tooltip=hint or None)
+        button = styled(w.Button(description=text, tooltip=hint or None), *cls.split())
         button.on_click(lambda _: self.context.guard(work))
-        if cls:
-            button.add_class(cls)
         return button
 
     def word_for_word(self) -> w.Widget:
@@ -236,32 +243,36 @@ def render_rejected(slip: RejectedReply, most: int = 300) -> html.Markup:
     )
 
 
-def column(*children: w.Widget) -> w.VBox:
+def styled(widget: Any, *classes: str) -> Any:
+    """Give a widget classes of the theme, and return it."""
+    for name in classes:
+        widget.add_class(name)
+    return widget
+
+
+def box(*children: w.Widget, cls: str) -> w.Box:
+    """Put widgets into a box of these classes, with spaces between."""
+    return styled(w.Box(list(children)), *cls.split())
+
+
+def column(*children: w.Widget, cls: str = "") -> w.VBox:
     """Put widgets below each other, with space between them."""
-    box = w.VBox(list(children))
-    box.add_class("nl-column")
-    return box
+    return styled(w.VBox(list(children)), "nl-column", *cls.split())
 
 
-def row(*children: w.Widget) -> w.Box:
+def row(*children: w.Widget, cls: str = "") -> w.Box:
     """Put widgets beside each other, wrapping where there is no room."""
-    box = w.Box(list(children))
-    box.add_class("nl-row")
-    return box
+    return box(*children, cls=f"nl-row {cls}")
 
 
-def framed(*children: w.Widget) -> w.VBox:
+def framed(*children: w.Widget, cls: str = "") -> w.VBox:
     """Put controls that belong together on a panel."""
-    box = column(*children)
-    box.add_class("nl-panel")
-    return box
+    return column(*children, cls=f"nl-panel {cls}")
 
 
 def set_visible(widget: w.Widget, visible: bool) -> None:
     """Show a widget or take it off the page."""
-    wanted = None if visible else "none"
-    if widget.layout.display != wanted:
-        widget.layout.display = wanted
+    widget.layout.display = None if visible else "none"
 
 
 class ReplyBox:
@@ -279,8 +290,7 @@ class ReplyBox:
         self._controls, self._check = controls, check
         self.box, self.notice = controls.message_box(table_texts.WRITE_REPLY, text, rows=3), controls.new_notice()
         self.button = controls.button(send or table_texts.SEND_MESSAGE, self._send, cls="nl-primary" if primary else "")
-        self.widget = column(self.box, self.notice, self.button)
-        self.widget.add_class("nl-reply")
+        self.widget = column(self.box, self.notice, self.button, cls="nl-reply")
 
     def draw(self, *, asked: bool) -> None:
         self.box.disabled = self.button.disabled = not asked
@@ -307,14 +317,12 @@ class AskFirst(w.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, text: str, question: str, yes: str, no: str, work: Callable[[], None]) -> None:
-        self.button = w.Button(description=text)
-        self.button.add_class("nl-link")
+        self.button = styled(w.Button(description=text), "nl-link")
         self.yes = w.Button(description=yes)
         back = w.Button(description=no)
         self._question = w.HTML()
         self.question = question
-        self._confirmation = w.VBox([self._question, row(self.yes, back)])
-        self._confirmation.add_class("nl-panel")
+        self._confirmation = styled(w.VBox([self._question, row(self.yes, back)]), "nl-panel")
         super().__init__([self.button, self._confirmation])
         self.add_class("nl-leaving")
         self.button.on_click(lambda _: self._show(not self._is_open()))
@@ -349,11 +357,11 @@ class AskFirst(w.VBox):  # type: ignore[misc]
 
 
 class Collapsible:
-    """A button that shows and hides a widget; `on_open` is called when it opens."""
+    """A button that shows and hides a widget."""
 
-    def __init__(self, controls: Table, text: str, inner: w.Widget, on_open: Callable[[], None] | None = None) -> None:
-        self._text, self._inner, self._on_open = text, inner, on_open
-        self._button = controls.button("", self._turn, cls="nl-link")
+    def __init__(self, controls: Table, text: str, inner: w.Widget) -> None:
+        self._text, self._inner = text, inner
+        self._button = controls.button("", lambda: self._show(not self.is_open), cls="nl-link")
         self.widget = column(self._button, inner)
         self._show(False)
 
@@ -363,11 +371,6 @@ class Collapsible:
 
     def open(self) -> None:
         self._show(True)
-
-    def _turn(self) -> None:
-        self._show(not self.is_open)
-        if self.is_open and self._on_open is not None:
-            self._on_open()
 
     def _show(self, is_open: bool) -> None:
         self._inner.layout.display = None if is_open else "none"

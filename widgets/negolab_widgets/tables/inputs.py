@@ -20,7 +20,7 @@ from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.fields import CheckGroup, PriceField, Segments, Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import Table, set_visible
+from negolab_widgets.tables.controls import Table, box, set_visible, styled
 
 MAX_SEGMENTS = 6
 """Options up to which they stand beside each other; more are in a list."""
@@ -112,8 +112,10 @@ class ListInput(FieldInput):
         self._is_long, self._words = len(choices(self.field)) > MAX_LISTED, list[str]()
         self._find = w.Text(description=table_texts.FIND, continuous_update=False, placeholder=table_texts.FIND_HINT)
         set_visible(self._find, self._is_long)
-        self.list = w.Select(description=self.label, rows=6) if self._is_long else w.Dropdown(description=self.label)
-        self.list.add_class("nl-issue-list")
+        self.list = styled(
+            w.Select(description=self.label, rows=6) if self._is_long else w.Dropdown(description=self.label),
+            "nl-issue-list",
+        )
         self._facts = w.HTML()
         self.widget = w.VBox([self._find, self.list, self._facts])
         table.on_change(self._find, self._narrow)
@@ -160,8 +162,7 @@ class CountInput(FieldInput):
         self.stepper = Stepper(self.label, self.field.unit or self.label)
         table.on_change(self.stepper, self._changed)
         self._facts, self._after = w.HTML(), w.HTML()
-        self.widget = w.Box([self._facts, self.stepper, self._after])
-        self.widget.add_class("nl-portion")
+        self.widget = box(self._facts, self.stepper, self._after, cls="nl-portion")
 
     @property
     @override
@@ -207,8 +208,7 @@ class PriceInput(FieldInput):
         self.read: Callable[[str], int | None] = read_dollars
         self.start: Callable[[], int] = lambda: self.field.least
         steps = [[text, by, table_texts["price_steps"][name]] for text, by, name in _STEPS]
-        self.widget = PriceField(description=self.label, steps=steps)
-        self.widget.add_class("nl-price")
+        self.widget = styled(PriceField(description=self.label, steps=steps), "nl-price")
         table.on_change(self.widget, self._changed)
 
     @property
@@ -302,8 +302,7 @@ class GroupInput(FieldInput):
         for name, field in self._fields(self.field).items():
             if (kind := input_kind(field)) is not None:
                 self.inputs[name] = kind(table, name, field, self._touch)
-        self.widget = w.VBox([each.widget for each in self.inputs.values()])
-        self.widget.add_class("nl-issues")
+        self.widget = styled(w.VBox([each.widget for each in self.inputs.values()]), "nl-issues")
 
     @staticmethod
     def _fields(field: Any) -> Mapping[str, Field]:

@@ -38,8 +38,7 @@ class MovePanel:
         options = [choices(field) for field in fields.fields.values()]
         if 1 <= prod(map(len, options)) <= MAX_BUTTONS:
             every = (dict(zip(fields.fields, values, strict=True)) for values in product(*options))
-            buttons = row(*map(self._button, every))
-            buttons.add_class("nl-options")
+            buttons = row(*map(self._button, every), cls="nl-options")
             self.widget = column(buttons, self.notice)
             return
         self.inputs = GroupInput(table, "", fields, lambda: None)
@@ -90,8 +89,7 @@ class PlainTable(Table):
         self._choices, self.panels = column(), list[MovePanel]()
         self._drawn: list[tuple[str, str, Group]] | None = None
         self.compose = table_texts.CHOOSE
-        composing = column(self._choices, self.notice, self._due)
-        composing.add_class(COMPOSE)
+        composing = column(self._choices, self.notice, self._due, cls=COMPOSE)
         self.main.children = [self.context.log, composing, self._typing.widget]
         self.side.children = [self._own]
 

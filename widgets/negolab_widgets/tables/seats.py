@@ -11,6 +11,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Observation, Seat
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables import table
+from negolab_widgets.tables.controls import box
 
 Seen = Observation[Any, Any]
 
@@ -37,9 +38,7 @@ class SeatTables:
         self._tables = {seat: w.HTML() for seat in SEATS}
         self._games: dict[Seat, AnyGame] = {}
         self._drawn: dict[Seat, Seen] = {}
-        self.widget = w.Box(list(self._tables.values()))
-        self.widget.add_class("nl-columns")
-        self.widget.add_class("nl-halves")
+        self.widget = box(*self._tables.values(), cls="nl-columns nl-halves")
 
     def set_game(self, game: AnyGame) -> None:
         """Show a match of this game from now on; each seat's table gets the game as told to that seat."""

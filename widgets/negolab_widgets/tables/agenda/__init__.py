@@ -4,6 +4,5 @@ controls.py holds the offer editor and the controls, view.py draws a seat's tabl
 """
 
 from negolab_widgets.tables.agenda.controls import AgendaTable
-from negolab_widgets.tables.agenda.view import clock, render, role
 
-__all__ = ["AgendaTable", "clock", "render", "role"]
+__all__ = ["AgendaTable"]

@@ -21,7 +21,7 @@ from negolab_widgets import charts, html
 from negolab_widgets.html import element
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.agenda import view
-from negolab_widgets.tables.controls import ReplyBox, Table, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept, set_class
 from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
@@ -95,15 +95,9 @@ class OfferEditor:
         self.draw_sum()
 
 
-class AgendaTable(Table):
+class AgendaTable(Table, view=view):
     """Left what the seat was told, the offer that stands and the one to make; right what was said and the course of the
     offers."""
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Agenda
 
@@ -128,10 +122,8 @@ class AgendaTable(Table):
 
     def _build_answer(self) -> None:
         self._standing = w.HTML()
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls="nl-primary")
-        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"))
-        self.accept.add_class(ACCEPT)
-        self.reject.add_class(REFUSE)
+        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls=f"nl-primary {ACCEPT}")
+        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"), cls=REFUSE)
         self.walk_away = self.ask_first(WORDS.WALK_AWAY, lambda: self._answer("walk away"), key=False)
         self.actions.children = [self.accept, self.reject]
         self._answering = framed(self._standing)
@@ -144,17 +136,14 @@ class AgendaTable(Table):
         self.copy = self.button(WORDS.COPY, self._copy, cls="nl-link")
         clear = self.button(WORDS.CLEAR, lambda: self.composer.put(None), cls="nl-link")
         links = row(self.copy, clear)
-        title = row(self._title, links)
-        title.add_class("nl-title-row")
-        self._editor = w.VBox([title, self.composer.widget, self.composer.sum])
-        self._editor.add_class("nl-column")
+        title = row(self._title, links, cls="nl-title-row")
+        self._editor = column(title, self.composer.widget, self.composer.sum)
         self._last = w.HTML(element("div", WORDS.LAST_MESSAGE, cls="nl-due"))
         self.offer = self.button(WORDS.MAKE, self._make, cls="nl-primary")
         self.speak = self.button(WORDS.SPEAK, self._speak)
         self._offering = framed(
-            self._editor, self._last, self.words, row(self.offer, self.speak), self.notice, self.walk_away
+            self._editor, self._last, self.words, row(self.offer, self.speak), self.notice, self.walk_away, cls=COMPOSE
         )
-        self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:

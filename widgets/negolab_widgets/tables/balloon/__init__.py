@@ -5,6 +5,5 @@ proposals, controls.py puts them together.
 """
 
 from negolab_widgets.tables.balloon.controls import BalloonTable
-from negolab_widgets.tables.balloon.view import clock, render, role
 
-__all__ = ["BalloonTable", "clock", "render", "role"]
+__all__ = ["BalloonTable"]

@@ -20,7 +20,7 @@ from negolab.studies.texts import table_texts
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.controls import Table, framed, row, set_visible
+from negolab_widgets.tables.controls import Table, column, framed, row, set_visible, styled
 from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry, render_conversation
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
 
@@ -352,8 +352,7 @@ class ProposalRow:
         self.refuse = w.Checkbox(description=WORDS.REFUSE_NEXT, indent=False)
         theirs = each.seat != controls.seat
         actions = [self.agree, self.start, self.refuse] if theirs else [self.start]
-        self.widget = w.VBox([self.picture, row(*actions)])
-        self.widget.add_class("nl-offer")
+        self.widget = styled(w.VBox([self.picture, row(*actions)]), "nl-offer")
 
     def draw(self, seen: Seen, each: StandingProposal, chosen: Names, *, asked: bool) -> None:
         same = element("span", WORDS.SAME, cls="nl-same") if each.names == chosen else ""
@@ -386,8 +385,7 @@ class ProposalList:
         self._controls, self._agree, self._start, self._changed = controls, agree, start, changed
         self._rows_by_set: dict[tuple[str, Names], ProposalRow] = {}
         self._most = FIRST_SHOWN
-        self._rows = w.VBox()
-        self._rows.add_class("nl-column")
+        self._rows = column()
         self._empty = w.HTML(element("div", WORDS.NONE_STANDS_YET, cls="nl-soft"))
         self._more = controls.button(WORDS.SHOW_EARLIER, self._show_more, cls="nl-link")
         self.notice = controls.new_notice()
@@ -413,8 +411,7 @@ class ProposalList:
             made = self._row(each)
             made.draw(self._controls.seen, each, chosen, asked=asked)
             rows.append(made.widget)
-        if tuple(rows) != self._rows.children:
-            self._rows.children = rows
+        self._rows.children = rows
         set_visible(self._empty, not rows)
         set_visible(self._more, max(map(len, sides)) > self._most)
 

@@ -4,6 +4,5 @@ controls.py holds the price editor and the controls, view.py draws a seat's tabl
 """
 
 from negolab_widgets.tables.bargaining.controls import BargainingTable
-from negolab_widgets.tables.bargaining.view import clock, render, role
 
-__all__ = ["BargainingTable", "clock", "render", "role"]
+__all__ = ["BargainingTable"]

@@ -24,14 +24,8 @@ from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept, set_cl
 from negolab_widgets.tables.inputs import PriceInput
 
 
-class BargainingTable(Table):
+class BargainingTable(Table, view=view):
     """Left the price to offer and the course of the offers; right what the seat knows and the messages."""
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Bargaining
 
@@ -53,8 +47,9 @@ class BargainingTable(Table):
             part.add_class("nl-even")
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls="nl-primary")
-        self.accept.add_class(ACCEPT)
+        self.accept = self.button(
+            WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls=f"nl-primary {ACCEPT}"
+        )
         self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
         self.actions.children = [self.accept, self.reject]
 
@@ -67,9 +62,8 @@ class BargainingTable(Table):
         self._title, self._last = w.HTML(), w.HTML()
         self.offer = self.button("", self._make, cls="nl-primary")
         self._offering = framed(
-            self._title, self._last, self.price.widget, self._sum, self.words, self.offer, self.notice
+            self._title, self._last, self.price.widget, self._sum, self.words, self.offer, self.notice, cls=COMPOSE
         )
-        self._offering.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:

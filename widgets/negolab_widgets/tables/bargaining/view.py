@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from negolab.formatting import format_money
 from negolab.game import Seat, other
 from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.state import Seen, Told, history, may_talk
+from negolab.games.bargaining.state import Seen, Told, history
 from negolab.games.bargaining.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
@@ -357,8 +357,3 @@ def seller_claim(told: Told, item: str) -> str | None:
 def _conversation_entry(seen: Seen, seat: Seat, text: str, note: str) -> ConversationEntry:
     own = seat == seen.seat
     return ConversationEntry(WORDS.YOU if own else WORDS["the"][seat.lower()], text, note, "own" if own else "other")
-
-
-def may_write(seen: Seen) -> bool:
-    """Return True if a message may go with this seat's offers."""
-    return may_talk(seen.public.terms.talk, seen.seat)

@@ -5,6 +5,5 @@ controls.
 """
 
 from negolab_widgets.tables.split.controls import SplitTable
-from negolab_widgets.tables.split.view import clock, render, role
 
-__all__ = ["SplitTable", "clock", "render", "role"]
+__all__ = ["SplitTable"]

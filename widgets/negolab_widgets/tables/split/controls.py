@@ -16,7 +16,7 @@ from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
 from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible, styled
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import COMPOSE, UNSET, set_class
 from negolab_widgets.tables.split import view
@@ -41,8 +41,7 @@ class KeepEditor:
             controls.on_change(number, self._chose)
             number.add_class("nl-share")
         self.nothing = controls.button(WORDS.KEEP_NOTHING, self._keep_nothing)
-        self.widget = w.VBox([*self.numbers, self.nothing])
-        self.widget.add_class("nl-goods")
+        self.widget = styled(w.VBox([*self.numbers, self.nothing]), "nl-goods")
         self.sum = w.HTML()
 
     @property
@@ -169,14 +168,8 @@ class MessageEditor:
         self._controls.refuse(reason, self.notice)
 
 
-class SplitTable(Table):
+class SplitTable(Table, view=view):
     """The talk of the round beside the share to ask for; below, how the rounds went."""
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Split
 
@@ -204,9 +197,7 @@ class SplitTable(Table):
     def _build_talk(self) -> None:
         self._chat = w.HTML()
         self.speech = MessageEditor(self, self.game)
-        self._talking = framed(self._chat, self.speech.widget)
-        self._talking.add_class("nl-chat")
-        self._talking.add_class(COMPOSE)
+        self._talking = framed(self._chat, self.speech.widget, cls=f"nl-chat {COMPOSE}")
 
     def _build_ask(self) -> None:
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()

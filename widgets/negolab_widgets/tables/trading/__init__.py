@@ -5,6 +5,5 @@ controls.
 """
 
 from negolab_widgets.tables.trading.controls import TradingTable
-from negolab_widgets.tables.trading.view import clock, render, role
 
-__all__ = ["TradingTable", "clock", "render", "role"]
+__all__ = ["TradingTable"]

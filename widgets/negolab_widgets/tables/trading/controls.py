@@ -19,9 +19,11 @@ from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
+    box,
     framed,
     row,
     set_visible,
+    styled,
 )
 from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept
@@ -46,11 +48,9 @@ class OfferEditor:
         head = w.HTML(_render_head())
         lines = [head]
         for facts, give, get in zip(self._facts, self._give, self._get, strict=True):
-            line = w.Box([facts, give, get])
-            line.add_class("nl-good")
+            line = box(facts, give, get, cls="nl-good")
             lines.append(line)
-        self.goods = w.VBox(lines)
-        self.goods.add_class("nl-goods")
+        self.goods = styled(w.VBox(lines), "nl-goods")
         self.sum = self._sum
 
     @property
@@ -133,17 +133,11 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
     return found
 
 
-class TradingTable(Table):
+class TradingTable(Table, view=view):
     """Left the offer to make, right the gain and the conversation.
 
     What the rules would not accept is shown and not sent: here a mistake can cost the match.
     """
-
-    role = staticmethod(view.role)
-    clock = staticmethod(view.clock)
-    rules = staticmethod(view.rules)
-    decision = staticmethod(view.decision)
-    render = staticmethod(view.render)
 
     game: Trading
 
@@ -164,10 +158,8 @@ class TradingTable(Table):
         self.side.children = [self._gain, self._talk, self.word_for_word()]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("[Accept]"), cls="nl-primary")
-        self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"))
-        self.accept.add_class(ACCEPT)
-        self.deny.add_class(REFUSE)
+        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("[Accept]"), cls=f"nl-primary {ACCEPT}")
+        self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"), cls=REFUSE)
         self.finish = self.button(WORDS.FINISH, self._finish, cls="nl-primary")
         self.actions.children = [self.accept, self.deny, self.finish]
 
@@ -180,12 +172,10 @@ class TradingTable(Table):
         self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"))
         self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"))
         clear = self.button(WORDS.CLEAR, lambda: self.composer.put(NOTHING, NOTHING), cls="nl-link")
-        title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear)
-        title.add_class("nl-title-row")
+        title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear, cls="nl-title-row")
         self._composing = (title, self.composer.goods, self.composer.sum)
         buttons = row(self.offer, self.speak, self.counter, self.extend, self.notice)
-        self._offering = framed(*self._composing, self._last, self.words, buttons)
-        self._offering.add_class(COMPOSE)
+        self._offering = framed(*self._composing, self._last, self.words, buttons, cls=COMPOSE)
 
     @override
     def draw(self) -> None:
