@@ -1,4 +1,5 @@
-"""Cooperative solutions of a price between cost and value and of any frontier of two payoffs.
+"""Cooperative solutions of a price between cost and value and of any frontier of two payoffs, and optimal
+take-it-or-leave-it prices against a prior.
 
 Nash 1950; Kalai and Smorodinsky 1975. Prices are in cents; the feasible ones are those in range that pay both sides
 their outside option.
@@ -145,3 +146,49 @@ def _payoffs_of(gains: Gains | None, disagreement: Pair) -> Pair | None:
     if gains is None:
         return None
     return float(gains[0] + Fraction(disagreement[0])), float(gains[1] + Fraction(disagreement[1]))
+
+
+# Take-it-or-leave-it prices; without a price that could gain anything there is none: None or [], and a gain of 0.
+
+
+def _clip(price: Fraction, low: float, high: float) -> Fraction:
+    return min(max(price, Fraction(low)), Fraction(high))
+
+
+def _chance(part: Fraction, low: float, high: float) -> Fraction:
+    return part / (Fraction(high) - Fraction(low)) if high > low else Fraction(1)
+
+
+def ask_uniform(cost: float, low: float, high: float) -> tuple[float | None, float]:
+    """Return the best ask and its expected gain against a value drawn from U[low, high]."""
+    if cost >= high:
+        return None, 0.0
+    price = _clip((Fraction(high) + Fraction(cost)) / 2, low, high)
+    return float(price), float((price - Fraction(cost)) * _chance(Fraction(high) - price, low, high))
+
+
+def bid_uniform(value: float, low: float, high: float) -> tuple[float | None, float]:
+    """Return the best bid and its expected gain against a cost drawn from U[low, high]."""
+    if value <= low:
+        return None, 0.0
+    price = _clip((Fraction(value) + Fraction(low)) / 2, low, high)
+    return float(price), float((Fraction(value) - price) * _chance(price - Fraction(low), low, high))
+
+
+def ask_set(cost: float, values: Sequence[float]) -> tuple[list[float], float]:
+    """Return all best asks, ascending, and their expected gain against equally likely values."""
+    gains = {price: (Fraction(price) - Fraction(cost)) * sum(v >= price for v in values) for price in values}
+    return _best(gains, len(values))
+
+
+def bid_set(value: float, costs: Sequence[float]) -> tuple[list[float], float]:
+    """Return all best bids, ascending, and their expected gain against equally likely costs."""
+    gains = {price: (Fraction(value) - Fraction(price)) * sum(c <= price for c in costs) for price in costs}
+    return _best(gains, len(costs))
+
+
+def _best(gains: dict[float, Fraction], count: int) -> tuple[list[float], float]:
+    top = max(gains.values())
+    if top <= 0:
+        return [], 0.0
+    return sorted(price for price, gain in gains.items() if gain == top), float(top / count)

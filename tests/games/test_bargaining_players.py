@@ -13,7 +13,7 @@ from negolab.games.bargaining.players import PLAYERS
 from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.theory.equilibrium import rubinstein, spe_closed_form, spe_grid, spe_path
-from negolab.theory.solutions import kalai_smorodinsky, nash
+from negolab.theory.solutions import ask_set, ask_uniform, bid_set, bid_uniform, kalai_smorodinsky, nash
 
 
 def bargaining(preset: str | None = None, **params: Any) -> Bargaining:
@@ -182,3 +182,15 @@ def test_the_fair_price_is_the_point_of_nash_and_of_kalai_and_smorodinsky() -> N
     assert nash(6500, 4000) == kalai_smorodinsky(6500, 4000) == 5250
     assert nash(6500, 4000, 2000, 600) is None and kalai_smorodinsky(6500, 4000, 2000, 600) is None
     assert kalai_smorodinsky(6500, 4000, 2500, 0) == 6500
+
+
+def test_take_it_or_leave_it_prices() -> None:
+    assert ask_uniform(4000, 4500, 7500)[0] == 5750 and ask_uniform(0, 5000, 5000) == (5000, 5000)
+    assert bid_uniform(6500, 3000, 5000) == (4750, 1531.25)
+    assert ask_set(3000, (6000, 7000, 8000, 9000)) == ([6000, 7000], 3000)
+    assert bid_set(6000, (2000, 3000, 4000, 5000)) == ([3000, 4000], 1500)
+
+
+def test_without_a_price_that_gains_there_is_no_take_it_or_leave_it_price() -> None:
+    assert ask_uniform(8000, 4500, 7500) == (None, 0) == bid_uniform(2000, 3000, 5000)
+    assert ask_set(9500, (6000, 9000)) == ([], 0) == bid_set(1000, (2000, 3000))
