@@ -316,6 +316,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         characters (0: none). By default it follows from `options` and the types of the actions."""
         return derived_moves(self, seen, talk)
 
+    def reply_format(self, seen: Observation[Public, Private]) -> tuple[str, ...]:
+        """Return the parts of `prompt` that say how a reply is written in words; with a form they are left out."""
+        return ()
+
     def same(self, seen: Observation[Public, Private], decided: Action, said: Action) -> bool:
         """Return True if two actions are the same move, whatever words go with them."""
         blank = dict.fromkeys(self.words)

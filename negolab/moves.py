@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from negolab.money import cents_to_dollars
+
 Schema = dict[str, Any]
 
 MAX_WORDS = 1000
@@ -50,6 +52,10 @@ class Count(Field, frozen=True, gc=False):
     most: int
     unit: str = ""
     words: tuple[str, ...] = ()
+
+
+class Price(Count, frozen=True, gc=False):
+    """A price from `least` to `most` in cents, which a form names in dollars."""
 
 
 class Words(Field, frozen=True, gc=False):
@@ -177,6 +183,8 @@ def field_schema(field: Field) -> Schema:
     match field:
         case Choice(options=options):
             return {"type": _TYPES.get(type(options[0]), "string"), "enum": list(options)}
+        case Price(least=least, most=most):
+            return {"type": "number", "minimum": least / 100, "maximum": most / 100}
         case Count(least=least, most=most):
             return {"type": "integer", "minimum": least, "maximum": most}
         case Words(most=most):
@@ -211,6 +219,8 @@ def shown(field: Field) -> str:
             return "null"
         case Several(of=of):
             return f"[{shown(of)}]"
+        case Amounts():
+            return '[{"good":"...","amount":n}]'
         case Group(fields=fields):
             return "{" + ",".join(f"{as_json(name)}:{shown(each)}" for name, each in fields.items()) + "}"
         case Either(of=of):
@@ -230,6 +240,11 @@ def read(field: Field, value: Any) -> Any:
                 if type(option) is type(value) and _fold(option) == _fold(value):
                     return option
             raise _misfit(value, f"none of {', '.join(map(as_json, options[:20]))}")
+        case Price(least=least, most=most):
+            cents = round(100 * value) if type(value) in (int, float) and abs(value) <= most else None
+            if cents is not None and least <= cents <= most and abs(100 * value - cents) < 1e-6:
+                return cents
+            raise _misfit(value, f"no price in dollars from {cents_to_dollars(least)} to {cents_to_dollars(most)}")
         case Count(least=least, most=most):
             whole = int(value) if isinstance(value, float) and value.is_integer() else value
             if type(whole) is int and least <= whole <= most:

@@ -74,6 +74,10 @@ Seen = Observation[Any, Any]
 class FreeText:
     """The model writes the game's words; base of the other modes."""
 
+    def prompt(self, told: AnyGame, seen: Seen, since: Seen | None) -> str:
+        """Return the game's prompt as the model reads it."""
+        return told.prompt(seen, since)
+
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
         """Return the end of the turn's first message; called once per turn."""
         return ""
@@ -194,6 +198,13 @@ class SchemaMode(FreeText):
 
     def __init__(self, *, talk: bool, max_tokens: int) -> None:
         self._talk = max(40, _CHARACTERS_PER_TOKEN * (max_tokens - _FRAME_TOKENS)) if talk else 0
+
+    @override
+    def prompt(self, told: AnyGame, seen: Seen, since: Seen | None) -> str:
+        prompt = super().prompt(told, seen, since)
+        for part in told.reply_format(seen):
+            prompt = prompt.replace(part, "")
+        return prompt
 
     @override
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:

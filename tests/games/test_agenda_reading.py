@@ -9,7 +9,7 @@ import pytest
 from negolab.match import Match
 from tests.support.agenda import FOOD, PAY, Message, code, game, issue, on_turn, play, reason, submodule
 
-GAME = game(turns=6, max_chars=20)
+GAME = game(turns=6, max_chars=20, reading="literal")
 OFFER = "[Offer: pay = pay b; food = 2]"
 
 

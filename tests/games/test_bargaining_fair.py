@@ -184,7 +184,7 @@ def test_what_is_said_is_read_as_it_was_meant(preset: str, reading: str) -> None
 
 
 def test_games_of_before_are_read_by_the_letter() -> None:
-    assert bargaining().reading == "literal"
+    assert bargaining().reading == "fair"
     assert Bargaining.legacy_defaults["reading"] == "literal"
     assert {PRESETS[name]["reading"] for name in ("exact-literal", "interview")} == {"literal"}
 

@@ -347,6 +347,10 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return moves.moves(self, seen, talk)
 
     @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        return () if self.reading == "literal" else (prompt.reply_format(self) + "\n\n",)
+
+    @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 

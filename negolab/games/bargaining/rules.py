@@ -311,9 +311,13 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         known = 0 if since is None else len(since.public.offers)
         head = [prompts.describe_rules(seen, self.item), ""] if since is None else []
-        return "\n".join(
-            [*head, *prompts.offer_history(seen, known), prompts.request(seen, seen.seat in self.turn(seen.public))]
-        )
+        due = prompts.request(seen, seen.seat in self.turn(seen.public), self.reading)
+        return "\n".join([*head, *prompts.offer_history(seen, known), due])
+
+    @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        how = (f"\n{line}" for line in prompts.message_rules(seen)[1:])
+        return () if self.reading == "literal" else (*how, prompts.answer_format(seen.public, self.reading))
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:

@@ -369,6 +369,11 @@ class Split(Parameters, frozen=True, kw_only=True):
         )
 
     @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        is_due = self.reading == "fair" and seen.seat in seen.public.on_turn
+        return (prompt.reply_format(self, seen),) if is_due else ()
+
+    @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 

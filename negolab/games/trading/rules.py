@@ -288,6 +288,10 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
 
     @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        return () if self.reading == "literal" else (prompt.TOKENS["fair"] + "\n\n",)
+
+    @override
     def describe_forfeit(self, seen: Seen) -> str:
         return "you lose the match"
 
