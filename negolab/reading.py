@@ -73,6 +73,7 @@ _REASONING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```\w*\s*")
 _MARK_OF_LIST = re.compile(r"\s*(?:[-*\u2022]\s+|#+\s*(?!\d)|(\d{1,4})[.)]\s+)")
 _EMPHASIS = re.compile(r'[*_`"]|\\(?=[\[\]])')
+_EMPHASES = '*_`"'
 _BRACKET = re.compile(r"\[((?:[^\[\]]++|\[[^\[\]]*+\])*+)\]")
 _REST = re.compile(r"[*_`\"]*\s*:?\s*([^\[\]\n]*)")
 
@@ -152,7 +153,10 @@ class Spoken(NamedTuple):
     def talk(self) -> str:
         """The talk beside the tokens that count, on one line; a token that is inert has no brackets."""
         inert = ["" if token.counts else token.words for token in self.tokens]
-        parts = zip(self.pieces, [*inert, ""], strict=True)
+        # Emphasis that touches a token goes with it.
+        ends = [piece.rstrip(_EMPHASES) for piece in self.pieces[:-1]] + self.pieces[-1:]
+        pieces = ends[:1] + [piece.lstrip(_EMPHASES) for piece in ends[1:]]
+        parts = zip(pieces, [*inert, ""], strict=True)
         return " ".join(" ".join(f"{piece} {words}" for piece, words in parts).split())
 
 

@@ -14,7 +14,7 @@ import typer
 
 from negolab import catalog
 from negolab.catalog import AnyGame, text_front
-from negolab.cli.guide import parameter_meanings
+from negolab.cli.guide import parameter_meanings, readings
 from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
 from negolab.formatting import format_end, format_number
@@ -195,6 +195,8 @@ def _describe(game: AnyGame) -> None:
     print(f"\nparameters (default{'; amounts in cents' if game.unit == 'cents' else ''})")
     for parameter, value in catalog.parameters(game).items():
         print(f"  {parameter} = {value!r}{_explained(meanings.get(parameter))}")
+    if lines := readings(name):
+        print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
     print("\nplayers")
     for name, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")

@@ -125,13 +125,23 @@ class Said(NamedTuple):
 
 def read_fair(text: str, waiting: Deal | None) -> Said:
     """Read a text without reasoning; an offer that repeats the waiting one beside an acceptance is none."""
-    spoken = read_tokens(text, is_offer=lambda body: parse_fair(body) is not None)
+    terms = {(units, good) for side in waiting or () for good, units in enumerate(side)}
+    spoken = read_tokens(
+        text,
+        is_offer=lambda body: parse_fair(body) is not None,
+        names_standing=lambda words: terms.issuperset(_amounts(words)) and bool(_amounts(words)),
+    )
     accept, deny = (bool(spoken.counting(kind)) for kind in ("accept", "deny"))
     offers = dict.fromkeys(parse_fair(token.body) for token in spoken.counting("offer"))
     if accept and waiting is not None:
         offers.pop(waiting, None)
     vetoed = "" if accept or deny or offers else spoken.vetoed
     return Said(accept, deny, tuple(offers), _BARE.search(spoken.talk) is not None, vetoed)
+
+
+def _amounts(words: str) -> list[tuple[int, int | None]]:
+    """Return the amounts that words name, each with the number of its good (None: of something else)."""
+    return [(int(units), _STRICT_NAMES.get(good)) for units, good in re.findall(r"(\d{1,9})x? ([a-z]+)", words)]
 
 
 _BARE = re.compile(r"\[[oO][fF][fF][eE][rR]\]")
