@@ -342,6 +342,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
         return {}
 
+    def remark(self, public: Public) -> str:
+        """Return what the last move did that its words do not say, for replays and transcripts; "" for most."""
+        return ""
+
     def format_payoff(self, payoff: int | float | None) -> str:
         """Write a payoff with its unit as people read it, such as `$52.50` or `12 points`."""
         return format_amount(payoff, self.unit)

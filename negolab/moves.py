@@ -232,6 +232,16 @@ class Misfit(ValueError):
     """A filled field that is not what was asked for; the message says so to its author."""
 
 
+def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object; raises `Misfit` if two names differ in their case alone or not at all."""
+    folded: set[Any] = set()
+    for name, _ in pairs:
+        if _fold(name) in folded:
+            raise Misfit(f"{json.dumps(name)[:60]} is named twice.")
+        folded.add(_fold(name))
+    return dict(pairs)
+
+
 def read(field: Field, value: Any) -> Any:
     """Return a filled field as `make` gets it; raises `Misfit`."""
     match field:

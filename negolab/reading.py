@@ -92,6 +92,7 @@ def without_reasoning(text: str) -> str | None:
 
 def spoken_lines(text: str) -> list[str]:
     """Return the lines of a text without those that only fence code and those that are quoted by `>`."""
+    text = text.replace("\ufeff", "")  # a byte-order mark
     return [line for line in text.split("\n") if not (_FENCE.fullmatch(line) or line.lstrip().startswith(">"))]
 
 

@@ -25,6 +25,7 @@ from negolab.games.bargaining.lexer import (
 )
 from negolab.games.bargaining.reading import Grammar, is_rejection, read_offer
 from negolab.games.bargaining.state import Accept, Action, Reject
+from negolab.moves import Misfit, unique_fields
 from negolab.reading import PHRASES, Phrases, goes_on, plain_lines, spoken_lines, straight, without_reasoning
 
 _PHRASES = Phrases(Path(__file__).with_suffix(".toml"), PHRASES)
@@ -275,15 +276,11 @@ def _without_told(plain: str, heard: Heard) -> str:
 # One JSON object.
 
 
-class _KeyTwiceError(ValueError):
-    pass
-
-
 def _read_object(text: str, heard: Heard) -> Action | str | None:
     """Read a reply that is one JSON object; None if it is none, or says nothing of the kind."""
     try:
-        found = json.loads(text, object_pairs_hook=_fields, parse_float=str, parse_int=str)
-    except _KeyTwiceError:
+        found = json.loads(text, object_pairs_hook=unique_fields, parse_float=str, parse_int=str)
+    except Misfit:
         return "key_twice"
     except (ValueError, RecursionError):
         return None
@@ -294,7 +291,7 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
 
 def _in_words(found: dict[str, Any], heard: Heard) -> str | None:
     """Say an object in words: `accept` with each price that it names, or `no` and its price; None if it is neither."""
-    fields = {key: value for key, value in found.items() if value not in (None, "")}
+    fields = {key.lower(): value for key, value in found.items() if value not in (None, "")}
     prices = [value for key, value in fields.items() if key in _PHRASES.words("PRICES")]
     named = [value for key, value in fields.items() if _PHRASES.PRICE_LIKE.search(key)]
     said = [fields[key] for key in _PHRASES.words("DECISIONS") & fields.keys()]
@@ -310,10 +307,3 @@ def _in_words(found: dict[str, Any], heard: Heard) -> str | None:
     is_final = declines and all(is_rejection(words, heard.rules, heard.last) for words in decided or [["reject"]])
     no = "reject" if is_final and not has_digit(plain) else "no" if has_digit(plain) else "accept no"
     return " , ".join(filter(None, ("accept" * agrees, no * declines, plain)))
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = {key.lower(): value for key, value in pairs}
-    if len(fields) < len(pairs):
-        raise _KeyTwiceError
-    return fields

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import msgspec
@@ -156,7 +157,9 @@ class Trading(Parameters, frozen=True, kw_only=True):
             if move.accept and move.deny:
                 return refusal("both_replies", "Your message holds both [Accept] and [Deny]: send exactly one.")
             if not (move.accept or move.deny) and self.rules == "seed":
-                return refusal("no_reply", "An offer is waiting for you: answer it with [Accept] or [Deny].")
+                missing = refusal("no_reply", "An offer is waiting for you: answer it with [Accept] or [Deny].")
+                is_unreadable = self.reading == "fair" and move.offer is None
+                return Invalid(missing.codes, missing.reason, "format") if is_unreadable else missing
             if move.accept:
                 if not covers(holdings, waiting.want):
                     return refusal("accept_holdings", "You do not hold what the offer asks of you: [Deny] it.")
@@ -264,6 +267,12 @@ class Trading(Parameters, frozen=True, kw_only=True):
         offered = f"offers {give} for {want}" if action.offer else ""
         replies = ("accepts" if action.accept else "", "denies" if action.deny else "", offered)
         return " and ".join(filter(None, replies)) or f"says {format_quote(action.text)}"
+
+    @override
+    def remark(self, public: Public) -> str:
+        trade = public.messages[-1].trade if public.messages else None
+        since = takewhile(lambda entry: entry.offer != trade, reversed(public.messages[:-1]))
+        return "an offer that had been refused" if trade and any(entry.denied for entry in since) else ""
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:

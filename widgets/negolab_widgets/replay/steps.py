@@ -69,7 +69,8 @@ def record_steps(record: Record) -> list[Step]:
         if isinstance(first := events[0], Replied) and not any(isinstance(event, Rejected) for event in events):
             action = told[first.seat].parse(first.reply.text, observe(before, first.seat))
             if not isinstance(action, Invalid):
-                words = f"{first.seat} {game.describe(action)}"
+                remark = game.remark(after[at - 1].public)
+                words = f"{first.seat} {game.describe(action)}" + (f" ({remark})" if remark else "")
                 stakes = () if game.has_paid_rounds else game.stakes(before, first.seat, action)
         if game.has_paid_rounds and _settles_round(events):
             stakes = (_paid_so_far(game, after[at - 1]),)
