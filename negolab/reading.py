@@ -55,6 +55,8 @@ class Phrases:
 PHRASES = Phrases(Path(__file__).with_suffix(".toml"))
 REASONING_OPEN = "Your reasoning does not end: close it with </think>, then write your message."
 
+_LONGEST_PRICE = 200
+"""Characters of a sentence in which a price is named first."""
 _LOOK_BACK = 80
 """Characters before a token in which what stands right before it is looked for."""
 _MARK = "\ue000"
@@ -316,7 +318,7 @@ class _Judge:
             return True
         if self._within("OPENS", segment, at) or self._within("CONDITION", start, end) or PHRASES.ONLY.match(low, end):
             return True
-        if PHRASES.OFFERED_FIRST.match(low, start) and self._within("AND_I", start, at):
+        if self._is_priced(at, start):
             return True
         small = self._is_small_behind(at)
         if self._asks(at, small=small) or PHRASES.ARTICLE.search(right):
@@ -328,6 +330,8 @@ class _Judge:
 
     def _is_no_refusal(self, at: int, right: str, start: int, end: int) -> bool:
         low, small = self._low, self._is_small_behind(at)
+        if self._is_priced(at, start):
+            return True
         conditional = small and PHRASES.CONDITION.match(low[at + 1 : at + 1 + _LOOK_BACK].lstrip(" ,"))
         if conditional or self._within("CONDITION", start, at):
             return True
@@ -336,6 +340,15 @@ class _Judge:
         is_worded = re.search(r"\w", low[start:at][-_LOOK_BACK:]) is not None
         is_question = self._prose[end - 1 : end] == "?"
         return (is_worded and small and self._asks(at, small=True)) or (is_question and self._within("THEY", start, at))
+
+    def _is_priced(self, at: int, start: int) -> bool:
+        """True if a sentence first says what the other should do or give, and then what its author does for it."""
+        if PHRASES.OFFERED_FIRST.match(self._low, start) and self._within("AND_I", start, at):
+            return True
+        said = self._low[start:at] if at - start < _LONGEST_PRICE else ""
+        own = PHRASES.SELF_BEFORE.search(said)
+        priced = own is not None and PHRASES.PRICED.fullmatch(said[: own.start()]) is not None
+        return priced and not self._names_standing(said)
 
     def _asks(self, at: int, *, small: bool) -> bool:
         """True if a `?` is the next mark behind a token, and right behind it or what follows is small."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import negolab as nl
 from negolab import laws
 from negolab.game import Invalid
+from negolab.games import agenda, bargaining
 from negolab.match import Match
 from negolab.reading import read_tokens, without_reasoning
 from tests.conftest import ROOT
@@ -164,6 +167,36 @@ def test_the_guide_says_how_a_reply_is_read(game: str, reply: str, meant: str, s
         told, seen = after(nl.load(game, reading=reading), *WAITING.get(game, []))
         read = told.parse(reply, seen)
         assert ("asked again" if isinstance(read, Invalid) else told.describe(read)) == expected
+
+
+SENTENCES = [json.loads(line) for line in (Path(__file__).with_name("readings.jsonl")).read_text("utf-8").splitlines()]
+"""Replies to an offer as people and models may write them, each with what it does: A accepts, D refuses, W walks away,
+O makes an offer (with the price in bargaining), R is asked again."""
+
+
+def done(read: Any) -> str:
+    """What a reply does, in the letters of the sentences."""
+    if isinstance(read, Invalid):
+        return "R"
+    if isinstance(read, bargaining.Offer):
+        return f"O{read.cents / 100:g}"
+    if isinstance(read, bargaining.Accept):
+        return "A"
+    if isinstance(read, agenda.Message):
+        reply = {"accept": "A", "reject": "D", "walk away": "W", None: ""}[read.reply]
+    else:
+        reply = "A" if read.accept else "D" if read.deny else ""
+    return " ".join(filter(None, (reply, "O" if read.offer else "")))
+
+
+@pytest.mark.parametrize("game", ["agenda", "bargaining", "trading"])
+def test_sentences_do_what_their_authors_meant(game: str) -> None:
+    offer = {"trading": "[Offer: 2 Wheat -> 1 Ore]", "agenda": "[Offer: food = 2; water = 1; firewood = 1]"}
+    told, seen = after(fair(game), offer.get(game, "60"))
+    rows = [row for row in SENTENCES if row["game"] == game]
+    assert len(rows) > 40
+    wrong = [(row["text"], got) for row in rows if (got := done(told.parse(row["text"], seen))) != row["read"]]
+    assert wrong == []
 
 
 def test_reasoning_is_cut_off_and_an_open_one_is_told() -> None:

@@ -150,7 +150,7 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
             return "ambiguous_accept_and_number"
     meant = _without_told(plain, heard)
     found = read_offer(meant, words_of(meant), rules, heard.last, heard.asked)
-    if found != "several_prices" and _PHRASES.THREE_DECIMALS.search(meant):
+    if found != "several_prices" and _PHRASES.MALFORMED.search(meant):
         return "malformed_number"
     return found or ("vetoed_acceptance" if hit else "no_valid_input")
 
@@ -263,7 +263,8 @@ def _without_told(plain: str, heard: Heard) -> str:
     parts = _CLAUSE.split(plain.replace("(", ";").replace(")", ";"))
     label: list[str] = []
     for at in range(0, len(parts), 2):
-        words, parts[at] = words_of(parts[at]), _PHRASES.AS_PROFIT.sub("", parts[at])
+        parts[at] = _PHRASES.AS_PROFIT.sub("", parts[at])
+        words = words_of(parts[at])
         if not _PHRASES.words("TOLD").isdisjoint(words + label):
             parts[at] = _PHRASES.NUMBER.sub("", parts[at])
         elif is_negated(words) or not _PHRASES.words("ABOUT_STANDING").isdisjoint(words):
