@@ -55,10 +55,10 @@ class Phrases:
 PHRASES = Phrases(Path(__file__).with_suffix(".toml"))
 REASONING_OPEN = "Your reasoning does not end: close it with </think>, then write your message."
 
-_LONGEST_PRICE = 200
-"""Characters of a sentence in which a price is named first."""
 _LOOK_BACK = 80
 """Characters before a token in which what stands right before it is looked for."""
+_REACH = 400
+"""Characters around a token in which an amount is looked for, and the next mark."""
 _MARK = "\ue000"
 """Stands for a token in prose."""
 _STRAIGHT = str.maketrans(
@@ -313,46 +313,48 @@ class _Judge:
         return joined or tried or PHRASES.NOT_OFFERED.search(right) is not None
 
     def _is_no_acceptance(self, at: int, right: str, start: int, end: int, last_counting: int) -> bool:
-        low, segment = self._low, self._segment_start(at, start, last_counting)
-        if any(PHRASES.COMMAND.search(part) for part in (low[segment:at][:_LOOK_BACK], low[segment:at][-_LOOK_BACK:])):
-            return True
-        if self._within("OPENS", segment, at) or self._within("CONDITION", start, end) or PHRASES.ONLY.match(low, end):
-            return True
-        if self._is_priced(at, start):
-            return True
-        small = self._is_small_behind(at)
-        if self._asks(at, small=small) or PHRASES.ARTICLE.search(right):
-            return True
-        named = PHRASES.OFFER_NAMED.match(low, at + 1, end)
-        if named and not self._names_standing(named[0] + low[named.end() : end]):
-            return True
-        return small and PHRASES.NOT_ACCEPTED.match(low, at + 1, end) is not None
+        low, small, reach = self._low, self._is_small_behind(at), min(end, at + _REACH)
+        segment = self._segment_start(at, start, last_counting)
+        ends = low[segment : min(at, segment + _LOOK_BACK)], low[max(segment, at - _LOOK_BACK) : at]
+        named = PHRASES.OFFER_NAMED.match(low, at + 1, reach)
+        return bool(
+            any(PHRASES.COMMAND.search(part) for part in ends)
+            or self._within("OPENS", segment, at)
+            or self._within("CONDITION", start, end)
+            or PHRASES.ONLY.match(low, end)
+            or self._is_priced(at, start)
+            or self._asks(at, small=small)
+            or PHRASES.ARTICLE.search(right)
+            or (named and not self._names_standing(named[0] + low[named.end() : reach]))
+            or (small and PHRASES.NOT_ACCEPTED.match(low, at + 1, reach))
+        )
 
     def _is_no_refusal(self, at: int, right: str, start: int, end: int) -> bool:
         low, small = self._low, self._is_small_behind(at)
-        if self._is_priced(at, start):
-            return True
-        conditional = small and PHRASES.CONDITION.match(low[at + 1 : at + 1 + _LOOK_BACK].lstrip(" ,"))
-        if conditional or self._within("CONDITION", start, at):
-            return True
-        if PHRASES.NOT_REFUSED.search(right) or PHRASES.REFUSAL_SPOKEN_OF.match(low, at + 1):
-            return True
-        is_worded = re.search(r"\w", low[start:at][-_LOOK_BACK:]) is not None
+        is_worded = re.search(r"\w", low[max(start, at - _LOOK_BACK) : at]) is not None
         is_question = self._prose[end - 1 : end] == "?"
-        return (is_worded and small and self._asks(at, small=True)) or (is_question and self._within("THEY", start, at))
+        return bool(
+            self._is_priced(at, start)
+            or self._within("CONDITION", start, at)
+            or (small and PHRASES.CONDITION.match(low[at + 1 : at + 1 + _LOOK_BACK].lstrip(" ,")))
+            or PHRASES.NOT_REFUSED.search(right)
+            or PHRASES.REFUSAL_SPOKEN_OF.match(low, at + 1)
+            or (is_worded and small and self._asks(at, small=True))
+            or (is_question and self._within("THEY", start, at))
+        )
 
     def _is_priced(self, at: int, start: int) -> bool:
         """True if a sentence first says what the other should do or give, and then what its author does for it."""
-        if PHRASES.OFFERED_FIRST.match(self._low, start) and self._within("AND_I", start, at):
+        if PHRASES.OFFERED_FIRST.match(self._low, start, start + _LOOK_BACK) and self._within("AND_I", start, at):
             return True
-        said = self._low[start:at] if at - start < _LONGEST_PRICE else ""
+        said = self._low[start:at] if at - start < _REACH else ""
         own = PHRASES.SELF_BEFORE.search(said)
         priced = own is not None and PHRASES.PRICED.fullmatch(said[: own.start()]) is not None
         return priced and not self._names_standing(said)
 
     def _asks(self, at: int, *, small: bool) -> bool:
         """True if a `?` is the next mark behind a token, and right behind it or what follows is small."""
-        mark = re.compile(r"[.!?;,:\n]").search(self._prose, at + 1)
+        mark = re.compile(r"[.!?;,:\n]").search(self._prose, at + 1, at + _REACH)
         return mark is not None and mark[0] == "?" and (small or mark.start() == at + 1)
 
     def _is_small_behind(self, at: int) -> bool:
@@ -375,8 +377,9 @@ class _Judge:
         place = bisect_right(self._breaks, at)
         begin = max(start, last_counting + 1, self._breaks[place - 1] if place else 0)
         soft = self._places_of("SOFT")
-        marks = soft[bisect_left(soft, begin) : bisect_left(soft, at)]
-        return marks[0] + 1 if len(marks) == 1 and marks[0] not in self._open_ends else begin
+        first = bisect_left(soft, begin)
+        is_one = bisect_left(soft, at) == first + 1 and soft[first] not in self._open_ends
+        return soft[first] + 1 if is_one else begin
 
     def _sentence(self, at: int) -> tuple[int, int]:
         """Return the start and the end of the sentence around a token."""
