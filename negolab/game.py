@@ -342,6 +342,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
         return {}
 
+    def left_out(self, text: str, seen: Observation[Public, Private]) -> tuple[tuple[int, int, str], ...]:
+        """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
+        return ()
+
     def remark(self, public: Public) -> str:
         """Return what the last move did that its words do not say, for replays and transcripts; "" for most."""
         return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -108,19 +108,47 @@ def with_arrows(body: str) -> str:
     return _ARROW.sub("->", body).replace("\u00d7", "x")
 
 
+def left_out(text: str, parts: Iterable[tuple[str, str]] = ()) -> tuple[tuple[int, int, str], ...]:
+    """Return where the parts of a text stand that were not taken, and why: reasoning, lines that do not count, and
+    `parts` in their order, as they are written, with a reason ("": this one was taken)."""
+    rest = without_reasoning(text) or ""
+    start = at = len(text) - len(rest)
+    left = [(0, start, "reasoning")] if start else []
+    heard = [" " * start]
+    for line in rest.split("\n"):
+        if spoken_lines(line):
+            heard.append(f"{line}\n")
+        else:
+            left.append((at, at + len(line), "a quoted line or a fence"))
+            heard.append(" " * len(line) + "\n")
+        at += len(line) + 1
+    at, said = 0, "".join(heard)
+    for part, why in parts:
+        if (found := said.find(part, at)) < 0:
+            break
+        at = found + len(part)
+        left += [(found, at, why)] if why else []
+    return tuple(sorted(left))
+
+
 class Token:
     """A token in brackets.
 
     Attributes:
         kind: "accept", "deny", "walk away" or "offer".
         body: What an offer says.
-        words: What stands in its brackets.
+        raw: The token as it is written.
         at: Its place in the prose.
         why: Why it is inert: "quoted", "vetoed" or "overruled"; "" if it counts.
     """
 
-    def __init__(self, kind: str, body: str, words: str) -> None:
-        self.kind, self.body, self.words, self.at, self.why = kind, body, words, 0, ""
+    def __init__(self, kind: str, body: str, raw: str) -> None:
+        self.kind, self.body, self.raw, self.at, self.why = kind, body, raw, 0, ""
+
+    @property
+    def words(self) -> str:
+        """What stands in its brackets."""
+        return " ".join(straight(self.raw)[1:].rstrip("]").split())
 
     @property
     def counts(self) -> bool:
@@ -182,7 +210,7 @@ def read_tokens(
     tokens: list[Token] = []
     spans = [0]
     for start, stop, kind, body in _brackets(flat, is_offer):
-        tokens.append(Token(kind, body, " ".join(flat[start + 1 : stop].rstrip("]").split())))
+        tokens.append(Token(kind, body, kept[start:stop]))
         spans += [start, stop]
     spans.append(len(flat))
     between = list(zip(spans[::2], spans[1::2], strict=True))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import negolab as nl
 from negolab import laws
@@ -245,3 +246,22 @@ def test_a_hundred_thousand_characters_are_read(game: str) -> None:
     told, seen = after(fair(game))
     for seed in range(3):
         told.parse("".join(pieces(random.Random(seed), 100_000)), seen)
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "struck"),
+    [
+        ("trading", "<think>hm</think>You said [Accept]. [Deny]", ["<think>hm</think>", "[Accept]"]),
+        ("trading", "> [Accept]\n[Accept]", ["> [Accept]"]),
+        ("agenda", "I can't **[Accept]** that. [Reject]", ["[Accept]"]),
+        ("bargaining", "My value is 65, your 60 is too high, so I offer 50", ["65", "60"]),
+        ("bargaining", "50", []),
+        ("split", "A bluff: <message>My value is 15.</message>", ["A bluff: "]),
+    ],
+)
+def test_a_replay_tells_what_was_left_out_of_a_reply(game: str, text: str, struck: list[str]) -> None:
+    told, seen = after(fair(game), *WAITING.get(game, []))
+    left = told.left_out(text, seen)
+    assert [text[start:end] for start, end, _ in left] == struck
+    assert all(why for _, _, why in left)
+    assert replace(told, reading="literal").left_out(text, seen) == ()

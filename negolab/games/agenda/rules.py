@@ -43,7 +43,7 @@ from negolab.games.agenda.state import (
     worth,
 )
 from negolab.moves import Moves
-from negolab.reading import REASONING_OPEN, without_reasoning
+from negolab.reading import REASONING_OPEN, left_out, read_tokens, without_reasoning
 
 NEAR = 0.7
 """Similarity from which a name is proposed for one that is unknown, where texts are read fairly."""
@@ -348,6 +348,11 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         from negolab.games.agenda import moves
 
         return moves.moves(self, seen, talk)
+
+    @override
+    def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:
+        tokens = read_tokens(without_reasoning(text) or "").tokens
+        return () if self.reading == "literal" else left_out(text, [(token.raw, token.why) for token in tokens])
 
     @override
     def reply_format(self, seen: Seen) -> tuple[str, ...]:

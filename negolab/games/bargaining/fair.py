@@ -31,6 +31,7 @@ from negolab.reading import PHRASES, Phrases, goes_on, plain_lines, spoken_lines
 _PHRASES = Phrases(Path(__file__).with_suffix(".toml"), PHRASES)
 _MESSAGE = re.compile(r"(?im)^[ \t]*+[*_]++message[*_]*+:[*_]*+")
 _EMPHASIS = re.compile(r'(?<![^\W_])[*_`"]+|[*_`"]+(?![^\W_])|\\(?=[\[\]])')
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CLAUSE = re.compile(r"((?<!\d),|,(?!\d)|\.(?!\d)|[;:!?])")
 _SENTENCE = re.compile(r"(?<=[!?;])|(?<=\.)(?!\d)")
 _NO_OFFER = ("several_prices", "malformed_number", "out_of_range")
@@ -272,6 +273,17 @@ def _without_told(plain: str, heard: Heard) -> str:
         label = words[-1:] if parts[at + 1 : at + 2] == [":"] else []
     meant = "".join(parts)
     return meant if has_digit(meant) else plain
+
+
+def told_numbers(text: str, heard: Heard) -> list[tuple[str, str]]:
+    """Return the numbers of a text in their order, those that are only told with that reason."""
+    plain = " ".join(f"{line.text} ." for line in _lines(text))
+    meant = iter(_NUMBER.findall(_without_told(plain, heard)))
+    following, parts = next(meant, ""), []
+    for number in _NUMBER.findall(plain):
+        parts.append((number, "" if number == following else "told, not offered"))
+        following = next(meant, "") if number == following else following
+    return parts
 
 
 # One JSON object.

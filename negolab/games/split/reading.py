@@ -116,7 +116,7 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
     said = strip_reasoning(text)
     if isinstance(said, Invalid):
         return said
-    before, inside, behind = _around_message(said)
+    before, inside, behind = around_message(said)
     around = "\n".join((*spoken_lines(before), *spoken_lines(behind)))
     if name_table(items).opening.search(lower_ascii(around)):
         return refusal("proposal_in_talk", "Your reply holds a proposal, but now you talk: send a message alone.")
@@ -129,7 +129,7 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
     return SELECTION
 
 
-def _around_message(said: str) -> tuple[str, str, str]:
+def around_message(said: str) -> tuple[str, str, str]:
     """Part a reply into what stands before its message, the message with its tags, and what stands behind."""
     low = lower_ascii(said)
     for opening in _MESSAGE.finditer(low):

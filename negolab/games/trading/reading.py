@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from negolab.game import Invalid
 from negolab.games.trading.state import GOODS, Deal, Goods
-from negolab.reading import read_tokens, with_arrows
+from negolab.reading import Spoken, read_tokens, with_arrows
 
 _HEAD = r"\[[oO][fF][fF][eE][rR]"
 _TOKEN = re.compile(_HEAD + r"(?:([:\s][^\[\]]*+)(\])?|(\]))?")
@@ -123,14 +123,19 @@ class Said(NamedTuple):
     vetoed: str
 
 
-def read_fair(text: str, waiting: Deal | None) -> Said:
-    """Read a text without reasoning; an offer that repeats the waiting one beside an acceptance is none."""
+def spoken_tokens(text: str, waiting: Deal | None) -> Spoken:
+    """Find the tokens of a text without reasoning."""
     terms = {(units, good) for side in waiting or () for good, units in enumerate(side)}
-    spoken = read_tokens(
+    return read_tokens(
         text,
         is_offer=lambda body: parse_fair(body) is not None,
         names_standing=lambda words: terms.issuperset(_amounts(words)) and bool(_amounts(words)),
     )
+
+
+def read_fair(text: str, waiting: Deal | None) -> Said:
+    """Read a text without reasoning; an offer that repeats the waiting one beside an acceptance is none."""
+    spoken = spoken_tokens(text, waiting)
     accept, deny = (bool(spoken.counting(kind)) for kind in ("accept", "deny"))
     offers = dict.fromkeys(parse_fair(token.body) for token in spoken.counting("offer"))
     if accept and waiting is not None:

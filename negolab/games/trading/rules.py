@@ -18,7 +18,15 @@ from negolab.formatting import format_quote
 from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
 from negolab.games.trading.parameters import Parameters
-from negolab.games.trading.reading import is_plain, parse_lenient, parse_strict, read_fair, refusal, scan_offers
+from negolab.games.trading.reading import (
+    is_plain,
+    parse_lenient,
+    parse_strict,
+    read_fair,
+    refusal,
+    scan_offers,
+    spoken_tokens,
+)
 from negolab.games.trading.state import (
     GOODS,
     NOTHING,
@@ -39,7 +47,7 @@ from negolab.games.trading.state import (
     worth,
 )
 from negolab.moves import Moves
-from negolab.reading import REASONING_OPEN, without_reasoning
+from negolab.reading import REASONING_OPEN, left_out, without_reasoning
 from negolab.theory.surplus import exchange_frontier
 
 
@@ -267,6 +275,14 @@ class Trading(Parameters, frozen=True, kw_only=True):
         offered = f"offers {give} for {want}" if action.offer else ""
         replies = ("accepts" if action.accept else "", "denies" if action.deny else "", offered)
         return " and ".join(filter(None, replies)) or f"says {format_quote(action.text)}"
+
+    @override
+    def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:
+        waiting = seen.public.waiting
+        if self.reading == "literal" or self.lenient:
+            return ()
+        spoken = spoken_tokens(without_reasoning(text) or "", None if waiting is None else (waiting.give, waiting.want))
+        return left_out(text, [(token.raw, token.why) for token in spoken.tokens])
 
     @override
     def remark(self, public: Public) -> str:
