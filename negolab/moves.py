@@ -9,6 +9,7 @@ choice is `anyOf` and not at the root, and the length of a text can only be boun
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -163,6 +164,19 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
                 misfit = found
         raise misfit
 
+    def named_option(self, text: str) -> dict[str, int] | None:
+        """Return the form of a reply such as `2`, `(b)` or `b) Yes` to a list of options; None if it is none, or if the
+        rest of it names another option."""
+        name, field = next(iter(self.moves[0].fields.items()), ("", Nothing()))
+        found = _OPTION.fullmatch(text)
+        if not (self.bare and isinstance(field, Count)) or found is None:
+            return None
+        mark, rest = found["mark"] or found["number"], str(_fold(found["rest"] or ""))
+        number = int(mark) if mark.isdigit() else ord(mark.lower()) - ord("a") + 1
+        others = [re.escape(str(_fold(word))) for at, word in enumerate(field.words, 1) if at != number]
+        names_other = re.search(rf"\b\w{{1,3}}\)|\b(?:{'|'.join(others)})\b", rest) if others else None
+        return None if names_other or not 1 <= number <= len(field.words) else {name: number}
+
     def _own(self, move: Move) -> Group:
         return Group({self.tag: Choice((move.kind,)), **move.fields} if self.tag else move.fields)
 
@@ -176,6 +190,9 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
         own = filled.pop("move")
         own.pop(self.tag, None)
         return {**filled, **own}
+
+
+_OPTION = re.compile(r"\s*(?:\(?(?P<mark>\d{1,3}|[A-Za-z])\)[.:]?(?P<rest>.*)|(?P<number>\d{1,3})\.?)\s*", re.DOTALL)
 
 
 def field_schema(field: Field) -> Schema:

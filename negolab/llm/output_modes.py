@@ -229,7 +229,7 @@ class SchemaMode(FreeText):
     @override
     def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
         try:
-            value = json_object(text)
+            value = json_object(text) or told.moves(ask.seen, self._talk).named_option(text)
         except Misfit as misfit:
             return error or _misfit(misfit)
         # A complete object that ended exactly at the token limit was not cut.

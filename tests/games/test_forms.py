@@ -21,7 +21,7 @@ from negolab.game import Invalid, Observation, other
 from negolab.games.split import EndTalk, Message
 from negolab.llm.output_modes import filled_action
 from negolab.match import Match
-from negolab.moves import Schema
+from negolab.moves import Count, Move, Moves, Schema
 from negolab.scaffolds.ultimatum import Ultimatum
 from tests.engine.test_laws import ALL, bounded
 
@@ -326,6 +326,32 @@ def test_a_game_of_ones_own_has_moves_without_a_line_for_them() -> None:
     assert told.moves(seen, TALK).instruction.endswith('{"move":{"kind":"offer","share":n}} with share from 0 to 10.')
     told, seen = observe_after(Ultimatum(), "3")
     assert filled_action(told, seen, {"move": {"kind": "answer", "accept": True}}) == told.options(seen)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2", 2),
+        (" 2.", 2),
+        ("b)", 2),
+        ("(B)", 2),
+        ("b) Yes", 2),
+        ("b) because I like it", 2),
+        ("2) yes", 2),
+        ("b) no", None),
+        ("b) or c)", None),
+        ("4", None),
+        ("a plan b)", None),
+        ("I take b", None),
+        ("2 is what I want", None),
+        ("b", None),
+        ("", None),
+    ],
+)
+def test_an_option_is_named_by_its_number_or_letter(text: str, number: int | None) -> None:
+    option = Count(1, 3, words=("no", "yes", "maybe"))
+    moves = Moves((Move("option", lambda option: option, {"option": option}),), tag="", bare=True)
+    assert moves.named_option(text) == (None if number is None else {"option": number})
 
 
 def test_a_split_message_is_the_same_move_if_it_states_the_same() -> None:

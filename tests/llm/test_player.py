@@ -322,6 +322,32 @@ def test_a_game_of_before_shows_its_words_beside_the_form() -> None:
     assert "Answer with one line: a price such as 52.50." in prompt and "Answer with one JSON object" in prompt
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ('Sure. {"move":{"kind":"accept"}} Thanks!', "accept"),
+        ('{"move":{"kind":"accept"}}\n{"move":{"kind":"accept"}}', "accept"),
+        ('\ufeff{"move":{"kind":"accept"}}', "accept"),
+        ("{hm} " + '{"move":{"kind":"offer","price":52.5}}', "52.50"),
+    ],
+)
+def test_the_one_object_in_a_reply_is_the_answer(said: str, text: str) -> None:
+    assert replied(said, "form=schema", GAME, "60").text == text
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ('{"move":{"kind":"accept"}} or {"move":{"kind":"offer","price":50}}', "bad_json"),
+        ('{"move":{"kind":"accept"},"move":{"kind":"offer","price":50}}', "bad_field"),
+        ('{"move":{"kind":"offer","price":50,"Price":60}}', "bad_field"),
+    ],
+)
+def test_two_answers_in_one_reply_are_refused(said: str, code: str) -> None:
+    found = replied(said, "form=schema", GAME, "60")
+    assert isinstance(found, Malformed) and found.invalid.codes == (code,)
+
+
 @pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}```", "  {}\n"])
 def test_a_fence_around_json_is_no_fault(fence: str) -> None:
     filled = '{"move":{"kind":"accept"}}'
