@@ -346,7 +346,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
         return ()
 
-    def remark(self, public: Public) -> str:
+    def describe_effect(self, public: Public) -> str:
         """Return what the last move did that its words do not say, for replays and transcripts; "" for most."""
         return ""
 

@@ -151,8 +151,7 @@ class _RowBuilder:
         self._mark(seat, forfeit=True)
 
     def remark(self, seat: Seat, words: str) -> None:
-        if words:
-            self._mark(seat, remark=words)
+        self._mark(seat, remark=words)
 
     def _mark(self, seat: Seat, **changes: Any) -> None:
         """Change the row of this seat's last reply."""
@@ -187,7 +186,7 @@ def _of_record(record: Record) -> list[Row]:
         if isinstance(event, Stepped):
             telling.move_on(*SEATS)
             for seat in event.seats:
-                telling.remark(seat, game.remark(after))
+                telling.remark(seat, game.describe_effect(after))
         elif isinstance(event, Forfeited) and after != before:
             telling.move_on(event.seat)
     return telling.rows

@@ -19,6 +19,7 @@ from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
 from negolab.games.trading.parameters import Parameters
 from negolab.games.trading.reading import (
+    BROKEN,
     is_plain,
     parse_lenient,
     parse_strict,
@@ -132,18 +133,19 @@ class Trading(Parameters, frozen=True, kw_only=True):
         if spoken is None:
             return Invalid(("reasoning_open",), REASONING_OPEN, "format")
         waiting = seen.public.waiting
-        said = read_fair(spoken, None if waiting is None else (waiting.give, waiting.want))
-        if waiting is not None and said.vetoed:
+        said, offers = read_fair(spoken, None if waiting is None else (waiting.give, waiting.want))
+        accept, deny = bool(said.counting("accept")), bool(said.counting("deny"))
+        if waiting is not None and not (accept or deny or offers) and said.vetoed:
             return refusal(
                 "vetoed_reply",
                 f'Your message does not say whether you take the offer ("{said.vetoed}"): '
                 "write [Accept] or [Deny] on a line of its own.",
             )
-        offer = said.offers[-1] if said.offers else None
-        several = len(said.offers) > 1
-        warnings = self._warnings(seen.public, said.accept or said.deny, offer is not None, several, said.is_broken)
-        move = Move(spoken, said.accept, said.deny, offer, False, warnings)
-        return self._judge(move, seen, malformed=bool(said.offers) and offer is None)
+        offer = offers[-1] if offers else None
+        is_broken = BROKEN.search(said.talk) is not None
+        warnings = self._warnings(seen.public, accept or deny, offer is not None, len(offers) > 1, is_broken)
+        move = Move(spoken, accept, deny, offer, False, warnings)
+        return self._judge(move, seen, malformed=bool(offers) and offer is None)
 
     def _warnings(self, public: Public, replies: bool, offers: bool, extra: bool, broken: bool) -> tuple[str, ...]:
         """Return the codes of parts without effect that their author may believe to have one."""
@@ -285,7 +287,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return left_out(text, [(token.raw, token.why) for token in spoken.tokens])
 
     @override
-    def remark(self, public: Public) -> str:
+    def describe_effect(self, public: Public) -> str:
         trade = public.messages[-1].trade if public.messages else None
         since = takewhile(lambda entry: entry.offer != trade, reversed(public.messages[:-1]))
         return "an offer that had been refused" if trade and any(entry.denied for entry in since) else ""

@@ -75,7 +75,7 @@ def record_steps(record: Record) -> list[Step]:
         if isinstance(first := events[0], Replied) and not any(isinstance(event, Rejected) for event in events):
             action = told[first.seat].parse(first.reply.text, observe(before, first.seat))
             if not isinstance(action, Invalid):
-                remark = game.remark(after[at - 1].public)
+                remark = game.describe_effect(after[at - 1].public)
                 words = f"{first.seat} {game.describe(action)}" + (f" ({remark})" if remark else "")
                 stakes = () if game.has_paid_rounds else game.stakes(before, first.seat, action)
         if game.has_paid_rounds and _settles_round(events):
