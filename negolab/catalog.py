@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import pkgutil
 import sys
@@ -22,6 +23,9 @@ from negolab._internal.validation import explain_validation_error, suggest
 from negolab.game import Game, Observation, Seat, State, freeze
 from negolab.scenarios import SUFFIX, read_scenario, read_scenarios
 from negolab.user_code import CodeSource
+
+BEGUN_WITH = "NEGOLAB_BEGUN_WITH"
+"""Variable of the environment of a sweep's cells: as JSON, by game, the parameters that its first cells knew."""
 
 AnyGame = Game[Any, Any, Any]
 GROUP = "negolab.games"
@@ -312,7 +316,8 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     preset = next(iter(known)) if preset is None else preset
     cls = game_class(module)
     if preset not in known and preset.endswith(SUFFIX):
-        return make_game(cls, {**read_scenario(preset, cls), **params, "preset": None})
+        given = {**read_scenario(preset, cls), **params}
+        return _as_begun(make_game(cls, {**given, "preset": None}), given)
     if preset not in known:
         raise ValueError(f"unknown preset {preset!r} of {game}: {_suggest_scenario(preset) or suggest(preset, known)}")
     free = getattr(module, "FREE", params)
@@ -320,11 +325,18 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
         preset if all(param in free or value == known[preset].get(param) for param, value in params.items()) else None
     )
     try:
-        return make_game(cls, {**known[preset], **params, "preset": name})
+        given = {**known[preset], **params}
+        return _as_begun(make_game(cls, {**given, "preset": name}), given)
     except ValueError as error:
         if params:
             raise
         raise ValueError(f"preset {preset!r} of {game}: {error}") from error
+
+
+def _as_begun(game: AnyGame, given: Collection[str]) -> AnyGame:
+    """Return a game as the sweep that this process plays for began with it, but for the parameters that are given."""
+    begun = json.loads(os.environ.get(BEGUN_WITH, "{}")).get(game_id(game))
+    return game if begun is None else with_legacy_defaults(game, {*begun, *given})
 
 
 def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:

@@ -316,6 +316,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         characters (0: none). By default it follows from `options` and the types of the actions."""
         return derived_moves(self, seen, talk)
 
+    def reply_format(self, seen: Observation[Public, Private]) -> tuple[str, ...]:
+        """Return the parts of `prompt` that say how a reply is written in words; with a form they are left out."""
+        return ()
+
     def same(self, seen: Observation[Public, Private], decided: Action, said: Action) -> bool:
         """Return True if two actions are the same move, whatever words go with them."""
         blank = dict.fromkeys(self.words)
@@ -337,6 +341,14 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     def details(self, state: State[Public, Private]) -> dict[str, Any]:
         """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
         return {}
+
+    def left_out(self, text: str, seen: Observation[Public, Private]) -> tuple[tuple[int, int, str], ...]:
+        """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
+        return ()
+
+    def describe_effect(self, public: Public) -> str:
+        """Return what the last move did that its words do not say, for replays and transcripts; "" for most."""
+        return ""
 
     def format_payoff(self, payoff: int | float | None) -> str:
         """Write a payoff with its unit as people read it, such as `$52.50` or `12 points`."""

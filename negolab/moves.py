@@ -9,12 +9,15 @@ choice is `anyOf` and not at the root, and the length of a text can only be boun
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
+
+from negolab.money import cents_to_dollars
 
 Schema = dict[str, Any]
 
@@ -50,6 +53,10 @@ class Count(Field, frozen=True, gc=False):
     most: int
     unit: str = ""
     words: tuple[str, ...] = ()
+
+
+class Price(Count, frozen=True, gc=False):
+    """A price from `least` to `most` in cents, which a form names in dollars."""
 
 
 class Words(Field, frozen=True, gc=False):
@@ -157,6 +164,19 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
                 misfit = found
         raise misfit
 
+    def named_option(self, text: str) -> dict[str, int] | None:
+        """Return the form of a reply such as `2`, `(b)` or `b) Yes` to a list of options; None if it is none, or if the
+        rest of it names another option."""
+        name, field = next(iter(self.moves[0].fields.items()), ("", Nothing()))
+        found = _OPTION.fullmatch(text)
+        if not (self.bare and isinstance(field, Count)) or found is None:
+            return None
+        mark, rest = found["mark"] or found["number"], str(_fold(found["rest"] or ""))
+        number = int(mark) if mark.isdigit() else ord(mark.lower()) - ord("a") + 1
+        others = [re.escape(str(_fold(word))) for at, word in enumerate(field.words, 1) if at != number]
+        names_other = re.search(rf"\b\w{{1,3}}\)|\b(?:{'|'.join(others)})\b", rest) if others else None
+        return None if names_other or not 1 <= number <= len(field.words) else {name: number}
+
     def _own(self, move: Move) -> Group:
         return Group({self.tag: Choice((move.kind,)), **move.fields} if self.tag else move.fields)
 
@@ -172,11 +192,16 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
         return {**filled, **own}
 
 
+_OPTION = re.compile(r"\s*(?:\(?(?P<mark>\d{1,3}|[A-Za-z])\)[.:]?(?P<rest>.*)|(?P<number>\d{1,3})\.?)\s*", re.DOTALL)
+
+
 def field_schema(field: Field) -> Schema:
     """Return the JSON schema of a field."""
     match field:
         case Choice(options=options):
             return {"type": _TYPES.get(type(options[0]), "string"), "enum": list(options)}
+        case Price(least=least, most=most):
+            return {"type": "number", "minimum": least / 100, "maximum": most / 100}
         case Count(least=least, most=most):
             return {"type": "integer", "minimum": least, "maximum": most}
         case Words(most=most):
@@ -211,6 +236,8 @@ def shown(field: Field) -> str:
             return "null"
         case Several(of=of):
             return f"[{shown(of)}]"
+        case Amounts():
+            return '[{"good":"...","amount":n}]'
         case Group(fields=fields):
             return "{" + ",".join(f"{as_json(name)}:{shown(each)}" for name, each in fields.items()) + "}"
         case Either(of=of):
@@ -222,6 +249,16 @@ class Misfit(ValueError):
     """A filled field that is not what was asked for; the message says so to its author."""
 
 
+def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object; raises `Misfit` if two names differ in their case alone or not at all."""
+    folded: set[Any] = set()
+    for name, _ in pairs:
+        if _fold(name) in folded:
+            raise Misfit(f"{json.dumps(name)[:60]} is named twice.")
+        folded.add(_fold(name))
+    return dict(pairs)
+
+
 def read(field: Field, value: Any) -> Any:
     """Return a filled field as `make` gets it; raises `Misfit`."""
     match field:
@@ -230,6 +267,11 @@ def read(field: Field, value: Any) -> Any:
                 if type(option) is type(value) and _fold(option) == _fold(value):
                     return option
             raise _misfit(value, f"none of {', '.join(map(as_json, options[:20]))}")
+        case Price(least=least, most=most):
+            cents = round(100 * value) if type(value) in (int, float) and abs(value) <= most else None
+            if cents is not None and least <= cents <= most and abs(100 * value - cents) < 1e-6:
+                return cents
+            raise _misfit(value, f"no price in dollars from {cents_to_dollars(least)} to {cents_to_dollars(most)}")
         case Count(least=least, most=most):
             whole = int(value) if isinstance(value, float) and value.is_integer() else value
             if type(whole) is int and least <= whole <= most:

@@ -59,6 +59,14 @@ def parameter_meanings(game: str) -> dict[str, str]:
     return {name: meaning for names, meaning in plain.items() for name in re.findall(r"`(\w+)`", names)}
 
 
+def readings(game: str) -> list[str]:
+    """Return the lines of a table of replies and how they are read, from that of the guide; [] without rows there."""
+    rows = [
+        line.strip("| ").split(" | ") for line in _pages()["decisions"].splitlines() if line.startswith(f"| {game} |")
+    ]
+    return [f"{reply.strip('`'):60}{fair:36}{literal}" for _, reply, fair, literal in rows]
+
+
 def blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page in order."""
     return (Block(*match.groups()) for match in _BLOCK.finditer(text))

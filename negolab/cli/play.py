@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 from unicodedata import category
 
@@ -14,7 +15,7 @@ import typer
 
 from negolab import catalog
 from negolab.catalog import AnyGame, text_front
-from negolab.cli.guide import parameter_meanings
+from negolab.cli.guide import parameter_meanings, readings
 from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
 from negolab.formatting import format_end, format_number
@@ -71,20 +72,20 @@ def print_details(details: dict[str, Any], game: AnyGame) -> None:
     """Print the details of an outcome, if there are any."""
     if details:
         print(f"\ndetails{', amounts in cents' if game.unit == 'cents' else ''}")
-        print(escape_control("\n".join(format_details(details))))
+        print(escape_control("\n".join(format_details(details, words=game.seat_words))))
 
 
-def format_details(value: Any, indent: str = "") -> list[str]:
-    """Format nested data as indented lines."""
+def format_details(value: Any, indent: str = "", words: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Format nested data as indented lines; `words` stand for others that the rules fix and that mislead here."""
     if isinstance(value, dict):
         out = []
         for key, inner in value.items():
             small = not isinstance(inner, dict | list) or not inner or len(str(inner)) < 80
-            line = f"{indent}{key}: {_format_seats(inner)}"
-            out += [line] if small else [f"{indent}{key}:", *format_details(inner, indent + "  ")]
+            line = f"{indent}{key}: {words.get(inner, inner) if isinstance(inner, str) else _format_seats(inner)}"
+            out += [line] if small else [f"{indent}{key}:", *format_details(inner, indent + "  ", words)]
         return out
     if isinstance(value, list):
-        return [text for inner in value for text in format_details(inner, indent + "- ")]
+        return [text for inner in value for text in format_details(inner, indent + "- ", words)]
     return [f"{indent}{value}"]
 
 
@@ -197,6 +198,8 @@ def _describe(game: AnyGame) -> None:
     print(f"\nparameters (default{'; amounts in cents' if game.unit == 'cents' else ''})")
     for parameter, value in catalog.parameters(game).items():
         print(f"  {parameter} = {value!r}{_explained(meanings.get(parameter))}")
+    if lines := readings(name):
+        print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
     print("\nplayers")
     for name, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")

@@ -160,7 +160,7 @@ def _values(issue_by_value: dict[str, str]) -> list[int]:
 @lru_cache(maxsize=64)
 def _game_for(messages: int, longest: int) -> AnyGame:
     """Return the game, with larger limits where a dialogue of this size needs them."""
-    usual: Any = load("agenda", preset="casino")
+    usual: Any = load("agenda", preset="casino", reading="literal")
     return load(usual, turns=max(usual.turns, messages), max_chars=max(usual.max_chars, longest))
 
 

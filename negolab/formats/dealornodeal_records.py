@@ -116,7 +116,7 @@ def _game_for(messages: int, longest: int) -> Split:
     usual = load("split", preset="lewis-2017")
     assert isinstance(usual, Split)
     limits = {"talk_limit": max(usual.talk_limit, messages), "max_chars": max(usual.max_chars, longest)}
-    game = load("split", preset="lewis-2017", **limits)
+    game = load("split", preset="lewis-2017", reading="literal", **limits)
     assert isinstance(game, Split)
     return game
 

@@ -12,12 +12,10 @@ from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import Ask, Invalid, Observation, Reply
 from negolab.llm.endpoint.call import Message
-from negolab.llm.output_modes import phrases_for
+from negolab.llm.output_modes import FreeText, phrases_for
 from negolab.record import SeatRecord
 
 Seen = Observation[Any, Any]
-TurnSuffix = Callable[[AnyGame, Seen], str]
-"""Returns the end of a turn's first message; called once per turn, in order."""
 
 
 class ChatState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -44,20 +42,14 @@ class Chat:
     within one: together they name an answer.
 
     Args:
+        mode: Words the prompts and the end of a turn's first message.
         system: The system message (None: none).
         single_message: Send everything in one message per call instead of a chat.
-        turn_suffix: Returns the end of a turn's first message.
     """
 
-    def __init__(
-        self,
-        system: str | None = None,
-        *,
-        single_message: bool = False,
-        turn_suffix: TurnSuffix = lambda told, seen: "",
-    ) -> None:
+    def __init__(self, mode: FreeText, system: str | None = None, *, single_message: bool = False) -> None:
+        self._mode = mode
         self._single_message = single_message
-        self._turn_suffix = turn_suffix
         head: tuple[Message, ...] = () if system is None else (Message("system", system),)
         self._state = self._previous = ChatState(settled=head)
 
@@ -104,11 +96,13 @@ class Chat:
         return opened
 
     def _open_turn(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
-        seen, suffix = ask.seen, self._turn_suffix(told, ask.seen)
+        seen, suffix = ask.seen, self._mode.turn_suffix(told, ask.seen)
         opened = replace(state, turn=state.turn + 1, attempt=len(ask.rejected), seen=seen, rejections=(), suffix=suffix)
         if self._single_message:
             return self._tell_everything(told, seen, opened)
-        return _append_user(opened, _paragraphs(told.prompt(seen, state.seen), suffix) or phrases_for(told).due)
+        return _append_user(
+            opened, _paragraphs(self._mode.prompt(told, seen, state.seen), suffix) or phrases_for(told).due
+        )
 
     def _add_rejection(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
         """Go on with the same turn after a rejection, and tell what else has changed."""
@@ -121,11 +115,11 @@ class Chat:
             rejections = state.rejections + (_quote_rejected(told, state.answer, reason),)  # noqa: RUF005
             return self._tell_everything(told, seen, replace(state, rejections=rejections))
         is_changed = since is not seen and since != seen
-        news = told.prompt(seen, since) if is_changed else ""
+        news = self._mode.prompt(told, seen, since) if is_changed else ""
         return _append_user(state, _paragraphs(phrases_for(told).refusal(reason), news))
 
     def _tell_everything(self, told: AnyGame, seen: Seen, state: ChatState) -> ChatState:
-        user = _paragraphs(told.prompt(seen, None), *state.rejections, state.suffix)
+        user = _paragraphs(self._mode.prompt(told, seen, None), *state.rejections, state.suffix)
         return replace(state, user=user, answer=None)
 
     def recall(self, view: SeatRecord, model_text: Callable[[Reply], str]) -> None:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.game import Ask, Invalid, Observation, Reply
 from negolab.match import replace_surrogates
-from negolab.moves import Misfit
+from negolab.moves import Misfit, unique_fields
 from negolab.protocols import Scripted
 
 _TAG = re.compile(r"<(/?)(?:think(?:ing)?|thought)>", re.IGNORECASE)
@@ -73,6 +73,10 @@ Seen = Observation[Any, Any]
 
 class FreeText:
     """The model writes the game's words; base of the other modes."""
+
+    def prompt(self, told: AnyGame, seen: Seen, since: Seen | None) -> str:
+        """Return the game's prompt as the model reads it."""
+        return told.prompt(seen, since)
 
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
         """Return the end of the turn's first message; called once per turn."""
@@ -172,12 +176,18 @@ def filled_action(told: AnyGame, seen: Seen, value: Any) -> Any:
         # A model may write a message though none was asked for.
         action = told.moves(seen).action(value)
     except Misfit as misfit:
-        reason = f"Your JSON does not fit what was asked for: {misfit} Fill it in again."
-        return Invalid(("bad_field",), reason, "format")
+        return _misfit(misfit)
     return action if isinstance(action, Invalid) else told.parse(told.say(action), seen)
 
 
-_FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
+def _misfit(misfit: Misfit) -> Invalid:
+    reason = f"Your JSON does not fit what was asked for: {misfit} Fill it in again."
+    return Invalid(("bad_field",), reason, "format")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_fields)
+_MAX_OBJECTS = 100
+"""Braces at which an object is looked for, which keeps the work linear."""
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 """A JSON escape of a surrogate; a lone one cannot be stored in a record."""
 _FRAME_TOKENS = 50
@@ -196,6 +206,13 @@ class SchemaMode(FreeText):
         self._talk = max(40, _CHARACTERS_PER_TOKEN * (max_tokens - _FRAME_TOKENS)) if talk else 0
 
     @override
+    def prompt(self, told: AnyGame, seen: Seen, since: Seen | None) -> str:
+        prompt = super().prompt(told, seen, since)
+        for part in told.reply_format(seen):
+            prompt = prompt.replace(part, "")
+        return prompt
+
+    @override
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
         return told.moves(seen, self._talk).instruction
 
@@ -211,7 +228,10 @@ class SchemaMode(FreeText):
 
     @override
     def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
-        value = json_object(text)
+        try:
+            value = json_object(text) or told.moves(ask.seen, self._talk).named_option(text)
+        except Misfit as misfit:
+            return error or _misfit(misfit)
         # A complete object that ended exactly at the token limit was not cut.
         if error is not None and (value is None or error.codes != ("cut",)):
             return error
@@ -223,19 +243,36 @@ class SchemaMode(FreeText):
     @override
     def model_text(self, reply: Reply) -> str:
         form = "" if reply.raw is None else extract_reasoning(reply.raw).text
-        return super().model_text(reply) if json_object(form) is None else form
+        try:
+            return super().model_text(reply) if json_object(form) is None else form
+        except Misfit:
+            return form
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Parse a text that is one JSON object, fenced as code or not; None if it is none."""
-    fenced = _FENCED.fullmatch(text)
-    try:
-        value = json.loads(fenced[1] if fenced else text)
-        if _SURROGATE_ESCAPE.search(text):
-            value = json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
-    except (ValueError, RecursionError):
+    """Return the one JSON object in a text, whatever surrounds it; None if there is none, or more than one.
+
+    Raises:
+        Misfit: It names a key twice.
+    """
+    found: list[dict[str, Any]] = []
+    at = text.find("{")
+    for _ in range(_MAX_OBJECTS):
+        if at < 0:
+            break
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+            found += [value] if value not in found else []
+        except Misfit:
+            raise
+        except (ValueError, RecursionError):
+            end = at + 1
+        at = text.find("{", end)
+    if len(found) != 1:
         return None
-    return value if isinstance(value, dict) else None
+    if _SURROGATE_ESCAPE.search(text):
+        found = json.loads(replace_surrogates(json.dumps(found, ensure_ascii=False)))
+    return found[0]
 
 
 MAX_PARAPHRASES = 2

@@ -65,7 +65,7 @@ class LLM:
 
     def _new_chat(self) -> Chat:
         system = None if self.persona is None else self.persona.text
-        return Chat(system, single_message=not self.settings.chat, turn_suffix=self._mode.turn_suffix)
+        return Chat(self._mode, system, single_message=not self.settings.chat)
 
     @cached_property
     def endpoint(self) -> ModelEndpoint:

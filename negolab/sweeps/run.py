@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from uuid import uuid4
 
 import msgspec
 
-from negolab import user_code
+from negolab import catalog, store, user_code
 from negolab._internal import clock, environment
 from negolab._internal.files import atomic_write, check_in_place
 from negolab.llm.configuration import ModelConfiguration, open_models
@@ -84,6 +85,15 @@ class Sweep:
     Raises:
         ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
     """
+
+    def _begun_with(self) -> dict[str, list[str]]:
+        """Return the parameters of the games in finished cells, so that all cells read replies alike."""
+        files = (file for id in self.folder.done() for file in store.record_files(self.folder.cell(id)))
+        begun: dict[str, set[str]] = {}
+        for record in filter(None, (next(store.iter_records(file), None) for file in files)):
+            names = {*record.header.params}
+            begun[record.header.game] = begun.get(record.header.game, names) & names
+        return {game: sorted(names) for game, names in begun.items()}
 
     def __init__(
         self,
@@ -218,7 +228,8 @@ class Sweep:
             cwd=str(self._notebook.path.parent),
             # The sweep's own workers use the cores already.
             environment=environment.scrubbed_environment(
-                **{WORKERS: "1"}, **({} if broker is None else broker.cell_environment())
+                **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with())},
+                **({} if broker is None else broker.cell_environment()),
             ),
             imports=preload_code(self._notebook.imports),
             parameters=tuple(self._notebook.parameters),

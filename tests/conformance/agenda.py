@@ -26,7 +26,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 def match_of(scenario: Row) -> Match:
     """A match of a scenario, which is the same game with all parameters from a file."""
-    return Match(make_game(type(load(NAME)), scenario), seed=1)
+    return Match(make_game(type(load(NAME)), {"reading": "literal", **scenario}), seed=1)
 
 
 def plain(game: Any, offer: tuple[int, ...] | None) -> Row | None:

@@ -50,7 +50,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 def match_of(preset: str, start: dict[str, Any]) -> Match:
     """A match of the preset with the row's parameters, at its explicit start."""
-    game = load("balloon", preset, **{name: start[name] for name in PLAY if name in start})
+    game = load("balloon", preset, reading="literal", **{name: start[name] for name in PLAY if name in start})
     assert isinstance(game, Balloon)
     return Match(game, start=game.start(instance_of(start)))
 

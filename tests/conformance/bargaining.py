@@ -40,7 +40,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def load(row: Row) -> Bargaining:
-    game = catalog.load("bargaining", row.get("preset"), **row.get("params", {}))
+    game = catalog.load("bargaining", row.get("preset"), **row.get("params", {}), reading="literal")
     assert isinstance(game, Bargaining)
     return game
 

@@ -45,8 +45,8 @@ def cases(folder: Path) -> Iterator[Case]:
 
 def game_of(row: Row) -> Split:
     """The game of a row, checked against the same game from the catalog."""
-    game = Split(**{**PRESETS[row["preset"]], **row["params"]})
-    loaded = load("split", preset=row["preset"], **row["params"])
+    game = Split(**{**PRESETS[row["preset"]], **row["params"], "reading": "literal"})
+    loaded = load("split", preset=row["preset"], **row["params"], reading="literal")
     assert isinstance(loaded, Split) and loaded.told("A") == game.told("A") and loaded.contexts == game.contexts
     return game
 

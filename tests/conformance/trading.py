@@ -38,7 +38,12 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def game_of(row: Row) -> Trading:
-    game = load("trading", preset=row["preset"], **({"max_turns": row["max_turns"]} if "max_turns" in row else {}))
+    game = load(
+        "trading",
+        preset=row["preset"],
+        reading="literal",
+        **({"max_turns": row["max_turns"]} if "max_turns" in row else {}),
+    )
     assert isinstance(game, Trading)
     return game
 

@@ -147,7 +147,9 @@ def test_a_sweep_goes_on_with_the_cell_that_had_failed(made: Path) -> None:
     assert "3 of 3 cells are done" in ran.stdout
     assert all(file.read_bytes() == data for file, data in before.items())
     assert len(before) == 2
-    assert len(nl.read(folder / "out" / "cells")) == 6
+    records = nl.read(folder / "out" / "cells")
+    assert len(records) == 6
+    assert {(record.game.reading, record.game.refusal_guard) for record in records} == {("literal", False)}
     assert negolab("check", str(folder / "out" / "cells")).returncode == 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from negolab_widgets.replay.steps import record_steps
 
 from negolab import laws
 from negolab.catalog import game_names, load
@@ -458,3 +459,12 @@ def test_an_instance_file_is_a_list_of_games(tmp_path: Path) -> None:
     file.write_text(json.dumps({"experiments": experiments}), "utf-8")
     with pytest.raises(ValueError, match="max_weight"):
         clembench.read_instances(file)
+
+
+def test_a_refused_offer_that_is_taken_up_all_the_same_is_marked() -> None:
+    match = Match(load("trading", preset="textarena-0.7.4"), seed=1)
+    for seat, text in zip("ABAB", ("[Offer: 2 Wheat -> 1 Ore]", "no thanks", "hm", "[Accept]"), strict=True):
+        match.submit(seat, text)  # type: ignore[arg-type]
+    accepted = [row for row in rows(match.record()) if row.text == "[Accept]"]
+    assert [row.flags for row in accepted] == [("an offer that had been refused",)]
+    assert record_steps(match.record())[-1].words == "B accepts (an offer that had been refused)"

@@ -9,7 +9,7 @@ import pytest
 from negolab.match import Match
 from tests.support.agenda import FOOD, PAY, Message, code, game, issue, on_turn, play, reason, submodule
 
-GAME = game(turns=6, max_chars=20)
+GAME = game(turns=6, max_chars=20, reading="literal")
 OFFER = "[Offer: pay = pay b; food = 2]"
 
 
@@ -90,8 +90,12 @@ def test_the_last_message_and_a_talk_that_is_off_are_checked_after_the_offer() -
 
 
 def test_reasons_quote_the_nearest_right_name() -> None:
-    match = Match(game(issue("salary", [1, 2], [2, 1]), issue("start date", [1, 2], [2, 1]), FOOD), seed=1)
+    issues = (issue("salary", [1, 2], [2, 1]), issue("start date", [1, 2], [2, 1]), FOOD)
+    match = Match(game(*issues, reading="literal"), seed=1)
     assert "did you mean start date?" in reason(match, "[Offer: start = start date a]")
+    match = Match(game(*issues), seed=1)
+    assert reason(match, "[Offer: start = start date a]").endswith("write one of salary, start date, food.")
+    assert "did you mean start date?" in reason(match, "[Offer: start dat = start date a]")
     assert "did you mean salary b?" in reason(match, "[Offer: salary = salery b]")
     assert "0 to 3 units" in reason(match, "[Offer: food = four]")
     assert "leaves out start date, food" in reason(match, "[Offer: salary = salary a]")

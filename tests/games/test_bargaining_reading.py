@@ -78,7 +78,7 @@ OFFERS = {
 
 @pytest.mark.parametrize(("text", "code"), REFUSALS.items())
 def test_a_price_that_is_refused_is_asked_again_unless_the_guard_is_off(text: str, code: str) -> None:
-    game, literal = bargaining(), bargaining(refusal_guard=False)
+    game, literal = (bargaining(refusal_guard=guard, reading="literal") for guard in (True, False))
     assert answer(game, after(game, 5500), text).codes == (code,)
     assert isinstance(answer(literal, after(literal, 5500), text), Offer)
 

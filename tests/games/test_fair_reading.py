@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import negolab as nl
 from negolab import laws
 from negolab.game import Invalid
+from negolab.games import agenda, bargaining
 from negolab.match import Match
 from negolab.reading import read_tokens, without_reasoning
+from tests.conftest import ROOT
 
 SEEDS = st.integers(0, 2**32 - 1)
 GAMES = ("agenda", "balloon", "split", "trading")
@@ -132,11 +137,67 @@ def test_any_text_is_read_and_quoted_lines_and_fences_change_nothing(game: str) 
         ("You should [Offer: 1 Ore -> 1 Wheat].", ""),
         ("I give you [Offer: 1 Ore -> 1 Wheat]", "offer"),
         ("Write [Offer: 1 Ore -> 1 Wheat] instead", ""),
+        ("When I [Accept], you owe me one.", ""),
+        ("[Accept]. When do we ship?", "accept"),
+        ("[Accept] your offer of 5 Wheat", ""),
     ],
 )
 def test_a_token_counts_unless_what_stands_around_it_says_otherwise(text: str, kinds: str) -> None:
     counting = read_tokens(text).counting("accept", "deny", "walk away", "offer")
     assert " ".join(dict.fromkeys(token.kind for token in counting)) == kinds
+
+
+WAITING = {
+    "trading": ["[Offer: 1 Wheat -> 1 Ore]"],
+    "agenda": ["[Offer: food = 1; water = 1; firewood = 1]"],
+    "bargaining": ["60"],
+}
+
+
+def table_of_readings() -> list[tuple[str, str, str, str]]:
+    """The rows of the guide's table: game, reply, how it is read fairly and by the letter."""
+    lines = (ROOT / "notebooks" / "guide" / "decisions.md").read_text("utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith(tuple(f"| {game} |" for game in GAMES))]
+    rows += [line.strip("| ").split(" | ") for line in lines if line.startswith("| bargaining |")]
+    return [(game, reply.strip("`"), meant, said) for game, reply, meant, said in rows]
+
+
+@pytest.mark.parametrize(("game", "reply", "meant", "said"), table_of_readings())
+def test_the_guide_says_how_a_reply_is_read(game: str, reply: str, meant: str, said: str) -> None:
+    for reading, expected in (("fair", meant), ("literal", said)):
+        told, seen = after(nl.load(game, reading=reading), *WAITING.get(game, []))
+        read = told.parse(reply, seen)
+        assert ("asked again" if isinstance(read, Invalid) else told.describe(read)) == expected
+
+
+SENTENCES = [json.loads(line) for line in (Path(__file__).with_name("readings.jsonl")).read_text("utf-8").splitlines()]
+"""Replies to an offer as people and models may write them, each with what it does: A accepts, D refuses, W walks away,
+O makes an offer (with the price in bargaining), R is asked again."""
+
+
+def done(read: Any) -> str:
+    """What a reply does, in the letters of the sentences."""
+    if isinstance(read, Invalid):
+        return "R"
+    if isinstance(read, bargaining.Offer):
+        return f"O{read.cents / 100:g}"
+    if isinstance(read, bargaining.Accept):
+        return "A"
+    if isinstance(read, agenda.Message):
+        reply = {"accept": "A", "reject": "D", "walk away": "W", None: ""}[read.reply]
+    else:
+        reply = "A" if read.accept else "D" if read.deny else ""
+    return " ".join(filter(None, (reply, "O" if read.offer else "")))
+
+
+@pytest.mark.parametrize("game", ["agenda", "bargaining", "trading"])
+def test_sentences_do_what_their_authors_meant(game: str) -> None:
+    offer = {"trading": "[Offer: 2 Wheat -> 1 Ore]", "agenda": "[Offer: food = 2; water = 1; firewood = 1]"}
+    told, seen = after(fair(game), offer.get(game, "60"))
+    rows = [row for row in SENTENCES if row["game"] == game]
+    assert len(rows) > 40
+    wrong = [(row["text"], got) for row in rows if (got := done(told.parse(row["text"], seen))) != row["read"]]
+    assert wrong == []
 
 
 def test_reasoning_is_cut_off_and_an_open_one_is_told() -> None:
@@ -150,6 +211,13 @@ def test_a_refusal_of_a_token_that_was_not_meant_quotes_its_sentence() -> None:
     refused = told.parse("Hm. I won't [Accept] this. Sorry!", seen)
     assert refused.codes == ("vetoed_reply",) and refused.kind == "rule"
     assert "(\"I won't [Accept] this" in refused.reason and "[Accept] or [Deny] on a line of its own" in refused.reason
+
+
+def test_an_acceptance_that_names_an_offer_names_the_one_that_waits() -> None:
+    told, seen = after(fair("trading"), "[Offer: 2 Wheat -> 1 Ore]")
+    assert told.parse("I [Accept] your offer of 2 Wheat for 1 Ore.", seen).accept
+    for other in ("5 Wheat", "2 Wheat for 3 Ore", "2 Ore for 1 Wheat", "two Wheat"):
+        assert told.parse(f"I [Accept] your offer of {other}.", seen).codes == ("vetoed_reply",)
 
 
 def test_talk_of_an_agenda_keeps_the_words_of_a_token_that_does_not_count() -> None:
@@ -178,3 +246,22 @@ def test_a_hundred_thousand_characters_are_read(game: str) -> None:
     told, seen = after(fair(game))
     for seed in range(3):
         told.parse("".join(pieces(random.Random(seed), 100_000)), seen)
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "struck"),
+    [
+        ("trading", "<think>hm</think>You said [Accept]. [Deny]", ["<think>hm</think>", "[Accept]"]),
+        ("trading", "> [Accept]\n[Accept]", ["> [Accept]"]),
+        ("agenda", "I can't **[Accept]** that. [Reject]", ["[Accept]"]),
+        ("bargaining", "My value is 65, your 60 is too high, so I offer 50", ["65", "60"]),
+        ("bargaining", "50", []),
+        ("split", "A bluff: <message>My value is 15.</message>", ["A bluff: "]),
+    ],
+)
+def test_a_replay_tells_what_was_left_out_of_a_reply(game: str, text: str, struck: list[str]) -> None:
+    told, seen = after(fair(game), *WAITING.get(game, []))
+    left = told.left_out(text, seen)
+    assert [text[start:end] for start, end, _ in left] == struck
+    assert all(why for _, _, why in left)
+    assert replace(told, reading="literal").left_out(text, seen) == ()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import negolab as nl
 from negolab import laws
@@ -20,7 +21,7 @@ from negolab.game import Invalid, Observation, other
 from negolab.games.split import EndTalk, Message
 from negolab.llm.output_modes import filled_action
 from negolab.match import Match
-from negolab.moves import Schema
+from negolab.moves import Count, Move, Moves, Schema
 from negolab.scaffolds.ultimatum import Ultimatum
 from tests.engine.test_laws import ALL, bounded
 
@@ -48,6 +49,8 @@ def drawn(schema: Schema, rng: random.Random) -> Any:
             return [drawn(schema["items"], rng) for _ in range(rng.randint(schema["minItems"], schema["maxItems"]))]
         case "integer":
             return rng.randint(schema["minimum"], schema["maximum"])
+        case "number":
+            return round(rng.uniform(schema["minimum"], schema["maximum"]), 2)
         case "null":
             return None
     most = int(re.findall(r"\{0,(\d+)\}\$$", schema["pattern"])[0])
@@ -104,7 +107,7 @@ def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
         "refuse",
         "keep",
         "message",
-        "price_cents",
+        "price",
         "option",
     ]
     keys = st.one_of(st.sampled_from([*words, "items", "proposal", "argument", "give", "want", "good", "amount"]))
@@ -156,7 +159,10 @@ def form_hash(game: Any, seed: int) -> str:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_models_read_forms_that_are_equal_to_the_byte(name: str) -> None:
     game, _, rest = name.partition(" ")
-    loaded = nl.load(game, **json.loads(rest)) if rest.startswith("{") else bounded(game, rest)
+    params = json.loads(rest) if rest.startswith("{") else {}
+    loaded = nl.load(game, **params) if params else bounded(game, rest)
+    if "reading" not in params and hasattr(loaded, "reading"):
+        loaded = replace(loaded, reading="literal")
     assert [form_hash(loaded, seed) for seed in range(6)] == GOLDEN[name]
 
 
@@ -221,15 +227,21 @@ def test_bargaining_offers_no_accept_before_an_offer_stands_and_no_offer_after_t
     assert kinds(*observe_after(game)) == ["offer"]
     assert kinds(*observe_after(game, "50")) == ["offer", "accept"]
     assert kinds(*observe_after(game, "50", "40")) == ["accept", "reject"]
-    late = filled_action(*observe_after(game, "50", "40"), {"move": {"kind": "offer", "price_cents": 1}})
+    late = filled_action(*observe_after(game, "50", "40"), {"move": {"kind": "offer", "price": 1}})
     assert isinstance(late, Invalid)
 
 
-def test_a_price_in_cents_becomes_the_games_words() -> None:
-    game = nl.load("bargaining", preset="cheap-talk-two-way")
-    told, seen = observe_after(game)
-    value = {"move": {"kind": "offer", "price_cents": 650, "message": "my last one"}}
+@pytest.mark.parametrize(("reading", "price"), [("fair", {"price": 6.5}), ("literal", {"price_cents": 650})])
+def test_a_price_becomes_the_games_words(reading: str, price: dict[str, float]) -> None:
+    told, seen = observe_after(nl.load("bargaining", preset="cheap-talk-two-way", reading=reading))
+    value = {"move": {"kind": "offer", **price, "message": "my last one"}}
     assert told.say(filled_action(told, seen, value)) == "6.50\nMESSAGE: my last one"
+
+
+@pytest.mark.parametrize("price", [6.505, 650, -1, "6.50", True, float("nan"), float("inf"), 10**400])
+def test_a_price_that_is_no_price_in_dollars_is_refused(price: object) -> None:
+    told, seen = observe_after(nl.load("bargaining", preset="mug"))
+    assert filled_action(told, seen, {"move": {"kind": "offer", "price": price}}).codes == ("bad_field",)
 
 
 def test_a_trade_gives_no_more_than_is_held_after_the_reply() -> None:
@@ -314,6 +326,32 @@ def test_a_game_of_ones_own_has_moves_without_a_line_for_them() -> None:
     assert told.moves(seen, TALK).instruction.endswith('{"move":{"kind":"offer","share":n}} with share from 0 to 10.')
     told, seen = observe_after(Ultimatum(), "3")
     assert filled_action(told, seen, {"move": {"kind": "answer", "accept": True}}) == told.options(seen)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2", 2),
+        (" 2.", 2),
+        ("b)", 2),
+        ("(B)", 2),
+        ("b) Yes", 2),
+        ("b) because I like it", 2),
+        ("2) yes", 2),
+        ("b) no", None),
+        ("b) or c)", None),
+        ("4", None),
+        ("a plan b)", None),
+        ("I take b", None),
+        ("2 is what I want", None),
+        ("b", None),
+        ("", None),
+    ],
+)
+def test_an_option_is_named_by_its_number_or_letter(text: str, number: int | None) -> None:
+    option = Count(1, 3, words=("no", "yes", "maybe"))
+    moves = Moves((Move("option", lambda option: option, {"option": option}),), tag="", bare=True)
+    assert moves.named_option(text) == (None if number is None else {"option": number})
 
 
 def test_a_split_message_is_the_same_move_if_it_states_the_same() -> None:

@@ -283,7 +283,7 @@ def test_half_a_surrogate_does_not_stop_a_match() -> None:
     found = replied("50 \ud83c")
     assert found.text == "50 \ufffd"
     talking = nl.load("bargaining", preset="cheap-talk")
-    said = '{"move":{"kind":"offer","price_cents":700,"message":"ha \\ud83c \\ud83c\\udf88"}}'
+    said = '{"move":{"kind":"offer","price":7,"message":"ha \\ud83c \\ud83c\\udf88"}}'
     assert replied(said, "form=schema", talking).text == "7.00\nMESSAGE: ha \ufffd \U0001f388"
 
 
@@ -298,7 +298,7 @@ def test_a_failure_of_the_endpoint_passes_through() -> None:
 
 
 def test_a_filled_form_becomes_the_games_words() -> None:
-    filled = '{"move":{"kind":"offer","price_cents":5250}}'
+    filled = '{"move":{"kind":"offer","price":52.5}}'
     reply = replied(f"<think>half</think>{filled}", "form=schema")
     assert (reply.text, reply.raw) == ("52.50", f"<think>half</think>{filled}")
     sitting = model("llm:x,form=schema", script=[filled])
@@ -307,8 +307,45 @@ def test_a_filled_form_becomes_the_games_words() -> None:
     sent = sitting.endpoint.calls[0]  # type: ignore[attr-defined]
     form = sent.params["response_format"]["json_schema"]
     assert form["strict"] is True
-    assert form["schema"]["properties"]["move"]["properties"]["price_cents"]["maximum"] == 10_000
-    assert "Answer with one JSON object" in sent.messages[-1].content
+    assert form["schema"]["properties"]["move"]["properties"]["price"]["maximum"] == 100
+    prompt = sent.messages[-1].content
+    assert "Answer with one JSON object" in prompt and "Answer with one line" not in prompt
+
+
+def test_a_game_of_before_shows_its_words_beside_the_form() -> None:
+    game = nl.load("bargaining", reading="literal")
+    sitting = model("llm:x,form=schema", script=['{"move":{"kind":"offer","price_cents":5250}}'])
+    match = Match(game, seed=1)
+    reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    assert isinstance(reply, nl.Reply) and reply.text == "52.50"
+    prompt = sitting.endpoint.calls[0].messages[-1].content  # type: ignore[attr-defined]
+    assert "Answer with one line: a price such as 52.50." in prompt and "Answer with one JSON object" in prompt
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ('Sure. {"move":{"kind":"accept"}} Thanks!', "accept"),
+        ('{"move":{"kind":"accept"}}\n{"move":{"kind":"accept"}}', "accept"),
+        ('\ufeff{"move":{"kind":"accept"}}', "accept"),
+        ("{hm} " + '{"move":{"kind":"offer","price":52.5}}', "52.50"),
+    ],
+)
+def test_the_one_object_in_a_reply_is_the_answer(said: str, text: str) -> None:
+    assert replied(said, "form=schema", GAME, "60").text == text
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ('{"move":{"kind":"accept"}} or {"move":{"kind":"offer","price":50}}', "bad_json"),
+        ('{"move":{"kind":"accept"},"move":{"kind":"offer","price":50}}', "bad_field"),
+        ('{"move":{"kind":"offer","price":50,"Price":60}}', "bad_field"),
+    ],
+)
+def test_two_answers_in_one_reply_are_refused(said: str, code: str) -> None:
+    found = replied(said, "form=schema", GAME, "60")
+    assert isinstance(found, Malformed) and found.invalid.codes == (code,)
 
 
 @pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}```", "  {}\n"])
@@ -325,7 +362,7 @@ def test_a_fence_around_json_is_no_fault(fence: str) -> None:
         ("[1]", "bad_json"),
         ("[" * 100_000, "bad_json"),
         ('{"move":{"kind":"steal"}}', "bad_field"),
-        ('{"move":{"kind":"offer","price_cents":99999}}', "bad_field"),
+        ('{"move":{"kind":"offer","price":999}}', "bad_field"),
         ('{"move":{"kind":"accept"}}', "bad_field"),
     ],
 )
@@ -341,7 +378,7 @@ def test_a_whole_object_that_ends_at_the_limit_of_tokens_was_not_cut() -> None:
 
 
 def test_its_own_form_stays_in_the_chat_and_the_words_in_the_record() -> None:
-    filled = '{"move":{"kind":"offer","price_cents":6000}}'
+    filled = '{"move":{"kind":"offer","price":60}}'
     sitting = model("llm:x,form=schema", script=[filled, filled])
     match = Match(GAME, seed=1)
     play_until(match, sitting, 2)

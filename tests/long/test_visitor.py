@@ -751,5 +751,5 @@ def _smuggle() -> list[str]:
 def test_the_others_markup_runs_only_without_the_escaping(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _smuggle() == []
     monkeypatch.setattr(html, "escape", lambda text: html.Markup(text))
-    monkeypatch.setattr(html, "_drawn_soon", html._drawn_soon.__wrapped__)  # which keeps what it has escaped
+    monkeypatch.setattr(html, "drawn_soon", html.drawn_soon.__wrapped__)  # which keeps what it has escaped
     assert {"script", "img", "img onerror"} <= set(_smuggle())

@@ -327,7 +327,7 @@ def answer_text(mode: str, asked: dict[str, Any], digest: bytes) -> str:
 def price(messages: list[dict[str, str]]) -> str:
     """A legal move of bargaining that ends nothing early: the seller asks much, the buyer offers little."""
     last = next(message["content"] for message in reversed(messages) if message["role"] == "user")
-    if "a price such as" not in last.splitlines()[-1] and "reject" in last:
+    if "a price" not in last.splitlines()[-1] and "reject" in last:
         return "reject"
     seller = any("You are the seller" in message["content"] for message in messages)
     return f"{95 - len(messages) % 10 if seller else 1 + len(messages) % 10}.00"

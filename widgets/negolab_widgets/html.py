@@ -74,8 +74,8 @@ def fill(text: str, **parts: object) -> Markup:
 
 
 def preformatted(text: str) -> Markup:
-    """Text with its line breaks, as somebody wrote it; see `_drawn_soon`."""
-    return element("div", _drawn_soon(text), cls="nl-said", dir="auto")
+    """Text with its line breaks, as somebody wrote it; see `drawn_soon`."""
+    return element("div", drawn_soon(text), cls="nl-said", dir="auto")
 
 
 _RUN = re.compile(r"[^\x00-\x7f\s]{64,}")
@@ -87,7 +87,7 @@ _LONG_RUN, _PIECE = 500, 64
 
 
 @lru_cache(maxsize=128)
-def _drawn_soon(text: str) -> Markup:
+def drawn_soon(text: str) -> Markup:
     """Escape a text so that no browser takes seconds to draw it.
 
     Thousands of marks on one letter, or of letters that join each other, would hold up whoever reads them: marks beyond

@@ -40,6 +40,8 @@ class Row(msgspec.Struct, frozen=True):
     """True for the game master's answer that rejects the row before."""
     forfeit: bool = False
     """True if its author used up the allowance of rejected replies; the rules decide what follows."""
+    remark: str = ""
+    """What it did that its words do not say."""
     taken: str = ""
     """Seconds and tokens of the reply, where known."""
 
@@ -58,7 +60,12 @@ class Row(msgspec.Struct, frozen=True):
     def flags(self) -> tuple[str, ...]:
         """Marks in words: not accepted and why, the game master's rejection, a forfeit."""
         refused = f"not accepted ({', '.join(self.codes)})" if self.codes else ""
-        flags = (refused, "why it was not accepted" if self.refusal else "", "forfeit" if self.forfeit else "")
+        flags = (
+            refused,
+            "why it was not accepted" if self.refusal else "",
+            "forfeit" if self.forfeit else "",
+            self.remark,
+        )
         return tuple(filter(None, flags))
 
 
@@ -143,6 +150,9 @@ class _RowBuilder:
     def forfeit(self, seat: Seat) -> None:
         self._mark(seat, forfeit=True)
 
+    def remark(self, seat: Seat, words: str) -> None:
+        self._mark(seat, remark=words)
+
     def _mark(self, seat: Seat, **changes: Any) -> None:
         """Change the row of this seat's last reply."""
         at = self._said[seat]
@@ -175,6 +185,8 @@ def _of_record(record: Record) -> list[Row]:
         after = fold.apply(event).public
         if isinstance(event, Stepped):
             telling.move_on(*SEATS)
+            for seat in event.seats:
+                telling.remark(seat, game.describe_effect(after))
         elif isinstance(event, Forfeited) and after != before:
             telling.move_on(event.seat)
     return telling.rows

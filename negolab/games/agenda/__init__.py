@@ -39,7 +39,7 @@ PRESET_NOTES = {
     "old-press": "A printer and a museum talk about an old press: its price, the transport and a sign.",
     "supplier": "A contract of five issues; every message takes 3 % of what an agreement pays.",
 }
-FREE = ("turns", "max_chars")
+FREE = ("turns", "max_chars", "reading")
 """Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
 
 __all__ = [

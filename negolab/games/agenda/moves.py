@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from msgspec import UNSET
+
 from negolab.game import Invalid
 from negolab.games.agenda.parameters import Parameters
 from negolab.games.agenda.reading import option_name, reads_as_token, refusal
@@ -12,6 +14,7 @@ from negolab.games.agenda.scenario import Issue
 from negolab.games.agenda.state import Message, Seen
 from negolab.games.agenda.words import WORDS
 from negolab.moves import Choice, Count, Field, Group, Move, Moves, Nothing, Words, such_as
+from negolab.reading import Reading
 
 
 def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
@@ -45,15 +48,18 @@ def _move(told: Parameters, kind: str, replies: list[str], offer: Field, *, exam
 
 def offer_field(told: Parameters) -> Group:
     """An option for every issue, from the side of the offer's author."""
-    return Group({issue.name: _issue(issue) for issue in told.agenda})
+    return Group({issue.name: _issue(issue, told.reading) for issue in told.agenda})
 
 
-def _issue(issue: Issue) -> Field:
-    middle = issue.size // 2
+def _issue(issue: Issue, reading: Reading) -> Field:
+    # Read by the letter, with the example of before.
+    middle: Any = issue.size // 2 if reading == "literal" else UNSET
     if issue.units is not None:
         label, unit = WORDS.FOR_YOU.format(issue=issue.name), WORDS.OF_FOR_YOU.format(issue=issue.name)
         return Count(0, issue.units, unit, label=label, example=middle)
-    return Choice(issue.options or (), label=issue.name, example=option_name(issue, middle))
+    return Choice(
+        issue.options or (), label=issue.name, example=middle if middle is UNSET else option_name(issue, middle)
+    )
 
 
 def _notes(told: Parameters, replies: list[str], *, last: bool, speaks: bool) -> list[str]:

@@ -52,7 +52,7 @@ class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
     opens: Opens = "A"
     talk: bool = True
     max_chars: Annotated[int, Meta(ge=1)] = 1000
-    reading: Reading = "literal"
+    reading: Reading = "fair"
     answer: Answer = "must"
     walk_away: bool = True
     discount: str | int | float = "1"

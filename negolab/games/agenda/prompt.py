@@ -22,7 +22,7 @@ def full_prompt(game: Parameters, seen: Seen) -> str:
         _points(game, seen),
         _shown(game, seen),
         _aim(game, seen),
-        _tokens(game, seen),
+        reply_format(game),
         _rules(game),
         _transcript(game, seen, seen.public.messages),
         _request(game, seen),
@@ -93,17 +93,21 @@ def _aim(game: Parameters, seen: Seen) -> str:
     return aim
 
 
-def _tokens(game: Parameters, seen: Seen) -> str:
+def reply_format(game: Parameters) -> str:
+    """Say how a reply is written in words; read fairly, without an offer that could be taken for advice."""
     middle = [issue.size // 2 for issue in game.agenda]
+    names = "; ".join(f"{issue.name} = {'n' if issue.options is None else 'option'}" for issue in game.agenda)
+    offer = write_offer(middle, game.agenda) if game.reading == "literal" else f"[Offer: {names}]"
     around = ", with any text around them" if game.talk else " and nothing else"
     lines = [
         f"Your message may hold these{around}:",
-        f"{write_offer(middle, game.agenda)} offers an agreement; name every issue once{_units_note(game)}",
+        f"{offer} offers an agreement; name every issue once{_units_note(game)}",
         "[Accept] accepts the offer that stands, and ends the match",
         "[Reject] rejects it",
     ]
     if game.walk_away:
         lines.append("[Walk away] ends the match without an agreement")
+    lines += [] if game.reading == "literal" else ["Write a token only where you mean it."]
     return "\n".join(lines)
 
 

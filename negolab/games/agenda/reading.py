@@ -111,15 +111,17 @@ class Vocabulary(NamedTuple):
         issues: Index of each issue by its name.
         options: Per issue the index of each option; None for goods.
         longest: Length of text beyond which nothing can be one of these names.
+        least: Similarity from which a name is proposed.
     """
 
     issues: dict[str, int]
     options: tuple[dict[str, int] | None, ...]
     longest: int
+    least: float
 
 
 @lru_cache(maxsize=64)
-def vocabulary(issues: tuple[Issue, ...]) -> Vocabulary:
+def vocabulary(issues: tuple[Issue, ...], least: float) -> Vocabulary:
     """Return the names by which the issues and their options are found."""
     names = {fold(issue.name): at for at, issue in enumerate(issues)}
     options = tuple(
@@ -127,7 +129,7 @@ def vocabulary(issues: tuple[Issue, ...]) -> Vocabulary:
         for issue in issues
     )
     known = [*names, *(option for found in options if found is not None for option in found)]
-    return Vocabulary(names, options, _LONGEST_DECOMPOSED * max(32, *map(len, known)))
+    return Vocabulary(names, options, _LONGEST_DECOMPOSED * max(32, *map(len, known)), least)
 
 
 def with_semicolons(body: str, issues: tuple[Issue, ...]) -> str:
@@ -140,8 +142,9 @@ def with_semicolons(body: str, issues: tuple[Issue, ...]) -> str:
     return ";".join(part if "=" in part else part.replace(":", "=", 1) for part in body.split(";"))
 
 
-def read_offer(body: str | None, issues: tuple[Issue, ...]) -> tuple[int, ...] | Invalid:
-    """Read the body of an offer, from its author's side; an `Invalid` names its first faulty part."""
+def read_offer(body: str | None, issues: tuple[Issue, ...], least: float = 0.0) -> tuple[int, ...] | Invalid:
+    """Read the body of an offer, from its author's side; an `Invalid` names its first faulty part, and a name that is
+    similar by `least`."""
     if body is None:
         example = f"{issues[0].name} = {option_name(issues[0], 0)}"
         reason = f"Your offer cannot be read: write [Offer: {example}; ...] with a colon and a closing bracket."
@@ -151,7 +154,7 @@ def read_offer(body: str | None, issues: tuple[Issue, ...]) -> tuple[int, ...] |
         if "=" not in part:
             reason = f"Your offer cannot be read at {_quote(part)}: write every issue as name = option, parted by ;"
             return refusal("offer_unreadable", reason)
-    known = vocabulary(issues)
+    known = vocabulary(issues, least)
     chosen: dict[int, int] = {}
     for part in parts:
         name, _, option = part.partition("=")
@@ -171,13 +174,13 @@ def _read_part(
     """Read one part as (issue, number)."""
     at = known.issues.get(_fold_short(name, known))
     if at is None:
-        near = _nearest(name, [issue.name for issue in issues])
-        return refusal("unknown_issue", f"There is no issue {_quote(name)}: did you mean {near}?")
+        meant = _meant(name, [issue.name for issue in issues], known)
+        return refusal("unknown_issue", f"There is no issue {_quote(name)}: {meant}")
     issue, options = issues[at], known.options[at]
     folded = _fold_short(option, known)
     number = _units(folded, issue) if options is None else options.get(folded)
     if number is None:
-        return refusal("unknown_option", _unknown_option(option, issue))
+        return refusal("unknown_option", _unknown_option(option, issue, known))
     if at in chosen:
         return refusal("issue_twice", f"Your offer names {issue.name} twice: name every issue exactly once.")
     return at, number
@@ -197,17 +200,18 @@ def _units(digits: str, issue: Issue) -> int | None:
     return units if units is not None and units < issue.size else None
 
 
-def _unknown_option(option: str, issue: Issue) -> str:
+def _unknown_option(option: str, issue: Issue, known: Vocabulary) -> str:
     if issue.options is None:
         return f"Of {issue.name} you can take 0 to {issue.units} units, in digits, not {_quote(option)}."
-    near = _nearest(option, list(issue.options))
-    return f"{issue.name} has no option {_quote(option)}: did you mean {near}?"
+    return f"{issue.name} has no option {_quote(option)}: {_meant(option, issue.options, known)}"
 
 
-def _nearest(text: str, names: Sequence[str]) -> str:
-    """Return the most similar name."""
+def _meant(text: str, names: Sequence[str], known: Vocabulary) -> str:
+    """Ask for the most similar name; where none is near enough, tell all."""
     folded = fold(" ".join(text.split())[:_MAX_QUOTED])
-    return max(names[:_MAX_COMPARED], key=lambda name: difflib.SequenceMatcher(None, folded, fold(name)).ratio())
+    ratios = {name: difflib.SequenceMatcher(None, folded, fold(name)).ratio() for name in names[:_MAX_COMPARED]}
+    nearest = max(ratios, key=lambda name: ratios[name])
+    return f"did you mean {nearest}?" if ratios[nearest] >= known.least else f"write one of {', '.join(names)}."
 
 
 def _quote(text: str) -> str:

@@ -43,8 +43,10 @@ from negolab.games.agenda.state import (
     worth,
 )
 from negolab.moves import Moves
-from negolab.reading import REASONING_OPEN, without_reasoning
+from negolab.reading import REASONING_OPEN, left_out, read_tokens, without_reasoning
 
+NEAR = 0.7
+"""Similarity from which a name is proposed for one that is unknown, where texts are read fairly."""
 MAX_OFFERS = 500
 """Offers among the options of a seat; of more agreements evenly spaced ones."""
 _TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: ()}
@@ -107,7 +109,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
             return fault
         offer = None
         if tokens.offers:
-            read = read_offer(tokens.offers[0], self.agenda)
+            read = read_offer(tokens.offers[0], self.agenda, NEAR if self.reading == "fair" else 0.0)
             if isinstance(read, Invalid):
                 return read
             if self.is_last(seen.public):
@@ -129,7 +131,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         tokens, vetoed = scan_fair(spoken)
         replies, standing = tokens.replies, seen.public.standing
         bodies = [with_semicolons(body or "", self.agenda) for body in tokens.offers]
-        read = {body: read_offer(body, self.agenda) for body in bodies}
+        read = {body: read_offer(body, self.agenda, NEAR) for body in bodies}
         offers = [body for at, body in enumerate(bodies) if read[body] not in [read[other] for other in bodies[:at]]]
         if replies == ["accept"] and standing is not None:
             repeated = [seen_by_author(seat, self.agenda, standing) for seat in SEATS]
@@ -158,7 +160,8 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         if self.answer == "must" and public.standing is not None and reply is None and not offers:
             away = ", [Walk away]" if self.walk_away else ""
             ways = f"[Accept], [Reject]{away}" + ("" if self.is_last(public) else " or an offer of your own")
-            return refusal("reply_missing", f"The offer that stands must be answered: send {ways}.")
+            missing = refusal("reply_missing", f"The offer that stands must be answered: send {ways}.")
+            return missing if self.reading == "literal" else Invalid(missing.codes, missing.reason, "format")
         return None
 
     def _talk_fault(self, talk: str) -> Invalid | None:
@@ -345,6 +348,15 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         from negolab.games.agenda import moves
 
         return moves.moves(self, seen, talk)
+
+    @override
+    def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:
+        tokens = read_tokens(without_reasoning(text) or "").tokens
+        return () if self.reading == "literal" else left_out(text, [(token.raw, token.why) for token in tokens])
+
+    @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        return () if self.reading == "literal" else (prompt.reply_format(self) + "\n\n",)
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:

@@ -12,7 +12,13 @@ TITLE = "Balloon: agree on a set of items"
 TABLE = "negolab_widgets.tables.balloon:BalloonTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
-    "clembench": {"rules": "reference", "empty_turn_limit": 8, "turn_limit": None, "importance_seed": 1},
+    "clembench": {
+        "rules": "reference",
+        "reading": "literal",
+        "empty_turn_limit": 8,
+        "turn_limit": None,
+        "importance_seed": 1,
+    },
 }
 PRESET_NOTES = {
     "seed": "The rules as the prompt states them; at most 40 messages.",

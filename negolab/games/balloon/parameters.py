@@ -28,7 +28,7 @@ class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
     """
 
     rules: Rules = "stated"
-    reading: Reading = "literal"
+    reading: Reading = "fair"
     language: str = "en"
     strategic_reasoning: bool = False
     require_argument: bool = True

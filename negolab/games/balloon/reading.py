@@ -190,9 +190,8 @@ _BLOCK_END = re.compile(rf"\}}{_MARKS}[.,;]?{_MARKS}[ \t]*$")
 def _blocked(tags: Tags) -> Blocked:
     words = {word.lower(): word for word in (tags.propose, tags.refuse, tags.agree, tags.argument, tags.reasoning)}
     either = "|".join(map(re.escape, words))
-    return Blocked(
-        re.compile(rf"\s*(?:[-\u2022*]\s+|#+\s*)?{_MARKS}({either}){_MARKS}:{_MARKS}\s*", re.IGNORECASE), words
-    )
+    list_mark = r"(?:[-\u2022*]\s+|#+\s*|\d++[.)]\s+)?"
+    return Blocked(re.compile(rf"\s*{list_mark}{_MARKS}({either}){_MARKS}:{_MARKS}\s*", re.IGNORECASE), words)
 
 
 def fair_text(text: str, tags: Tags) -> str | None:

@@ -1,7 +1,7 @@
 """What a reply means as its author meant it (`reading = "fair"`), on top of the grammar of `reading.py`.
 
 An acceptance word accepts only where it stands as an answer, and only the number that is meant is a price. What says
-so is data in `phrases.py`. Every step is linear in the text.
+so is data in `fair.toml`. Every step is linear in the text.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from negolab.games.bargaining.lexer import (
@@ -22,51 +23,17 @@ from negolab.games.bargaining.lexer import (
     without_thanks,
     words_of,
 )
-from negolab.games.bargaining.phrases import (
-    ABOUT_STANDING,
-    ANSWER,
-    AS_PROFIT,
-    ASKED,
-    BARE,
-    COMMAND,
-    COURTESY,
-    DEAL,
-    DECIDING,
-    DECISIONS,
-    DENIED_BEHIND,
-    EASY,
-    GIVES_ME,
-    HARMLESS,
-    LABEL,
-    PRICE_LIKE,
-    PRICES,
-    PUT_OFF,
-    REASON,
-    REJECTING,
-    ROUND,
-    SPOKEN_OF,
-    THREE_DECIMALS,
-    TOLD,
-    UNITS,
-    VETO,
-)
 from negolab.games.bargaining.reading import Grammar, is_rejection, read_offer
-from negolab.games.bargaining.state import Accept, Action, Offer, Reject
-from negolab.reading import RUNS_ON, spoken_lines, straight, without_reasoning
+from negolab.games.bargaining.state import Accept, Action, Reject
+from negolab.moves import Misfit, unique_fields
+from negolab.reading import PHRASES, Phrases, goes_on, plain_lines, spoken_lines, straight, without_reasoning
 
+_PHRASES = Phrases(Path(__file__).with_suffix(".toml"), PHRASES)
 _MESSAGE = re.compile(r"(?im)^[ \t]*+[*_]++message[*_]*+:[*_]*+")
 _EMPHASIS = re.compile(r'(?<![^\W_])[*_`"]+|[*_`"]+(?![^\W_])|\\(?=[\[\]])')
-_PLAIN_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_BULLET = re.compile(r"\s*(?:[-*\u2022]\s+|#+\s+)")
-_NUMBERED = re.compile(r"\s*(\d{1,4})[.)]\s+")
-_SOFT = re.compile(r"\.{2,}|[\u2026\u2014\u2015]| - |(?:--+|\u2013)(?!-?\s*[\d$€£.])|(?<=\s)\u2013(?=\s)")
-_NEW_CLAUSE = re.compile(r" (?=but\b|(?:so|and|then|therefore) (?:i|we)\b)")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CLAUSE = re.compile(r"((?<!\d),|,(?!\d)|\.(?!\d)|[;:!?])")
 _SENTENCE = re.compile(r"(?<=[!?;])|(?<=\.)(?!\d)")
-_ALONE = re.compile(r"\W*(?:i(?:'ll| will)? )?(?:accept|deal|yes)\W*")
-_LEFT_OPEN = re.compile(r"\b(?:i|we|i'll|we'll|and|will|can|do|shall|hereby|therefore)\W*$")
-
-
 _NO_OFFER = ("several_prices", "malformed_number", "out_of_range")
 _ACCEPT, _REJECT = Accept(), Reject()
 
@@ -114,35 +81,23 @@ def read_fairly(text: str, rules: Grammar, stands: bool, last: bool, asked: int 
 def _lines(text: str) -> list[Line]:
     """Return the lines that are not empty, without marks of lists and emphasis."""
     lines: list[Line] = []
-    raw = _unmarked(straight(text).split("\n"))
+    raw = plain_lines(straight(text), _EMPHASIS, " ")
     for line, after in zip(raw, [*raw[1:], ""], strict=True):
-        plain = normalise(_SOFT.sub(" , ", line).replace("\u3002", ". "))
+        plain = normalise(_PHRASES.CLAUSE_SOFT.sub(" , ", line).replace("\u3002", ". "))
         if plain is None:  # The text is too long as a whole.
             plain = "x" * (MAX_NORMALISED + 1)
         if plain := " ".join(plain.split()):
-            plain = ROUND.sub(r"\1", GIVES_ME.sub(". ", _NEW_CLAUSE.sub(", ", plain)))
+            plain = _PHRASES.NEW_CLAUSE.sub(", ", plain)
+            plain = _PHRASES.ROUND.sub(r"\1", _PHRASES.GIVES_ME.sub(". ", plain))
             lines.append(Line(plain, bool(line and after) and _goes_on(line, after)))
     return lines
 
 
-def _unmarked(lines: list[str]) -> list[str]:
-    """Drop marks of lists and emphasis; numbers are marks of a list if they count up from 1."""
-    plain: list[str] = []
-    counts = [int(mark[1]) for line in lines if (mark := _NUMBERED.match(line))][:2] == [1, 2]
-    count = 0
-    for line in lines:
-        mark = _BULLET.match(line)
-        if counts and (number := _NUMBERED.match(line)) and int(number[1]) in (1, count + 1):
-            mark, count = number, int(number[1])
-        plain.append(_EMPHASIS.sub(" ", line[mark.end() if mark else 0 :]).strip())
-    return plain
-
-
 def _goes_on(line: str, after: str) -> bool:
-    if _ALONE.fullmatch(after.lower()):
+    if _PHRASES.ALONE.fullmatch(after.lower()):
         end = line[-80:].lower()
-        return bool(RUNS_ON.search(end) or _LEFT_OPEN.search(end))
-    return (line[-1].isalnum() or line[-1] in ",:") and (after[0].islower() or after[0].isdigit() or after[0] == "[")
+        return bool(PHRASES.RUNS_ON.search(end) or _PHRASES.LEFT_OPEN.search(end))
+    return goes_on(line, after)
 
 
 def _deciding_line(lines: list[Line], heard: Heard) -> Action | None:
@@ -153,13 +108,13 @@ def _deciding_line(lines: list[Line], heard: Heard) -> Action | None:
         return None
     (decision,) = decisions
     others = [line.text for at, line in enumerate(lines) if at not in bare]
-    if all(REASON.match(line) for line in others):
+    if all(_PHRASES.REASON.match(line) for line in others):
         return decision
     label = bare.get(len(lines) - 1, (decision, None))[1]
-    is_deciding = label is not None and DECIDING.search(label) is not None
+    is_deciding = label is not None and _PHRASES.DECIDING.search(label) is not None
     if not any(has_digit(lines[at].text) for at in bare) or decision == _ACCEPT:
         return decision if is_deciding else None
-    decides = any(DECIDING.search(label) for _, label in bare.values()) or (
+    decides = any(_PHRASES.DECIDING.search(label) for _, label in bare.values()) or (
         label is not None and (label != "" or not lines[-2].goes_on)
     )
     return decision if decides and not any(accepts(line, heard.rules) for line in others) else None
@@ -167,9 +122,13 @@ def _deciding_line(lines: list[Line], heard: Heard) -> Action | None:
 
 def _bare(line: str, heard: Heard) -> tuple[Action, str] | None:
     """Return the decision of a line that holds nothing else, and its label."""
-    found = LABEL.match(line)
+    found = _PHRASES.LINE_LABEL.match(line)
     rest = line[found.end() :] if found else line
-    if not BARE.union(heard.rules.acceptances, REJECTING).issuperset(words_of(rest)):
+    if (
+        not _PHRASES.words("BARE")
+        .union(heard.rules.acceptances, _PHRASES.words("REJECTING"))
+        .issuperset(words_of(rest))
+    ):
         return None
     decision = _read_plain(rest, heard, last_word=False)
     return None if isinstance(decision, str) else (decision, found[0] if found else "")
@@ -192,24 +151,28 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
             return "ambiguous_accept_and_number"
     meant = _without_told(plain, heard)
     found = read_offer(meant, words_of(meant), rules, heard.last, heard.asked)
-    if found != "several_prices" and THREE_DECIMALS.search(meant):
+    if found != "several_prices" and _PHRASES.MALFORMED.search(meant):
         return "malformed_number"
     return found or ("vetoed_acceptance" if hit else "no_valid_input")
 
 
 def accepts(plain: str, rules: Grammar) -> bool:
     """Return True if an acceptance word of a text stands, and nothing takes it back; numbers are not looked at."""
-    sentences = _SENTENCE.split(HARMLESS.sub("", plain))
+    sentences = _SENTENCE.split(_PHRASES.HARMLESS.sub("", plain))
     for sentence in sentences:
         words = words_of(sentence)
-        if is_vetoed(sentence, words) or not VETO.isdisjoint(words) or PUT_OFF.search(sentence):
+        if (
+            is_vetoed(sentence, words)
+            or not _PHRASES.words("VETO").isdisjoint(words)
+            or _PHRASES.NOT_NOW.search(sentence)
+        ):
             return False
     heard = [[_without_yes(clause, rules) for clause in _CLAUSE.split(sentence)[::2]] for sentence in sentences]
     every = list(chain.from_iterable(heard))
     if any(_is_answer(rest) for rest, _, _ in every):
         return True
     for clauses in heard:
-        commands = [bool(COMMAND.match(rest)) for rest, _, _ in clauses]
+        commands = [bool(_PHRASES.COMMANDED.match(rest)) for rest, _, _ in clauses]
         if any(commands) and all(
             is_easy or command for (_, _, is_easy), command in zip(clauses, commands, strict=True)
         ):
@@ -218,19 +181,25 @@ def accepts(plain: str, rules: Grammar) -> bool:
 
 
 def _is_answer(clause: str) -> bool:
-    return bool(DEAL.fullmatch(clause) or (ANSWER.search(clause) and not SPOKEN_OF.search(clause)))
+    return bool(
+        _PHRASES.DEAL.fullmatch(clause) or (_PHRASES.ANSWER.search(clause) and not _PHRASES.SPOKEN_OF.search(clause))
+    )
 
 
 def _without_yes(clause: str, rules: Grammar) -> tuple[str, bool, bool]:
     """Return the words of a clause without its courtesy and the `yes` it begins with, whether there is one, and whether
     what is left is easy."""
     answers = rules.acceptances - {"accept", "deal"}
-    raw = [word for word in words_of(clause) if word not in UNITS]
-    kept = [word for word in without_thanks(raw) if word not in COURTESY or word in answers]
+    raw = [word for word in words_of(clause) if word not in _PHRASES.words("UNITS")]
+    kept = [word for word in without_thanks(raw) if word not in _PHRASES.words("COURTESY") or word in answers]
     start = next((at for at, word in enumerate(kept) if word not in answers), len(kept))
     rest = " ".join(kept[start:])
     words = " ".join(raw)
-    is_easy = not rest or EASY.fullmatch(rest) is not None or (not start and EASY.fullmatch(words) is not None)
+    is_easy = (
+        not rest
+        or _PHRASES.EASY.fullmatch(rest) is not None
+        or (not start and _PHRASES.EASY.fullmatch(words) is not None)
+    )
     return rest, start > 0, is_easy
 
 
@@ -254,7 +223,7 @@ def _last_sentence_accepts(plain: str, heard: Heard) -> bool:
 
 def _is_left_to_other(plain: str, rules: Grammar) -> bool:
     """Return True if each acceptance word is negated or asked of the other."""
-    for clause in _CLAUSE.split(DENIED_BEHIND.sub(" ", ASKED.sub(" ", plain)))[::2]:
+    for clause in _CLAUSE.split(_PHRASES.LEFT_TO_OTHER.sub(" ", plain))[::2]:
         words = words_of(clause)
         first = next((at for at, word in enumerate(words) if word in rules.acceptances), None)
         if first is not None and not is_negated(words[:first]):
@@ -284,7 +253,7 @@ def _numbers_fit(plain: str, heard: Heard) -> bool:
     for sentence in _SENTENCE.split(plain):
         rest = _mention(heard.asked).sub(" ", sentence)
         if heard.rules.acceptances.isdisjoint(words_of(rest)):
-            rest = AS_PROFIT.sub(" ", rest)
+            rest = _PHRASES.AS_PROFIT.sub(" ", rest)
         if has_digit(rest):
             return False
     return True
@@ -295,60 +264,59 @@ def _without_told(plain: str, heard: Heard) -> str:
     parts = _CLAUSE.split(plain.replace("(", ";").replace(")", ";"))
     label: list[str] = []
     for at in range(0, len(parts), 2):
-        words, parts[at] = words_of(parts[at]), AS_PROFIT.sub("", parts[at])
-        if not TOLD.isdisjoint(words + label):
-            parts[at] = _PLAIN_NUMBER.sub("", parts[at])
-        elif is_negated(words) or not ABOUT_STANDING.isdisjoint(words):
+        parts[at] = _PHRASES.AS_PROFIT.sub("", parts[at])
+        words = words_of(parts[at])
+        if not _PHRASES.words("TOLD").isdisjoint(words + label):
+            parts[at] = _PHRASES.NUMBER.sub("", parts[at])
+        elif is_negated(words) or not _PHRASES.words("ABOUT_STANDING").isdisjoint(words):
             parts[at] = _mention(heard.asked).sub("", parts[at])
         label = words[-1:] if parts[at + 1 : at + 2] == [":"] else []
     meant = "".join(parts)
     return meant if has_digit(meant) else plain
 
 
+def told_numbers(text: str, heard: Heard) -> list[tuple[str, str]]:
+    """Return the numbers of a text in their order, those that are only told with that reason."""
+    plain = " ".join(f"{line.text} ." for line in _lines(text))
+    meant = iter(_NUMBER.findall(_without_told(plain, heard)))
+    following, parts = next(meant, ""), []
+    for number in _NUMBER.findall(plain):
+        parts.append((number, "" if number == following else "told, not offered"))
+        following = next(meant, "") if number == following else following
+    return parts
+
+
 # One JSON object.
-
-
-class _KeyTwiceError(ValueError):
-    pass
 
 
 def _read_object(text: str, heard: Heard) -> Action | str | None:
     """Read a reply that is one JSON object; None if it is none, or says nothing of the kind."""
     try:
-        found = json.loads(text, object_pairs_hook=_fields, parse_float=str, parse_int=str)
-    except _KeyTwiceError:
+        found = json.loads(text, object_pairs_hook=unique_fields, parse_float=str, parse_int=str)
+    except Misfit:
         return "key_twice"
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
-        return None
-    fields = {key: value for key, value in found.items() if value not in (None, "")}
-    prices = [value for key, value in fields.items() if key in PRICES]
-    if not all(isinstance(price, str) for price in prices):
-        return None
-    plain = normalise(" ; ".join(prices)) or ""
-    values = [fields[key] for key in DECISIONS & fields.keys() if isinstance(fields[key], str)]
-    words = [each for value in values if (each := words_of(normalise(value) or ""))]
-    agreeing = [len(each) == 1 and each[0] in heard.rules.acceptances for each in words]
+    return (
+        None if not isinstance(found, dict) or (words := _in_words(found, heard)) is None else _read_plain(words, heard)
+    )
+
+
+def _in_words(found: dict[str, Any], heard: Heard) -> str | None:
+    """Say an object in words: `accept` with each price that it names, or `no` and its price; None if it is neither."""
+    fields = {key.lower(): value for key, value in found.items() if value not in (None, "")}
+    prices = [value for key, value in fields.items() if key in _PHRASES.words("PRICES")]
+    named = [value for key, value in fields.items() if _PHRASES.PRICE_LIKE.search(key)]
+    said = [fields[key] for key in _PHRASES.words("DECISIONS") & fields.keys()]
+    decided = [words_of(normalise(value) or "") for value in said if isinstance(value, str)]
+    agreeing = [len(words) == 1 and words[0] in heard.rules.acceptances for words in decided if words]
     agrees = fields.get("accept") is True or any(agreeing)
     declines = fields.get("accept") is False or fields.get("reject") is True or not all(agreeing)
-    named = [value for key, value in fields.items() if isinstance(value, str) and PRICE_LIKE.search(key)]
-    prices_named = normalise(" ; ".join(named))
-    if agrees and (prices_named is None or has_digit(_mention(heard.asked).sub(" ", prices_named))):
-        return "ambiguous_accept_and_number"
-    if agrees and not declines:
-        return _ACCEPT if heard.stands else "nothing_to_accept"
-    if not agrees and has_digit(plain):
-        offered = _read_plain(plain, heard)
-        return "echoed_price" if declines and offered == Offer(heard.asked or -1) else offered
-    if not declines:
+    if not all(isinstance(price, str) for price in prices):
         return None
-    is_final = not agrees and all(is_rejection(each, heard.rules, heard.last) for each in words or [["reject"]])
-    return _REJECT if is_final and heard.stands else "vetoed_acceptance"
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = {key.lower(): value for key, value in pairs}
-    if len(fields) < len(pairs):
-        raise _KeyTwiceError
-    return fields
+    plain = normalise(" ; ".join(value for value in (named if agrees else prices) if isinstance(value, str)))
+    if plain is None or not (agrees or declines or has_digit(plain)):
+        return None
+    is_final = declines and all(is_rejection(words, heard.rules, heard.last) for words in decided or [["reject"]])
+    no = "reject" if is_final and not has_digit(plain) else "no" if has_digit(plain) else "accept no"
+    return " , ".join(filter(None, ("accept" * agrees, no * declines, plain)))

@@ -1,13 +1,16 @@
-"""The moves of bargaining: offer a price in cents, accept, reject or walk away, as far as each is possible now."""
+"""The moves of bargaining: offer a price, accept, reject or walk away, as far as each is possible now."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from negolab.games.bargaining.parameters import Parameters
+from negolab.games.bargaining.prompt import example_price
 from negolab.games.bargaining.reading import MAX_MESSAGE, clean_message
 from negolab.games.bargaining.state import Accept, Offer, Reject, Seen, may_talk
 from negolab.games.bargaining.words import WORDS
-from negolab.money import format_cents
-from negolab.moves import Count, Field, Move, Moves, Words
+from negolab.money import cents_to_dollars, format_cents
+from negolab.moves import Count, Field, Move, Moves, Price, Words
 
 
 def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
@@ -21,15 +24,26 @@ def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
 
 def offer_move(told: Parameters, seen: Seen, talk: int) -> Move:
     low, high = told.price_lo, told.price_hi
-    # The price of the prompt's own example, so that the form adds no anchor.
-    shown = 5250 if low <= 5250 <= high else (low + high) // 2
-    fields: dict[str, Field] = {"price_cents": Count(low, high, "cents", label=WORDS.PRICE, example=shown)}
-    means = f"to offer {format_cents(shown)} (from {low} to {high} cents)"
+    made: Callable[..., Offer] = _make_offer
+    if told.reading == "fair":
+        fields: dict[str, Field] = {"price": Price(low, high, "cents", label=WORDS.PRICE)}
+        means = (
+            f"to offer a price, in dollars with two decimals, from {cents_to_dollars(low)} to {cents_to_dollars(high)}"
+        )
+    else:
+        made = _make_offer_of_cents
+        shown = example_price(seen.public.terms)
+        fields = {"price_cents": Count(low, high, "cents", label=WORDS.PRICE, example=shown)}
+        means = f"to offer {format_cents(shown)} (from {low} to {high} cents)"
     if talk and may_talk(told.talk, seen.seat):
         fields["message"] = Words(min(talk, MAX_MESSAGE), label=WORDS.MESSAGE, default="")
         means += ", with a short message or an empty one"
-    return Move("offer", _make_offer, fields, WORDS.OFFER_A_PRICE, means)
+    return Move("offer", made, fields, WORDS.OFFER_A_PRICE, means)
 
 
-def _make_offer(price_cents: int, message: str = "") -> Offer:
-    return Offer(price_cents, clean_message(message))
+def _make_offer(price: int, message: str = "") -> Offer:
+    return Offer(price, clean_message(message))
+
+
+def _make_offer_of_cents(price_cents: int, message: str = "") -> Offer:
+    return _make_offer(price_cents, message)

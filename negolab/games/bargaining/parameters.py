@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from negolab.game import Game
 from negolab.games.bargaining.state import Action, Frame, Opener, Private, Public, Talk, Told
+from negolab.reading import Reading
 
 Cents = Annotated[int, Meta(ge=0)]
 Price = Cents | Literal["fair"]
@@ -62,7 +63,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     veto: bool = True
     unit_guard: bool = True
     refusal_guard: bool = True
-    reading: Literal["fair", "literal"] = "literal"
+    reading: Reading = "fair"
     allow_no_zopa: bool = False
 
     @override

@@ -6,6 +6,7 @@ import json
 
 from negolab.games.bargaining.state import Public, Seen, Terms, Told, may_talk, reservation_value
 from negolab.money import cents_to_dollars, format_cents
+from negolab.reading import Reading
 
 
 def facts(seen: Seen) -> dict[str, str]:
@@ -38,7 +39,7 @@ def describe_rules(seen: Seen, item: str) -> str:
         f"A price is from {format_cents(terms.price_lo)} to {format_cents(terms.price_hi)}.",
         _unreadable_rule(seen),
     ]
-    return "\n".join(lines + _message_rules(seen))
+    return "\n".join([*lines, *message_rules(seen)])
 
 
 def describe_forfeit(seen: Seen) -> str:
@@ -151,15 +152,15 @@ def _course_of_rounds(seen: Seen) -> str:
     )
 
 
-def _message_rules(seen: Seen) -> list[str]:
+def message_rules(seen: Seen) -> tuple[str, ...]:
+    """Say who may send messages, and then, where the seat may, how they are written."""
     talk = seen.public.terms.talk
     if talk == "none":
-        return []
+        return ()
     who = "Both players" if talk == "both" else "The seller"
-    lines = [f"{who} may send a short message with an offer. It is just talk; only the price counts."]
-    if may_talk(talk, seen.seat):
-        lines.append("To send one with your price, write it on a second line that begins with MESSAGE:")
-    return lines
+    may = f"{who} may send a short message with an offer. It is just talk; only the price counts."
+    how = "To send one with your price, write it on a second line that begins with MESSAGE:"
+    return (may, how) if may_talk(talk, seen.seat) else (may,)
 
 
 def offer_history(seen: Seen, known: int) -> list[str]:
@@ -174,14 +175,21 @@ def offer_history(seen: Seen, known: int) -> list[str]:
     return lines
 
 
-def request(seen: Seen, on_turn: bool) -> str:
+def request(seen: Seen, on_turn: bool, reading: Reading) -> str:
     """Say what is to be done now and in which form."""
     public = seen.public
     if public.over:
         return _end_line(public)
     if not on_turn:
         return "Wait: the other player is to answer."
-    return f"{_situation(seen)}\nAnswer with one line: {_answers(public)}."
+    return f"{_situation(seen)}{answer_format(public, reading)}"
+
+
+def answer_format(public: Public, reading: Reading) -> str:
+    """Say how an answer is written; read fairly, without a price that could be taken for advice."""
+    fair = "a price in dollars, digits with two decimals"
+    price = fair if reading == "fair" else f"a price such as {cents_to_dollars(example_price(public.terms))}"
+    return f"\nAnswer with one line: {_answers(public, price)}."
 
 
 def _end_line(public: Public) -> str:
@@ -203,16 +211,15 @@ def _situation(seen: Seen) -> str:
     return f"{standing}: accept it, or offer in round {number + 1}."
 
 
-def _answers(public: Public) -> str:
-    example = f"a price such as {_example(public.terms)}"
+def _answers(public: Public, price: str) -> str:
     if not public.offers:
-        return example
+        return price
     if public.last_response:
         return "accept or reject"
     walk = ", or walk away to end the game without a deal" if public.terms.walk_away else ""
-    return f"{example}, or accept{walk}"
+    return f"{price}, or accept{walk}"
 
 
-def _example(terms: Terms) -> str:
-    inside = terms.price_lo <= 5250 <= terms.price_hi
-    return cents_to_dollars(5250 if inside else (terms.price_lo + terms.price_hi) // 2)
+def example_price(terms: Terms) -> int:
+    """Return the price that literal prompts and forms show, in cents."""
+    return 5250 if terms.price_lo <= 5250 <= terms.price_hi else (terms.price_lo + terms.price_hi) // 2

@@ -16,7 +16,7 @@ from typing_extensions import override
 from negolab.formatting import format_quote
 from negolab.game import ANY_LENGTH, Invalid, Outcome, Seat, State
 from negolab.games.bargaining import prompt as prompts
-from negolab.games.bargaining.fair import read_fairly, said
+from negolab.games.bargaining.fair import Heard, read_fairly, said, told_numbers
 from negolab.games.bargaining.parameters import Parameters
 from negolab.games.bargaining.reading import (
     Grammar,
@@ -45,6 +45,7 @@ from negolab.games.bargaining.state import (
 )
 from negolab.money import divide_half_up
 from negolab.moves import Moves
+from negolab.reading import left_out
 
 
 def draw_number(numbers: Sequence[int], rng: random.Random) -> int:
@@ -311,9 +312,22 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         known = 0 if since is None else len(since.public.offers)
         head = [prompts.describe_rules(seen, self.item), ""] if since is None else []
-        return "\n".join(
-            [*head, *prompts.offer_history(seen, known), prompts.request(seen, seen.seat in self.turn(seen.public))]
-        )
+        due = prompts.request(seen, seen.seat in self.turn(seen.public), self.reading)
+        return "\n".join([*head, *prompts.offer_history(seen, known), due])
+
+    @override
+    def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:
+        offers = seen.public.offers
+        if self.reading == "literal":
+            return ()
+        asked = offers[-1][2] if offers and offers[-1][1] != seen.seat else None
+        heard = Heard(self._grammar(), bool(offers), len(offers) >= self.rounds, asked)
+        return left_out(text, told_numbers(split_message(said(text) or "")[0], heard))
+
+    @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        how = (f"\n{line}" for line in prompts.message_rules(seen)[1:])
+        return () if self.reading == "literal" else (*how, prompts.answer_format(seen.public, self.reading))
 
     @override
     def facts(self, seen: Seen) -> dict[str, Any]:

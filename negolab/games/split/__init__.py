@@ -11,7 +11,7 @@ from negolab.games.split.state import Action, Draw, EndTalk, Message, Private, P
 
 TITLE = "Split: divide what is there"
 _TRUST: dict[str, Any] = {"source": "rps", "roles": "random", "show": "hand"}
-_TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True}
+_TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True, "reading": "literal"}
 
 TABLE = "negolab_widgets.tables.split:SplitTable"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -34,7 +34,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "max_chars": 400,
     },
     "no-press": {"source": "fixed", "show": "both", "quota": 0},
-    "mila-tas-rps": _TRUST,
+    "mila-tas-rps": {**_TRUST, "reading": "literal"},
     "mila-tas": {"items": ("hats", "books"), "stock": (10, 10), **_TEN_ONE},
     "mila-no-press": {
         "items": ("hats", "books", "balls"),

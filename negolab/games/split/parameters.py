@@ -44,7 +44,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the match ends.
     """
 
-    reading: Reading = "literal"
+    reading: Reading = "fair"
     items: tuple[str, ...] = ("coins",)
     stock: Row | None = (10,)
     source: Source = "uniform"

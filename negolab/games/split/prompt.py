@@ -304,36 +304,51 @@ def _request(game: Parameters, seen: Seen) -> str:
         return f"The match is over. You earned {format_decimal(sum(seen.private.earned))} points in all."
     if seen.seat not in public.on_turn:
         return "It is not your turn."
-    return _talk_request(game, seen) if public.phase == "talk" else _split_request(game, seen)
+    request = _talk_request(game, seen) if public.phase == "talk" else _split_request(game, seen)
+    return request + (_form(game, seen) if game.reading == "literal" else reply_format(game, seen))
+
+
+def reply_format(game: Parameters, seen: Seen) -> str:
+    """Say on a line of its own how the reply that is due is written in words."""
+    how = "<message>your text</message>: only the text inside is delivered."
+    if seen.public.phase != "talk":
+        how = f"{_example(game)} with a whole number for each n."
+    return f"\nWrite it as {how}{_form(game, seen)}"
+
+
+def _form(game: Parameters, seen: Seen) -> str:
+    """Say what else may be written."""
+    if seen.public.phase == "talk":
+        return f" To end the talk, answer {SELECTION} and nothing else." if game.is_free else ""
+    left_out = " Types you leave out count as 0." if len(game.items) > 1 else ""
+    no_deal = f" If you want no deal, answer {NO_AGREEMENT if game.is_free else NO_DEAL}."
+    return left_out + (no_deal if game.rule == "exact" else "")
 
 
 def _talk_request(game: Parameters, seen: Seen) -> str:
+    sent = [sent for sent in seen.public.messages if sent.round == seen.public.round]
     if game.is_free:
-        left = game.talk_limit - sum(sent.round == seen.public.round for sent in seen.public.messages)
-        ends = "the last one of this talk" if left == 1 else f"{left} are left to the two of you, this one included"
-        return (
-            f"Send your message ({ends}) as <message>your text</message>, at most {game.max_chars} characters. Only "
-            f"the text inside is delivered; an empty message is a pass. To end the talk, answer {SELECTION} and "
-            "nothing else."
-        )
-    sent = sum(sent.round == seen.public.round and sent.seat == seen.seat for sent in seen.public.messages)
-    left = game.quota - sent
-    more = (
-        "this is your last one of this round" if left == 1 else f"you have {left} left in this round, this one included"
-    )
-    return (
-        f"Send your message ({more}) as <message>your text</message>, at most {game.max_chars} characters. "
-        "Only the text inside is delivered; an empty message is a pass."
-    )
+        left = game.talk_limit - len(sent)
+        more = "the last one of this talk" if left == 1 else f"{left} are left to the two of you, this one included"
+    else:
+        left = game.quota - sum(each.seat == seen.seat for each in sent)
+        more = f"you have {left} left in this round, this one included"
+        more = "this is your last one of this round" if left == 1 else more
+    return _SEND[game.reading].format(more=more, most=game.max_chars)
+
+
+_SEND = {
+    "literal": "Send your message ({more}) as <message>your text</message>, at most {most} characters. Only the text "
+    "inside is delivered; an empty message is a pass.",
+    "fair": "Send your message ({more}), at most {most} characters; an empty message is a pass.",
+}
 
 
 def _split_request(game: Parameters, seen: Seen) -> str:
-    stock = seen.public.stock
-    ranges = ", ".join(f"0 to {units} {item}" for item, units in zip(game.items, stock, strict=True))
-    example = write_proposal(game.items, ["n"] * len(game.items))
-    parts = [f"Say now what you keep for yourself, as {example} with a whole number for each n: {ranges}."]
-    if len(stock) > 1:
-        parts.append("Types you leave out count as 0.")
-    if game.rule == "exact":
-        parts.append(f"If you want no deal, answer {NO_AGREEMENT if game.is_free else NO_DEAL}.")
-    return " ".join(parts)
+    ranges = ", ".join(f"0 to {units} {item}" for item, units in zip(game.items, seen.public.stock, strict=True))
+    how = f", as {_example(game)} with a whole number for each n" if game.reading == "literal" else ""
+    return f"Say now what you keep for yourself{how}: {ranges}."
+
+
+def _example(game: Parameters) -> str:
+    return write_proposal(game.items, ["n"] * len(game.items))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from negolab.game import Invalid, InvalidKind
 from negolab.games.split.state import EndTalk, Message, Proposal, Units
-from negolab.reading import OFFER_NOT_DONE, spoken_lines
+from negolab.reading import PHRASES, spoken_lines
 
 _RULES = frozenset({"too_long", "over_stock", "no_deal_not_allowed"})
 _CLOSED = ("</think>", "</thinking>")
@@ -116,7 +116,7 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
     said = strip_reasoning(text)
     if isinstance(said, Invalid):
         return said
-    before, inside, behind = _around_message(said)
+    before, inside, behind = around_message(said)
     around = "\n".join((*spoken_lines(before), *spoken_lines(behind)))
     if name_table(items).opening.search(lower_ascii(around)):
         return refusal("proposal_in_talk", "Your reply holds a proposal, but now you talk: send a message alone.")
@@ -129,7 +129,7 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
     return SELECTION
 
 
-def _around_message(said: str) -> tuple[str, str, str]:
+def around_message(said: str) -> tuple[str, str, str]:
     """Part a reply into what stands before its message, the message with its tags, and what stands behind."""
     low = lower_ascii(said)
     for opening in _MESSAGE.finditer(low):
@@ -142,15 +142,12 @@ def _around_message(said: str) -> tuple[str, str, str]:
     return said, "", ""
 
 
-_DENIED_TAG = re.compile(OFFER_NOT_DONE.pattern.replace("|a))*", "|a|take|keep|ask))*"))
-
-
 def fair_proposal(text: str, items: tuple[str, ...]) -> str:
     """Return a reply without quoted lines, fences, and proposals behind a negation."""
     kept = "\n".join(spoken_lines(text))
     low, parts, end = lower_ascii(kept), [], 0
     for opening in name_table(items).opening.finditer(low):
-        if opening.start() >= end and _DENIED_TAG.search(low[max(0, opening.start() - 80) : opening.start()]):
+        if opening.start() >= end and PHRASES.NOT_PROPOSED.search(low[max(0, opening.start() - 80) : opening.start()]):
             closing = low.find(">", low.find("</", opening.end())) if not opening[0].startswith("<no_deal") else 0
             parts.append(kept[end : opening.start()])
             end = max(closing + 1, opening.end())

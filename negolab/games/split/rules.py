@@ -23,6 +23,7 @@ from negolab.games.split.draws import draw_rounds, parse_draw
 from negolab.games.split.parameters import Parameters, require
 from negolab.games.split.reading import (
     SELECTION,
+    around_message,
     fair_proposal,
     fair_talk,
     is_sendable,
@@ -367,6 +368,20 @@ class Split(Parameters, frozen=True, kw_only=True):
         return parse_statement(message.text, self.items, hands), parse_offer(
             message.text, self.items, seen.public.stock
         )
+
+    @override
+    def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:
+        if self.reading == "literal" or seen.public.phase != "talk":
+            return ()
+        before, inside, behind = around_message(text)
+        start = len(text) - len(behind)
+        around = ((0, len(before)), (start, len(text))) if inside else ()
+        return tuple((*part, "outside of the message") for part in around if text[slice(*part)].strip())
+
+    @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        is_due = self.reading == "fair" and seen.seat in seen.public.on_turn
+        return (prompt.reply_format(self, seen),) if is_due else ()
 
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:

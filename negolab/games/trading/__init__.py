@@ -15,7 +15,7 @@ TABLE = "negolab_widgets.tables.trading:TradingTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "tolerant": {"rules": "tolerant"},
-    "textarena-0.7.4": {"rules": "textarena-0.7.4"},
+    "textarena-0.7.4": {"rules": "textarena-0.7.4", "reading": "literal"},
 }
 PRESET_NOTES = {
     "seed": "An offer must be answered, and an invalid message ends the game.",
@@ -23,7 +23,7 @@ PRESET_NOTES = {
     "textarena-0.7.4": "The rules and the lenient reading of TextArena 0.7.4, so that its games replay.",
 }
 ALIASES = ("negotiation", "simple-negotiation")
-FREE = ("max_turns",)
+FREE = ("max_turns", "reading")
 """Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
 
 __all__ = [

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
+
+from msgspec import UNSET
 
 from negolab.game import Invalid
 from negolab.games.trading import state
@@ -14,7 +17,10 @@ from negolab.moves import Amounts, Choice, Either, Field, Group, Move, Moves, No
 
 _TOKENS = {"accept": "[Accept]", "deny": "[Deny]", "none": ""}
 _BRACKETS = str.maketrans("[]", "()")
-_SAMPLE = {"give": [{"good": "Wheat", "amount": 2}], "want": [{"good": "Sheep", "amount": 3}]}
+_EXAMPLES: dict[str, Any] = {
+    "literal": {"give": [{"good": "Wheat", "amount": 2}], "want": [{"good": "Sheep", "amount": 3}]},
+    "fair": UNSET,
+}
 
 
 def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
@@ -37,12 +43,13 @@ def possible_replies(seen: Seen) -> tuple[str, ...]:
 
 
 def _move(told: Parameters, seen: Seen, reply: str) -> Move:
-    offer: Field = Nothing(example=_SAMPLE)
+    example = _EXAMPLES[told.reading]
+    offer: Field = Nothing(example=example)
     if seen.public.turn < (told.max_turns if told.lenient else told.max_turns - 1):
         mine, theirs = (_some(most) for most in _most(told, seen, reply))
         if mine and theirs:
             amounts = Group({"give": Amounts(mine), "want": Amounts(theirs)}, label=WORDS.MAKE)
-            offer = Either((Nothing(), amounts), example=_SAMPLE)
+            offer = Either((Nothing(), amounts), example=example)
     fields = {"offer": offer} if reply == "none" else {"reply": Choice((reply,), default="none"), "offer": offer}
     return Move(reply, partial(_made, told, seen), fields)
 

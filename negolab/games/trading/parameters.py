@@ -26,7 +26,7 @@ class Parameters(Game[Public, Private, Move], frozen=True, kw_only=True):
     """
 
     rules: Rules = "seed"
-    reading: Reading = "literal"
+    reading: Reading = "fair"
     max_turns: Count = 10
     base_values: tuple[Price, Price, Price, Price, Price] = (5, 10, 15, 25, 40)
     spread_percent: Annotated[int, Meta(ge=0, le=100)] = 20

@@ -12,9 +12,9 @@ def full_prompt(game: Parameters, seen: Seen) -> str:
     """Write the complete prompt."""
     parts = [_own_goods(game, seen)]
     if game.lenient:
-        parts += [_tokens(), f"The game has {game.max_turns} turns."]
+        parts += [TOKENS["literal"], f"The game has {game.max_turns} turns."]
     else:
-        parts += [_prior_knowledge(game), _objective(game), _tokens(), _reply_rules(game)]
+        parts += [_prior_knowledge(game), _objective(game), TOKENS[game.reading], _reply_rules(game)]
     parts += [_transcript(seen, seen.public.messages), _notices(seen), _request(game, seen)]
     return "\n\n".join(filter(None, parts))
 
@@ -61,26 +61,38 @@ def _objective(game: Parameters) -> str:
     )
 
 
-def _tokens() -> str:
-    return (
+TOKENS = {
+    "literal": (
         "Your message may hold these tokens, with any text around them:\n"
         "[Offer: 2 Wheat, 1 Ore -> 3 Sheep] offers what you give -> what you want\n"
         "[Accept] accepts the offer that waits for you\n"
         "[Deny] refuses it"
-    )
+    ),
+    "fair": (
+        "Your message may hold these tokens, with any text around them:\n"
+        "[Offer: n Good, n Good -> n Good] offers what you give -> what you want; each n is a whole number, each Good "
+        "one of the five\n"
+        "[Accept] accepts the offer that waits for you\n"
+        "[Deny] refuses it\n"
+        "Write a token only where you mean it. Of different offers in a message the last one counts."
+    ),
+}
+"""How a reply is written in words, by the reading; an example that is an offer could be taken for advice."""
+_ANSWERS = {
+    ("literal", "seed"): "must be answered in your next message with exactly one of [Accept] and [Deny]",
+    ("literal", "tolerant"): "is answered with one of [Accept] and [Deny], never both; saying neither refuses it",
+    ("fair", "seed"): "must be accepted or refused in your next message",
+    ("fair", "tolerant"): "is accepted or refused in your next message; saying neither refuses it",
+}
+_OFFERS = {"literal": "Only the first offer of a message counts, and you", "fair": "You"}
 
 
 def _reply_rules(game: Parameters) -> str:
-    silence = (
-        "must be answered in your next message with exactly one of [Accept] and [Deny]"
-        if game.rules == "seed"
-        else "is answered with one of [Accept] and [Deny], never both; saying neither refuses it"
-    )
     retries = game.retries("A")
     allowed = f"{retries} message in a row may be corrected" if retries else "there is no second try"
     return (
-        f"An offer made to you {silence}. After the reply you may make a counter-offer in the same message. Only the "
-        "first offer of a message counts, and you must hold what it gives (after the trade, if you accepted one). "
+        f"An offer made to you {_ANSWERS[game.reading, game.rules]}. After the reply you may make a counter-offer in "
+        f"the same message. {_OFFERS[game.reading]} must hold what it gives (after the trade, if you accepted one). "
         f"A message against these rules is not delivered: {allowed}, then you lose."
     )
 

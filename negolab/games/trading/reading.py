@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from negolab.game import Invalid
 from negolab.games.trading.state import GOODS, Deal, Goods
-from negolab.reading import read_tokens, with_arrows
+from negolab.reading import Spoken, read_tokens, with_arrows
 
 _HEAD = r"\[[oO][fF][fF][eE][rR]"
 _TOKEN = re.compile(_HEAD + r"(?:([:\s][^\[\]]*+)(\])?|(\]))?")
@@ -106,35 +105,33 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
-class Said(NamedTuple):
-    """The reading of a text as it was meant.
-
-    Attributes:
-        accept, deny: It replies so.
-        offers: Its different offers in their order; None: one that cannot be read.
-        is_broken: It holds an `[Offer]` without what is offered.
-        vetoed: The sentence of a token that is not meant, if no other is; "" else.
-    """
-
-    accept: bool
-    deny: bool
-    offers: tuple[Deal | None, ...]
-    is_broken: bool
-    vetoed: str
+def spoken_tokens(text: str, waiting: Deal | None) -> Spoken:
+    """Find the tokens of a text without reasoning."""
+    terms = {(units, good) for side in waiting or () for good, units in enumerate(side)}
+    return read_tokens(
+        text,
+        is_offer=lambda body: parse_fair(body) is not None,
+        names_standing=lambda words: terms.issuperset(_amounts(words)) and bool(_amounts(words)),
+    )
 
 
-def read_fair(text: str, waiting: Deal | None) -> Said:
-    """Read a text without reasoning; an offer that repeats the waiting one beside an acceptance is none."""
-    spoken = read_tokens(text, is_offer=lambda body: parse_fair(body) is not None)
-    accept, deny = (bool(spoken.counting(kind)) for kind in ("accept", "deny"))
+def read_fair(text: str, waiting: Deal | None) -> tuple[Spoken, tuple[Deal | None, ...]]:
+    """Read a text without reasoning: its tokens, and its different offers in their order (None: one that cannot be
+    read); beside an acceptance, an offer that repeats the waiting one is none."""
+    spoken = spoken_tokens(text, waiting)
     offers = dict.fromkeys(parse_fair(token.body) for token in spoken.counting("offer"))
-    if accept and waiting is not None:
+    if spoken.counting("accept"):
         offers.pop(waiting, None)
-    vetoed = "" if accept or deny or offers else spoken.vetoed
-    return Said(accept, deny, tuple(offers), _BARE.search(spoken.talk) is not None, vetoed)
+    return spoken, tuple(offers)
 
 
-_BARE = re.compile(r"\[[oO][fF][fF][eE][rR]\]")
+def _amounts(words: str) -> list[tuple[int, int | None]]:
+    """Return the amounts that words name, each with the number of its good (None: of something else)."""
+    return [(int(units), _STRICT_NAMES.get(good)) for units, good in re.findall(r"(\d{1,9})x? ([a-z]+)", words)]
+
+
+BROKEN = re.compile(r"\[[oO][fF][fF][eE][rR]\]")
+"""An `[Offer]` without what is offered."""
 _TIMES = re.compile(r"(?<!\w)(\d{1,9}) ?x ?(?=[A-Za-z])")
 _AND = re.compile(r" ?[+&] ?")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,7 +18,16 @@ from negolab.formatting import format_quote
 from negolab.game import ANY_LENGTH, SEATS, Invalid, Outcome, Seat, State, other
 from negolab.games.trading import offers, prompt, textarena
 from negolab.games.trading.parameters import Parameters
-from negolab.games.trading.reading import is_plain, parse_lenient, parse_strict, read_fair, refusal, scan_offers
+from negolab.games.trading.reading import (
+    BROKEN,
+    is_plain,
+    parse_lenient,
+    parse_strict,
+    read_fair,
+    refusal,
+    scan_offers,
+    spoken_tokens,
+)
 from negolab.games.trading.state import (
     GOODS,
     NOTHING,
@@ -38,7 +48,7 @@ from negolab.games.trading.state import (
     worth,
 )
 from negolab.moves import Moves
-from negolab.reading import REASONING_OPEN, without_reasoning
+from negolab.reading import REASONING_OPEN, left_out, without_reasoning
 from negolab.theory.surplus import exchange_frontier
 
 
@@ -123,18 +133,19 @@ class Trading(Parameters, frozen=True, kw_only=True):
         if spoken is None:
             return Invalid(("reasoning_open",), REASONING_OPEN, "format")
         waiting = seen.public.waiting
-        said = read_fair(spoken, None if waiting is None else (waiting.give, waiting.want))
-        if waiting is not None and said.vetoed:
+        said, offers = read_fair(spoken, None if waiting is None else (waiting.give, waiting.want))
+        accept, deny = bool(said.counting("accept")), bool(said.counting("deny"))
+        if waiting is not None and not (accept or deny or offers) and said.vetoed:
             return refusal(
                 "vetoed_reply",
                 f'Your message does not say whether you take the offer ("{said.vetoed}"): '
                 "write [Accept] or [Deny] on a line of its own.",
             )
-        offer = said.offers[-1] if said.offers else None
-        several = len(said.offers) > 1
-        warnings = self._warnings(seen.public, said.accept or said.deny, offer is not None, several, said.is_broken)
-        move = Move(spoken, said.accept, said.deny, offer, False, warnings)
-        return self._judge(move, seen, malformed=bool(said.offers) and offer is None)
+        offer = offers[-1] if offers else None
+        is_broken = BROKEN.search(said.talk) is not None
+        warnings = self._warnings(seen.public, accept or deny, offer is not None, len(offers) > 1, is_broken)
+        move = Move(spoken, accept, deny, offer, False, warnings)
+        return self._judge(move, seen, malformed=bool(offers) and offer is None)
 
     def _warnings(self, public: Public, replies: bool, offers: bool, extra: bool, broken: bool) -> tuple[str, ...]:
         """Return the codes of parts without effect that their author may believe to have one."""
@@ -156,7 +167,9 @@ class Trading(Parameters, frozen=True, kw_only=True):
             if move.accept and move.deny:
                 return refusal("both_replies", "Your message holds both [Accept] and [Deny]: send exactly one.")
             if not (move.accept or move.deny) and self.rules == "seed":
-                return refusal("no_reply", "An offer is waiting for you: answer it with [Accept] or [Deny].")
+                missing = refusal("no_reply", "An offer is waiting for you: answer it with [Accept] or [Deny].")
+                is_unreadable = self.reading == "fair" and move.offer is None
+                return Invalid(missing.codes, missing.reason, "format") if is_unreadable else missing
             if move.accept:
                 if not covers(holdings, waiting.want):
                     return refusal("accept_holdings", "You do not hold what the offer asks of you: [Deny] it.")
@@ -266,6 +279,20 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return " and ".join(filter(None, replies)) or f"says {format_quote(action.text)}"
 
     @override
+    def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:
+        waiting = seen.public.waiting
+        if self.reading == "literal" or self.lenient:
+            return ()
+        spoken = spoken_tokens(without_reasoning(text) or "", None if waiting is None else (waiting.give, waiting.want))
+        return left_out(text, [(token.raw, token.why) for token in spoken.tokens])
+
+    @override
+    def describe_effect(self, public: Public) -> str:
+        trade = public.messages[-1].trade if public.messages else None
+        since = takewhile(lambda entry: entry.offer != trade, reversed(public.messages[:-1]))
+        return "an offer that had been refused" if trade and any(entry.denied for entry in since) else ""
+
+    @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
         # Gains over all reallocations of the goods, taken as divisible.
         a, b = state.private["A"], state.private["B"]
@@ -286,6 +313,10 @@ class Trading(Parameters, frozen=True, kw_only=True):
     @override
     def prompt(self, seen: Seen, since: Seen | None) -> str:
         return prompt.full_prompt(self, seen) if since is None else prompt.update_prompt(self, seen, since)
+
+    @override
+    def reply_format(self, seen: Seen) -> tuple[str, ...]:
+        return () if self.reading == "literal" else (prompt.TOKENS["fair"] + "\n\n",)
 
     @override
     def describe_forfeit(self, seen: Seen) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Rejected, Replied
 from negolab.formatting import display_unit
 from negolab.game import Reply, Seat, other
-from negolab_widgets.html import Markup, details, element, join, preformatted
+from negolab_widgets.html import Markup, details, drawn_soon, element, join, preformatted
 from negolab_widgets.replay.steps import Step, describe_stakes
 
 TOKEN_NAMES = {
@@ -32,9 +33,17 @@ def reply_details(reply: Reply) -> Markup:
     )
 
 
-def scrollable(title: str, text: str) -> Markup:
-    """Render a text that may be long, so that the keyboard can go into it and scroll it."""
-    return element("div", preformatted(text), cls="nl-scrolled", tabindex="0", role="group", **{"aria-label": title})
+def scrollable(title: str, text: str, left_out: Iterable[tuple[int, int, str]] = ()) -> Markup:
+    """Render a text that may be long, so that the keyboard can go into it and scroll it; what was left out is struck
+    out, with the reason."""
+    parts: list[object] = []
+    at = 0
+    for start, end, why in left_out:
+        struck = element("del", drawn_soon(text[start:end]), title=why)
+        parts += [drawn_soon(text[at:start]), struck, element("small", f" ({why}) ", cls="nl-who")]
+        at = end
+    said = element("div", *parts, drawn_soon(text[at:]), cls="nl-said", dir="auto") if parts else preformatted(text)
+    return element("div", said, cls="nl-scrolled", tabindex="0", role="group", **{"aria-label": title})
 
 
 def _facts_line(reply: Reply) -> Markup:
@@ -86,7 +95,7 @@ def render_step(step: Step, game: AnyGame) -> Markup:
     body: list[object] = [element("p", words[0].upper() + words[1:])] if stakes else []
     match step.entry:
         case Replied(_, reply):
-            body += [scrollable("the reply", reply.text), *_render_rejection(step), reply_details(reply)]
+            body += [scrollable("the reply", reply.text, step.left_out), *_render_rejection(step), reply_details(reply)]
         case Rejected(_, _, _, unread):
             came = () if unread is None else (scrollable("the answer", unread.text), reply_details(unread))
             body += [*_render_rejection(step), *came]

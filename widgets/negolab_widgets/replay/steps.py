@@ -26,6 +26,7 @@ class Step(NamedTuple):
         at: Events of the record that have happened by then (0 in a seat's view, which does not tell).
         stakes: What each of its proposals would pay A and B, of the start what no deal pays; where rounds pay by
             themselves, what was paid so far, of the step that settles a round. () in a seat's view.
+        left_out: Parts of its reply that were not taken: start, end and why.
         news: What the seat of a view reads when it is asked after this step.
     """
 
@@ -35,6 +36,7 @@ class Step(NamedTuple):
     at: int = 0
     stakes: Stakes = ()
     news: str = ""
+    left_out: tuple[tuple[int, int, str], ...] = ()
 
     @property
     def entry(self) -> Entry:
@@ -66,15 +68,20 @@ def record_steps(record: Record) -> list[Step]:
         at = len(events) + (steps[-1].at if steps else 0)
         words = describe(events, game)
         stakes: Stakes = ()
+        left: tuple[tuple[int, int, str], ...] = ()
+        if isinstance(events[0], Replied):
+            seat, reply = events[0].seat, events[0].reply
+            left = told[seat].left_out(reply.text, observe(before, seat))
         if isinstance(first := events[0], Replied) and not any(isinstance(event, Rejected) for event in events):
             action = told[first.seat].parse(first.reply.text, observe(before, first.seat))
             if not isinstance(action, Invalid):
-                words = f"{first.seat} {game.describe(action)}"
+                remark = game.describe_effect(after[at - 1].public)
+                words = f"{first.seat} {game.describe(action)}" + (f" ({remark})" if remark else "")
                 stakes = () if game.has_paid_rounds else game.stakes(before, first.seat, action)
         if game.has_paid_rounds and _settles_round(events):
             stakes = (_paid_so_far(game, after[at - 1]),)
         before = after[at - 1]
-        steps.append(Step(events, words, {seat: observe(before, seat) for seat in SEATS}, at, stakes))
+        steps.append(Step(events, words, {seat: observe(before, seat) for seat in SEATS}, at, stakes, left_out=left))
     if any(step.stakes for step in steps) and not game.has_paid_rounds:
         steps[0] = steps[0]._replace(stakes=(game.disagreement(start_state(record)),))
     return steps

@@ -55,7 +55,7 @@ class BargainingTable(Table, view=view):
 
     def _build_offer(self) -> None:
         fields = offer_move(self.game, self.seen, ANY_LENGTH).fields
-        self.price = PriceInput(self, "price_cents", fields["price_cents"], self._priced)
+        self.price = PriceInput(self, "price", next(iter(fields.values())), self._priced)
         self.price.read, self.price.start, self._sum = self._read_price, self._first_price, w.HTML()
         self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE), WORDS.MESSAGE)
         set_visible(self.words, "message" in fields)
@@ -198,4 +198,4 @@ class BargainingTable(Table, view=view):
             self.refuse(WORDS.MESSAGE_TOO_LONG.format(count=count, most=MAX_MESSAGE), self.notice)
         else:
             words = {"message": self.words.value} if "message" in offer.fields else {}
-            self.act(offer.make(price_cents=self.price.value, **words), self.notice)
+            self.act(offer.make(self.price.value, **words), self.notice)
