@@ -27,6 +27,7 @@ import sqlalchemy as sa
 from negolab._internal import sqlite
 from negolab.llm.endpoint.call import Answer, Call
 from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.services import ending_of
 from negolab.match import new_id
 
 CACHE_VARIABLE = "NEGOLAB_CACHE"
@@ -41,17 +42,14 @@ _APPLICATION = 0x6E65676F
 _BUSY_TIMEOUT = 30
 """Seconds to wait for another process's transaction."""
 
-_COMPLETE = frozenset({"stop", "tool_calls", "function_call", "end_turn", "eos"})
-"""Reasons to stop after which an answer is complete; any other (`length`, `content_filter`) may differ next time."""
-
 _tables = sa.MetaData()
 ANSWERS = sa.Table(
     "answers",
     _tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("key", sa.Text, nullable=False),  # SHA-256 of `request`, in hex
-    # Empty: for every run; else the id of the only run that gets this answer. What was cut or filtered is no answer for
-    # others, but part of that run's game, which must go on after a kill as it began.
+    # Empty: for every run; else the id of the only run that gets this answer. What was cut, filtered or unreadable is
+    # no answer for others, but part of that run's game, which must go on after a kill as it began.
     sa.Column("only_for", sa.Text, nullable=False),
     sa.Column("endpoint", sa.Text, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
@@ -166,7 +164,7 @@ class Cache:
         is_counted = usage.input is not None or usage.output is not None
         row = {
             "key": hashlib.sha256(request).hexdigest(),
-            "only_for": "" if answer.finish in _COMPLETE else self.run,
+            "only_for": "" if ending_of(answer.finish) == "whole" and call.is_readable(answer) else self.run,
             "endpoint": endpoint,
             "model": call.model,
             "request": request.decode(),

@@ -11,10 +11,11 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
-from negolab.llm.endpoint.compatibility import has_bound
-from negolab.llm.endpoint.errors import NoLegalMove
-from negolab.llm.endpoint.services import PLAIN_OUTPUT, model_traits
+from negolab.llm.endpoint.compatibility import has_bound, max_output_tokens
+from negolab.llm.endpoint.errors import NoAnswer, NoLegalMove, one_line
+from negolab.llm.endpoint.services import PLAIN_OUTPUT, Ending, ending_of, model_traits
 from negolab.llm.output_modes import (
+    ExtractedText,
     FreeText,
     ParaphraseMode,
     SchemaMode,
@@ -103,7 +104,8 @@ class LLM:
             The reply, or `Malformed` if the answer never became words of the game.
 
         Raises:
-            GameFailed: This game cannot go on, as after MAX_REJECTIONS rejected answers in a row.
+            GameFailed: This game cannot go on, as after MAX_REJECTIONS rejected answers in a row, or an answer that was
+                not whole, which is never taken for a move nor held against the model.
             RunFailed: No game can go on.
         """
         if len(ask.rejected) >= MAX_REJECTIONS:
@@ -122,13 +124,14 @@ class LLM:
             params={**self._parameters, **self._mode.request_fields(told, ask.seen)},
             repetition=(self.match, ask.seen.seat, self._chat.turn, self._chat.attempt),
             began=self.began,
+            is_readable=lambda answer: self._is_readable(told, ask, answer),
         )
 
     def _reply(self, told: AnyGame, ask: Ask, answer: Answer, asked_at: float) -> Reply | Malformed:
         raw = replace_surrogates(answer.text)
-        extracted = extract_reasoning(raw)
-        error = _finish_error(told, answer.finish, extracted.text)
-        game_text = self._mode.game_text(told, ask, extracted.text, error)
+        extracted, game_text = self._read(told, ask, answer)
+        if isinstance(game_text, Invalid) and game_text.codes[0] in ("cut", "unfinished"):
+            raise self._no_answer(ask, answer, game_text)
         text = extracted.text if isinstance(game_text, Invalid) else game_text
         reasoning = None if answer.reasoning is None else replace_surrogates(answer.reasoning)
         reply = Reply(
@@ -146,6 +149,30 @@ class LLM:
         )
         return Malformed(reply, game_text) if isinstance(game_text, Invalid) else reply
 
+    def _read(self, told: AnyGame, ask: Ask, answer: Answer) -> tuple[ExtractedText, str | Invalid]:
+        """Split off the reasoning of an answer, and translate its text into the game's words."""
+        extracted = extract_reasoning(replace_surrogates(answer.text))
+        if not extracted.text and answer.reasoning:
+            # A server's reader of reasoning may have taken all of it for reasoning, its end included.
+            marked = extract_reasoning(replace_surrogates(answer.reasoning))
+            extracted = marked if marked.reasoning else extracted
+        error = _finish_error(told, answer, extracted.text)
+        return extracted, self._mode.game_text(told, ask, extracted.text, error)
+
+    def _is_readable(self, told: AnyGame, ask: Ask, answer: Answer) -> bool:
+        _, text = self._read(told, ask, answer)
+        parsed = text if isinstance(text, Invalid) else told.parse(text, ask.seen)
+        return not (isinstance(parsed, Invalid) and parsed.kind == "format")
+
+    def _no_answer(self, ask: Ask, answer: Answer, invalid: Invalid) -> NoAnswer:
+        room = max_output_tokens(answer.sent or self._parameters)
+        limit = f" at {room:,} tokens" if room and invalid.codes[0] == "cut" else ""
+        why = f"it was cut{limit}" if invalid.codes[0] == "cut" else "it ended for a reason that is not known"
+        said = one_line(answer.text or answer.reasoning or "", 80)
+        reason = f"no answer: {why} ({answer.finish}), asked {answer.attempts} times; it began: {said}"
+        own = room if has_bound(self._parameters) else None
+        return NoAnswer(reason, ask.seen.seat, invalid, answer.attempts, own)
+
 
 def _with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return request fields with the bound on output tokens that a model gets where the user sets none."""
@@ -161,18 +188,24 @@ def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:
     return FreeText()
 
 
-def _finish_error(told: AnyGame, finish: str, text: str) -> Invalid | None:
+_ERRORS: dict[Ending, tuple[str, str]] = {
+    "cut": ("cut", "cut"),
+    "unknown": ("unfinished", "cut"),
+    "filtered": ("filtered", "filtered"),
+    "refused": ("refused", "declined"),
+    "rejected": ("bad_json", "bad_json"),
+    "called": ("called", "called"),
+}
+"""Code of the rejection of an answer that did not end well, and the name of the phrase that tells it."""
+
+
+def _finish_error(told: AnyGame, answer: Answer, text: str) -> Invalid | None:
     """Reject an answer for how it ended, or because it is empty."""
-    phrases = phrases_for(told)
-    if finish == "content_filter":
-        return Invalid(("filtered",), phrases.filtered, "format")
-    if finish == "refusal":
-        return Invalid(("refused",), phrases.declined, "format")
-    if finish == "length":
-        return Invalid(("cut",), phrases.cut, "format")
-    if finish == "rejected":
-        return Invalid(("bad_json",), phrases.bad_json, "format")
-    return None if text.strip() else Invalid(("empty",), phrases.empty, "format")
+    empty = None if text.strip() else ("thoughts" if answer.reasoning else "empty", "empty")
+    if (found := _ERRORS.get(ending_of(answer.finish), empty)) is None:
+        return None
+    code, phrase = found
+    return Invalid((code,), getattr(phrases_for(told), phrase), "format")
 
 
 def _usage_record(answer: Answer) -> dict[str, Any]:

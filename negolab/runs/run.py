@@ -20,7 +20,7 @@ from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
 from negolab.llm.endpoint.call import EndpointProvider
-from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoLegalMove, RunFailed
+from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoAnswer, NoLegalMove, RunFailed
 from negolab.llm.models import Models
 from negolab.llm.player import LLM
 from negolab.match import Match
@@ -29,6 +29,7 @@ from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter, check_limit
 from negolab.runs.driver import aplay, seat_players
+from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
@@ -424,6 +425,9 @@ class Run:
         except GameFailed as error:
             if isinstance(error, NoLegalMove):
                 match.notes[REDRAW] = True
+            if isinstance(error, NoAnswer):
+                self._answers.add_missing(match.players[error.seat], error)
+                log_failure(self.folder, match, error)
             stop_match(match, "failed", str(error))
         except Exception as error:  # of a player: it fails this game only
             fail_match(self.folder, match, error)
@@ -451,9 +455,9 @@ class Run:
         self._store.append(match.record())
         try:
             self._count.add(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "")
-            self._answers.check()
         finally:
             self._changed()
+            self._answers.check()
 
     def _set_phase(self, phase: Phase) -> None:
         self._phase = phase

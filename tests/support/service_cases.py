@@ -125,6 +125,10 @@ def has_little_room(request: Request) -> bool:
     return limit is not None and limit < 16_000
 
 
+def has_plain_room(request: Request) -> bool:
+    return room(request) == 1_000
+
+
 def has_no_room_by_default(request: Request) -> bool:
     limit = room(request)
     return limit is None or limit < 16_000
@@ -195,6 +199,9 @@ GOOD_ANSWERS = [
                                     "<|start|>assistant<|channel|>final<|message|>$text<|return|>"),
     Case("gemini/thought-tags", GOOD, wrap="<thought>I could ask for 12.00 or 80.00.</thought>$text"),
     Case("ollama/think-tags", GOOD, wrap="<think>\nI could ask for 12.00 or 80.00.\n</think>\n\n$text"),
+    *(Case(f"gateway/{reason}", GOOD, when=has_plain_room, message={"content": "5"}, finish=reason)
+      for reason in ("max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded", "abort",
+                     "insufficient_system_resource")),
     Case("openai/top-k", GOOD, settings="extra.top_k=40"),
     Case("vllm/template-arguments", GOOD,
          settings='extra.chat_template_kwargs={"enable_thinking":false,"add_generation_prompt":true}'),
@@ -512,6 +519,10 @@ UNUSABLE_ANSWERS = [
     Case("gemini/null", UNUSABLE, r"empty|no text|no words", message=NO_WORDS),
     Case("xai/empty", UNUSABLE, r"empty|no text|no words", message={"content": "", "reasoning_content": THOUGHT}),
     Case("openai/always-cut", UNUSABLE, r"cut at the limit of tokens", message={"content": ""}, finish="length"),
+    Case("gateway/unknown-reason", UNUSABLE, r"not known", message={"content": "60"}, finish="because"),
+    Case("vllm/tool-call", UNUSABLE, r"tools", message={"content": None, "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "offer", "arguments": "{}"}}]}, finish="tool_calls"),
+    Case("openai/refusal-beside-empty", UNUSABLE, r"declin", message={"content": "", "refusal": "I can't assist."}),
     Case("ollama/babbles", UNUSABLE, r"unusable|read|format", wrap="Certainly! As an AI I love negotiation."),
 ]  # fmt: skip
 

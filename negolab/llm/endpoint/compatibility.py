@@ -10,7 +10,7 @@ import msgspec
 
 from negolab.llm.endpoint.call import Call
 from negolab.llm.endpoint.errors import RefusedParameter, RunFailed
-from negolab.llm.endpoint.services import DEMANDED_OUTPUT, PLAIN_OUTPUT, SAMPLING, model_traits
+from negolab.llm.endpoint.services import DEMANDED_OUTPUT, MORE_OUTPUT, PLAIN_OUTPUT, SAMPLING, model_traits
 
 OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
 """Names of the bound on output tokens; a model may take only one of them."""
@@ -80,11 +80,19 @@ class ParameterCompatibility:
             return
         raise RunFailed(f"{self._model} does not take {_advice(name)} ({text})")
 
-    def learn_reasoning(self, call: Call) -> None:
-        """Give a model more room that was cut while it reasoned: first no bound, then one above the service's own."""
-        if not has_bound(call.params) and self._output in (PLAIN_OUTPUT, None):
-            self._output = None if self._output == PLAIN_OUTPUT else DEMANDED_OUTPUT
-            self._notify(f"{self._model} reasons and was cut: its answers get more tokens")
+    def learn_cut(self, call: Call, *, reasons: bool) -> None:
+        """Give a model more room that was cut; one that reasons first no bound, then one above the service's own."""
+        if has_bound(call.params) or self._output not in (PLAIN_OUTPUT, None):
+            return
+        plain = None if reasons else MORE_OUTPUT
+        self._output = plain if self._output == PLAIN_OUTPUT else DEMANDED_OUTPUT
+        self._notify(f"{self._model} {'reasons and ' * reasons}was cut: its answers get more tokens")
+
+    def note_reason(self, finish: str) -> None:
+        """Tell once of a reason to stop that is not known."""
+        if finish not in self._notified:
+            self._notified.add(finish)
+            self._notify(f"{self._model} ends answers for a reason that is not known, {finish!r}: it is asked again")
 
 
 def _advice(name: str) -> str:

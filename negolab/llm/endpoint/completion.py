@@ -18,7 +18,7 @@ from negolab.llm.endpoint.errors import (
     read_message,
     read_problem,
 )
-from negolab.llm.endpoint.services import FILTERS
+from negolab.llm.endpoint.services import ending_of
 from negolab.match import replace_surrogates
 
 MAX_TOKENS = 10_000_000
@@ -34,9 +34,11 @@ class _Message(msgspec.Struct):
     refusal: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
+    tool_calls: Any = None
 
 
 class _Choice(msgspec.Struct):
+    index: Any = None
     message: _Message | None = None
     finish_reason: Any = None
     error: Any = None
@@ -81,7 +83,7 @@ def parse_completion(body: bytes) -> Answer:
         _raise_error(completion.error, body)
     if completion.choices is None:
         raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer", usage=usage)
-    choice = completion.choices[0] if completion.choices else None
+    choice = min(completion.choices, key=lambda choice: choice.index != 0, default=None)
     if choice is not None and (choice.error or choice.finish_reason == "error"):
         # Of the provider behind a gateway, so not the model's.
         raise Overloaded(f"the provider failed: {read_message(choice.error)}", usage=usage)
@@ -89,9 +91,11 @@ def parse_completion(body: bytes) -> Answer:
         raise BadResponse("the answer holds no choice", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
     finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
-    finish = "content_filter" if finish.lower() in FILTERS else finish
-    if text is None and choice.message.refusal:
-        text, finish = str(choice.message.refusal), "refusal"
+    if not (text or "").strip() and ending_of(finish) in ("whole", "called", "unknown"):
+        if choice.message.refusal:
+            text, finish = str(choice.message.refusal), "refusal"
+        elif choice.message.tool_calls:
+            text, finish = msgspec.json.encode(choice.message.tool_calls).decode(), "tool_calls"
     broker = _broker_info(completion.negolab)
     return Answer(
         text=replace_surrogates(text or ""),
@@ -137,7 +141,7 @@ def _text_and_reasoning(message: _Message) -> tuple[str | None, str | None]:
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict)]
         reasoning = reasoning or "".join(_part_text(p) for p in parts if p.get("type") == "thinking") or None
-        content = "".join(_part_text(part) for part in parts if part.get("type") == "text")
+        content = "".join(_part_text(part) for part in parts if part.get("type") in ("text", "output_text"))
     return (content if isinstance(content, str) else None), reasoning
 
 

@@ -33,12 +33,14 @@ from negolab.llm.endpoint.errors import (
     RejectedAnswer,
     RequestRefused,
     RunFailed,
+    is_json,
     raise_for,
 )
 from negolab.llm.endpoint.keys import BROKER_PATH, Key
 from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy, usage_cost, usage_pico
 from negolab.llm.endpoint.prices import PICO, dollars
 from negolab.llm.endpoint.queue import CallQueue, QueuedCall
+from negolab.llm.endpoint.services import ending_of
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.client import Client
@@ -81,8 +83,12 @@ def timer_paused() -> Iterator[None]:
         timer.go()
 
 
+MAX_CUTS = 2
+"""Answers that were not whole after which one is returned as it is, unless the model is given more room."""
+
+
 class CutShort(AttemptFailed):
-    """A model was cut while it reasoned, and is asked again with more room."""
+    """An answer was not whole; the model is asked again, with more room where that is possible."""
 
 
 class RetryingCall:
@@ -99,7 +105,7 @@ class RetryingCall:
         self._policy = policy
         self._price = policy.price(call.model)
         self._loop = asyncio.get_running_loop()
-        self._attempts = self._failures = 0
+        self._attempts = self._failures = self._cuts = 0
         self._overloaded_since: float | None = None
         self._queued = 0.0
         self._lost_pico = 0
@@ -201,7 +207,7 @@ class RetryingCall:
         began = self._loop.time()
         try:
             answer = await self._post()
-            self._check_room(answer)
+            self._check_whole(answer)
         except AttemptFailed as error:
             self._record_failure(error)
             raise
@@ -214,7 +220,7 @@ class RetryingCall:
         try:
             if not 200 <= response.status < 300:
                 raise_for(*response, (*self._params, *OUTPUT_NAMES))
-            answer = parse_completion(response.body)
+            answer = self._marked_if_full(parse_completion(response.body))
         except RejectedAnswer as rejected:
             answer = Answer(text=str(rejected), finish="rejected", usage=Usage())
         except RunFailed as error:
@@ -231,12 +237,24 @@ class RetryingCall:
         own = {} if self._policy.via_broker else {"cost": None, "replayed": False}
         return msgspec.structs.replace(answer, request_id=request_id, usage=usage, **own)
 
-    def _check_room(self, answer: Answer) -> None:
-        """Raise CutShort if the model was cut while it reasoned, and may have more room."""
-        if answer.finish == "length" and (answer.usage.reasoning or answer.reasoning or not answer.text.strip()):
-            self._compatibility.learn_reasoning(self._call)
-            if self._compatibility.translate(self._call) != self._params:
-                raise CutShort("the answer was cut while the model reasoned", usage=answer.usage)
+    def _marked_if_full(self, answer: Answer) -> Answer:
+        """Return an answer that took all tokens that it might as one that was cut, whatever its service says."""
+        is_full = ending_of(answer.finish) == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
+        return msgspec.structs.replace(answer, finish="length") if is_full else answer
+
+    def _check_whole(self, answer: Answer) -> None:
+        """Raise CutShort for an answer that was cut, or may have been, and is to be asked for again."""
+        ending = ending_of(answer.finish)
+        if ending not in ("cut", "unknown") or ("response_format" in self._params and is_json(answer.text)):
+            return
+        self._cuts += 1
+        if ending == "unknown":
+            self._compatibility.note_reason(answer.finish)
+        else:
+            reasons = bool(answer.usage.reasoning or answer.reasoning) or not answer.text.strip()
+            self._compatibility.learn_cut(self._call, reasons=reasons)
+        if self._cuts < MAX_CUTS or self._compatibility.translate(self._call) != self._params:
+            raise CutShort("the answer was not whole", usage=answer.usage)
 
     def _record_failure(self, error: AttemptFailed) -> None:
         """Report a failed attempt, and count what it took."""
@@ -270,6 +288,7 @@ class RetryingCall:
             queued=round(self._queued, 6),
             latency=round(latency, 6),
             attempts=self._attempts,
+            sent=answer.sent or self._params,
         )
 
 

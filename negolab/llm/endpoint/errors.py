@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from negolab.game import Invalid, Seat
 from negolab.llm.endpoint.call import Usage
 from negolab.llm.endpoint.services import ADVICE, ERRORS, Kind
 
@@ -37,6 +38,22 @@ class GameTimedOut(GameFailed):
 
 class NoLegalMove(GameFailed):
     """The model makes no legal move. Its answers are cached, so only new ones can end the game otherwise."""
+
+
+class NoAnswer(NoLegalMove):
+    """The model's answer was not whole, however often it was asked.
+
+    Args:
+        reason: The reason.
+        seat: The model's seat.
+        invalid: What was wrong with the answer.
+        asked: How often the model was asked.
+        tokens: The limit that the user set.
+    """
+
+    def __init__(self, reason: str, seat: Seat, invalid: Invalid, asked: int, tokens: int | None) -> None:
+        super().__init__(reason)
+        self.seat, self.invalid, self.asked, self.tokens = seat, invalid, asked, tokens
 
 
 class RunFailed(Exception):
@@ -295,6 +312,15 @@ def decode_json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except ValueError:
         return json.loads(decode_text(body))
+
+
+def is_json(text: str) -> bool:
+    """Return True for a text that is one JSON value."""
+    try:
+        msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def one_line(text: str, length: int = MAX_QUOTE) -> str:
