@@ -23,10 +23,10 @@ from negolab.analysis.columns import Column, Columns, chunked, file_schema, type
 from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
-from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
 from negolab.game import SEATS, Invalid, Reply, Seat
+from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set
 from negolab.sweeps.status import is_sweep
 

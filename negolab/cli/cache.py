@@ -40,9 +40,12 @@ def stats() -> None:
         print(f"{cache.file}, {cache.file.stat().st_size / 1e6:.1f} MB\n")
         for model in cache.stats():
             first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (model.first, model.last))
-            own = f" ({model.own:,} kept for one run alone)" if model.own else ""
-            print(f"{model.model} at {model.endpoint}\n  {model.answers:,} answers{own}, {first} to {last}")
-            print(f"  {model.tokens:,} tokens, ${model.usd:,.2f} where the price was known")
+            own, cost = f" ({model.own:,} kept for one run alone)" if model.own else "", model.cost
+            unknown = cost.unpriced + cost.uncounted
+            usd = f"${cost.usd:,.2f}" if unknown < cost.answers else "price unknown"
+            more = f", of unknown price for {unknown:,}" if unknown and unknown < cost.answers else ""
+            print(f"{model.model} at {model.endpoint}\n  {cost.answers:,} answers{own}, {first} to {last}")
+            print(f"  {cost.tokens:,} tokens, {usd}{more}")
 
 
 @app.command()

@@ -25,6 +25,7 @@ import platformdirs
 import sqlalchemy as sa
 
 from negolab._internal import sqlite
+from negolab.ledger import PICO, TOKENS, Cost
 from negolab.llm.endpoint.call import Answer, Call
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.services import ending_of
@@ -69,28 +70,37 @@ _FIRST = "SELECT answer, paid_by FROM answers WHERE key = :key AND only_for = :o
 _FIND = "SELECT answer, paid_by FROM answers WHERE key = ? AND only_for IN ('', ?) ORDER BY only_for DESC LIMIT 1"
 
 
-class PaidTotals(NamedTuple):
-    """Answers that a run has paid for, with US dollars where prices were known and tokens where they were counted."""
-
-    usd: float
-    tokens: int
-    calls: int
+def _total_of(name: str) -> sa.ColumnElement[Any]:
+    return sa.func.total(sa.func.json_extract(ANSWERS.c.answer, f"$.usage.{name}"))
 
 
-class CacheStats(NamedTuple):
-    """Cached answers of one model at one endpoint.
+_SUMS = (
+    sa.func.total(ANSWERS.c.cost),
+    sa.func.count(),
+    sa.func.count().filter(sa.and_(ANSWERS.c.cost.is_(None), ANSWERS.c.tokens.is_not(None))),
+    sa.func.count().filter(sa.and_(ANSWERS.c.cost.is_(None), ANSWERS.c.tokens.is_(None))),
+    *map(_total_of, TOKENS),
+)
 
-    `own` are those for one run only; `usd` and `tokens` are as they were paid; times are seconds since the epoch.
+
+def _cost(usd: float, answers: int, unpriced: int, uncounted: int, *tokens: float) -> Cost:
+    counted = dict(zip(TOKENS, map(int, tokens), strict=True))
+    counts = {"calls": answers, "answers": answers, "unpriced": unpriced, "uncounted": uncounted}
+    return Cost(round(usd * PICO), **counted, **counts)
+
+
+class CachedModel(NamedTuple):
+    """Cached answers of one model at one endpoint: what they cost when they were paid.
+
+    `own` are those for one run only; times are seconds since the epoch.
     """
 
     endpoint: str
     model: str
-    answers: int
     own: int
-    usd: float
-    tokens: int
     first: float
     last: float
+    cost: Cost
 
 
 def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -187,24 +197,21 @@ class Cache:
         except sqlite3.Error as error:
             raise RunFailed(f"{self.file}: an answer could not be kept: {error}") from None
 
-    def paid(self, run: str | None = None) -> PaidTotals:
-        """Sum up what a run (None: this one) has paid for, also in processes that were killed."""
-        total = sa.func.total
-        sums = sa.select(total(ANSWERS.c.cost), total(ANSWERS.c.tokens), sa.func.count())
+    def paid(self, run: str | None = None) -> Cost:
+        """Sum up the answers that a run (None: this one) has paid for, whose folder has no ledger yet."""
         with self._engine.connect().execution_options(reads=True) as connection:
-            usd, tokens, calls = connection.execute(sums.where(ANSWERS.c.paid_by == (run or self.run))).one()
-        return PaidTotals(usd, int(tokens), calls)
+            sums = sa.select(*_SUMS).where(ANSWERS.c.paid_by == (run or self.run))
+            return _cost(*connection.execute(sums).one())
 
-    def stats(self) -> list[CacheStats]:
+    def stats(self) -> list[CachedModel]:
         """Summarise the answers by endpoint and model."""
         columns = ANSWERS.c
         own = sa.func.count().filter(columns.only_for != "")
         group = (columns.endpoint, columns.model)
-        total = sa.func.total
-        sums = (total(columns.cost), total(columns.tokens), sa.func.min(columns.at), sa.func.max(columns.at))
+        head = (*group, own, sa.func.min(columns.at), sa.func.max(columns.at))
         with self._engine.connect().execution_options(reads=True) as connection:
-            rows = connection.execute(sa.select(*group, sa.func.count(), own, *sums).group_by(*group).order_by(*group))
-            return [CacheStats(e, m, n, c, usd, int(tokens), *times) for e, m, n, c, usd, tokens, *times in rows]
+            rows = connection.execute(sa.select(*head, *_SUMS).group_by(*group).order_by(*group))
+            return [CachedModel._make((*row[: len(head)], _cost(*row[len(head) :]))) for row in rows]
 
     def clear(self, older: float = 0) -> int:
         """Delete answers at least `older` seconds old, free their disk space and return their number.

@@ -8,12 +8,13 @@ from copy import copy
 
 import msgspec
 
+from negolab.ledger import Cost
 from negolab.llm.endpoint import keys as api_keys
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.call import AnswerStore
 from negolab.llm.endpoint.endpoint import Endpoint, Traffic
 from negolab.llm.endpoint.policy import CallPolicy, Limits
-from negolab.llm.endpoint.prices import Prices, UsageTotals
+from negolab.llm.endpoint.prices import Prices
 
 DEFAULTS = Limits()
 
@@ -86,9 +87,9 @@ class Models:
         return all(endpoint.via_broker for endpoint in self._endpoints.values())
 
     @property
-    def usage(self) -> UsageTotals:
-        """Calls, tokens and costs so far."""
-        return copy(self._policy.usage)
+    def usage(self) -> Cost:
+        """What all calls of the run took so far."""
+        return self._policy.budget.ledger.total
 
     @property
     def traffic(self) -> Traffic:
@@ -97,7 +98,7 @@ class Models:
         return Traffic(sum(t.calls for t in each), sum(t.waiting for t in each), any(t.is_waited_for for t in each))
 
     @property
-    def budget(self) -> Budget | None:
+    def budget(self) -> Budget:
         return self._policy.budget
 
     @property

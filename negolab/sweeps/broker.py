@@ -146,7 +146,7 @@ def _answer_response(call: Call, answer: Answer) -> web.Response:
             "system_fingerprint": answer.fingerprint,
             "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
             "usage": tokens or None,
-            "negolab": BrokerInfo(answer.cost, answer.replayed),
+            "negolab": BrokerInfo(answer.cost, answer.replayed, answer.sent),
         },
     )
 

@@ -90,7 +90,7 @@ def test_a_batch_on_many_deals_takes_those_that_were_played_twice_together() -> 
     )
 
 
-def test_games_without_a_result_stay_in_every_share_and_are_named() -> None:
+def test_failed_games_are_apart_in_every_share_and_are_named_with_players_and_reason() -> None:
     records = nl.batch("bargaining", "random-legal", "random-legal", n=3)
     match = nl.Match(nl.load("bargaining"), seed=1, players={"A": "llm:x", "B": "linear"})
     match.notes["stopped"] = "failed"
@@ -99,7 +99,8 @@ def test_games_without_a_result_stay_in_every_share_and_are_named() -> None:
     assert (
         "without a result: 1 of 4 games" in shown and "llm:x against linear" in shown and "endpoint was down" in shown
     )
-    assert "failed         25.0 %" in shown
+    assert "agreed        100.0 %" in shown and shown.count("n = 3") == 3
+    assert "1 of them failed and count in no share" in shown
 
 
 # Intervals.

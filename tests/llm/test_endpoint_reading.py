@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from negolab.llm.endpoint.budget import Cost
+from negolab.ledger import LOST, Cost
 from negolab.llm.endpoint.call import Call, Usage
 from negolab.llm.endpoint.compatibility import ParameterCompatibility, max_output_tokens
 from negolab.llm.endpoint.completion import parse_completion
@@ -32,8 +32,7 @@ from negolab.llm.endpoint.errors import (
     retry_after,
 )
 from negolab.llm.endpoint.keys import DEFAULT_URL, PLACEHOLDER, Key, base_url, read_key
-from negolab.llm.endpoint.policy import usage_cost
-from negolab.llm.endpoint.prices import Price
+from negolab.llm.endpoint.prices import Price, call_cost
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -313,10 +312,10 @@ def test_of_an_error_that_repeats_the_key_in_some_code_nothing_is_left(code: Cal
 
 def test_what_a_gateway_charges_goes_before_the_price() -> None:
     price = Price(1.0, 1.0, 1.0)
-    assert usage_cost(None, Usage(990, 10)) == Cost(0, 1000)
-    assert usage_cost(price, Usage(990, 10)) == Cost(1000 * 10**6, 1000)
-    assert usage_cost(price, Usage(990, 10, cost=0.5)) == Cost(5 * 10**11, 1000)
-    assert usage_cost(price, Usage()) is None
+    assert call_cost(None, Usage(990, 10)) == Cost(0, 990, 10, calls=1, unpriced=1)
+    assert call_cost(price, Usage(990, 10)) == Cost(1000 * 10**6, 990, 10, calls=1)
+    assert call_cost(price, Usage(990, 10, cost=0.5)) == Cost(5 * 10**11, 990, 10, calls=1)
+    assert call_cost(price, Usage()) == LOST
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,11 @@ class _Body(msgspec.Struct):
 
 
 class BrokerInfo(msgspec.Struct, frozen=True):
-    """The field `negolab` of a sweep's broker: the answer's cost in US dollars, and `replayed` as in `Answer`."""
+    """The field `negolab` of a sweep's broker: `cost` in US dollars, `replayed` and `sent` as in `Answer`."""
 
     cost: float | None = None
     replayed: bool = False
+    sent: dict[str, Any] | None = None
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -107,6 +108,7 @@ def parse_completion(body: bytes) -> Answer:
         request_id=short_name(completion.id),
         cost=broker.cost,
         replayed=broker.replayed,
+        sent=broker.sent,
     )
 
 
@@ -159,20 +161,41 @@ def parse_usage(usage: Any) -> Usage:
     """Read token counts; any of them may be missing or nonsense."""
     if not isinstance(usage, dict):
         return Usage()
-    input, output, total = (_count(usage, f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    cached = _first(_count(details, "cached_tokens"), _count(usage, "cache_read_input_tokens"))
+    written = _first(_count(details, "cache_write_tokens"), _count(usage, "cache_creation_input_tokens"))
+    prompt, output = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    input, total = _first(prompt, _count(usage, "input_tokens")), _count(usage, "total_tokens")
+    if input is not None:
+        # Anthropic counts its cache beside the input, and gateways count some of it so: what cannot be a part is not.
+        is_apart = prompt is None and "cache_read_input_tokens" in usage
+        input += (cached or 0) * (is_apart or (cached or 0) > input)
+        input += (written or 0) * (is_apart or (cached or 0) + (written or 0) > input)
+    output = _first(output, _count(usage, "output_tokens"))
     if input is not None and output is not None and total is not None:
         # Some count reasoning in the total alone.
         output = max(output, total - input)
-    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
-    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    of_output = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
+    reasoning = _count(of_output, "reasoning_tokens")
     return Usage(
         input,
         output,
-        _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
+        _first(cached, _count(usage, "prompt_cache_hit_tokens")),
         reasoning if reasoning is None or output is None else min(reasoning, output),
-        _count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
-        _number(usage, "cost", MAX_COST),
+        written,
+        _charge(usage),
     )
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _charge(usage: dict[str, Any]) -> float | None:
+    """Return what a gateway says that it charges, in US dollars, with what it has the user's own key charged."""
+    cost = _number(usage, "cost", MAX_COST)
+    upstream = _number({**usage, **(usage.get("cost_details") or {})}, "upstream_inference_cost", MAX_COST)
+    return (cost or 0) + upstream if upstream and (usage.get("is_byok") or not cost) else cost
 
 
 def _count(counts: Any, name: str) -> int | None:
