@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import add
 from pathlib import Path
 
@@ -66,10 +66,12 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
         usage, known = reply.usage or {}, reply.cost is not None
         pico = round((reply.cost or 0.0) * PICO)
         if usage.get("replayed"):
-            return cls(replayed=1, saved=pico, unsaved=not known)
+            return cls(replayed=1, saved=pico, unsaved=int(not known))
         tokens = {name: count for name in TOKENS if isinstance(count := usage.get(name), int)}
         counted = "input" in tokens and "output" in tokens
-        return cls(pico, **tokens, calls=1, answers=1, uncounted=not (known or counted), unpriced=counted and not known)
+        return cls(
+            pico, **tokens, calls=1, answers=1, uncounted=int(not (known or counted)), unpriced=counted and not known
+        )
 
     def plus(self, other: Cost) -> Cost:
         """Return the sum of both."""
@@ -226,13 +228,9 @@ class Ledger:
 _decode = msgspec.json.Decoder(Line).decode
 
 
-def paid(folders: Iterable[Path]) -> Cost | None:
-    """Return what the runs in some folders paid, as their ledgers say; None if one of them has none."""
-    total = NOTHING
-    for folder in folders:
-        if not (folder / FILE).is_file():
-            return None
-        ledger = Ledger()
+def paid(folder: Path) -> Cost:
+    """Return what a run has paid, as its ledger says; nothing if it has none."""
+    ledger = Ledger()
+    if (folder / FILE).is_file():
         ledger._load(folder / FILE)
-        total = total.plus(ledger.total).plus(LOST.times(len(ledger._flying)))
-    return total
+    return ledger.total.plus(LOST.times(len(ledger._flying)))

@@ -186,8 +186,9 @@ def faulty_share(frame: pd.DataFrame, kind: str) -> Estimate:
 
 
 def agreement_share(frame: pd.DataFrame) -> Estimate:
-    """Return the share of games that ended in a deal; games that a run stopped count as none."""
-    return share_of(frame, frame["agreed"].eq(True))
+    """Return the share of games that ended in a deal; those that a run stopped are left out."""
+    played = frame[frame["stopped"].isna()]
+    return share_of(played, played["agreed"].eq(True))
 
 
 def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | None = None) -> pd.DataFrame:
@@ -200,7 +201,7 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
 
     Returns:
         A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, `n` games
-        and `deals`. Games of one deal are taken together; those that a run stopped are no agreement and have no payoff.
+        and `deals`. Games of one deal are taken together; those that a run stopped are counted apart and left out.
         An unknown value is NaN with n = 0. Where a rule made moves in some games (`fallbacks`), their share and that of
         games they decided come first, and each outcome is given once more for the games without such moves; a player
         that made no move of its own has no payoff.
@@ -215,6 +216,7 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
     rows = []
     for group, part in frame.groupby(GROUP, sort=False):
         games, stopped = part["match"].nunique(), part[part["stopped"].notna()]["match"].nunique()
+        part = part[part["stopped"].isna()]
         found = [("games", "", _exact(games, games)), ("games stopped", "", _exact(stopped, games))]
         found += _estimate(part, [*outcomes, *_CONDUCT, *(_EFFORT if part["answers"].any() else ())])
         if any_fallback:

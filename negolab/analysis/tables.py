@@ -25,6 +25,7 @@ from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
+from negolab.formatting import format_model
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set
@@ -260,6 +261,7 @@ def seat_row(row: MatchRow, seat: Seat) -> Row:
     own = row.fallbacks.seats[seat]
     return {
         "player": row.record.header.players.get(seat),
+        "settings": format_model(note) if (note := row.record.header.notes.get("models", {}).get(seat)) else None,
         "payoff": row.record.payoffs[seat],
         "replies": counts[Replied],
         "rejected": counts[Rejected],
@@ -354,6 +356,7 @@ MATCHES: Columns = [
     Column("draw", "text", "the chance in the deal alone, to pair treatments on"),
     Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a deal are alike"),
     *_by_seat("player", "text", "who sat at seat {}"),
+    *_by_seat("settings", "text", "label, persona and settings of the model at seat {}, as they were used"),
     Column("end", "text", "AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED; empty: it is not over"),
     Column("stopped", "text", "failed or timed out: the run stopped the match"),
     Column("reason", "text", "why it was stopped, if the rules did not end it"),

@@ -1,13 +1,18 @@
-"""`negolab cache stats | clear`: the cache of model answers."""
+"""`negolab cache stats | clear`: the cache of model answers; `negolab calls`: what is in it of one run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
+
+from negolab._internal import manifest
+from negolab.runs.plan import Plan
 
 if TYPE_CHECKING:
     from negolab.llm.cache import Cache
@@ -58,5 +63,23 @@ def clear(
             print(f"{cache.clear(older * 86400):,} answers forgotten; {cache.file}")
 
 
+def calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]) -> None:
+    """Print the calls of a run's models as JSON lines: each request as it was sent, and its answer."""
+    from negolab.llm.cache import Cache, default_file
+
+    about = manifest.read(run)
+    if not about:
+        raise ValueError(f"{run} holds no run: name the folder that `negolab batch --out` was given")
+    pairing = next(msgspec.convert(about["plan"], Plan).pairings())
+    private = run / "answers.db"
+    file = private if private.exists() else default_file()
+    if file is None or not file.exists():
+        raise ValueError(f"no answers are kept: there is no {file or 'cache, NEGOLAB_CACHE is off'}")
+    with Cache(file, run=about["run"]) as cache:
+        for call in cache.calls(pairing.id.rpartition("-")[0]):
+            print(msgspec.json.encode(call).decode())
+
+
 def add_to(app_: typer.Typer) -> None:
     app_.add_typer(app)
+    app_.command()(calls)

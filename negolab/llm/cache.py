@@ -13,9 +13,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -212,6 +213,22 @@ class Cache:
         with self._engine.connect().execution_options(reads=True) as connection:
             rows = connection.execute(sa.select(*head, *_SUMS).group_by(*group).order_by(*group))
             return [CachedModel._make((*row[: len(head)], _cost(*row[len(head) :]))) for row in rows]
+
+    def calls(self, plan: str) -> Iterator[dict[str, Any]]:
+        """Yield the calls of a plan's matches, whose ids begin with `plan`, as this run has them.
+
+        Of each: `match`, `seat`, `turn`, `attempt`, `at` (seconds since the epoch), `endpoint`, the body of the
+        `request` as it was sent, as far as that is known, and the `answer`.
+        """
+        begin = f'%"repetition":["{plan}%'
+        mine = sa.and_(ANSWERS.c.request.like(begin), ANSWERS.c.only_for.in_(["", self.run]))
+        rows = sa.select(ANSWERS).where(mine).order_by(ANSWERS.c.key, ANSWERS.c.only_for.desc())
+        with self._engine.connect().execution_options(reads=True) as connection:
+            for _, (row, *_) in groupby(connection.execute(rows), key=lambda row: row.key):
+                asked, answer = msgspec.json.decode(row.request), self._decode(row.answer, row.paid_by)
+                where = dict(zip(("match", "seat", "turn", "attempt"), asked["repetition"], strict=False))
+                request = {"model": row.model, "messages": asked["messages"], **(answer.sent or asked["params"])}
+                yield {**where, "at": row.at, "endpoint": row.endpoint, "request": request, "answer": answer}
 
     def clear(self, older: float = 0) -> int:
         """Delete answers at least `older` seconds old, free their disk space and return their number.

@@ -77,6 +77,15 @@ class Models:
         models._endpoints = {}
         return models
 
+    def check_key(self, base_url: str | None, key: str | None) -> None:
+        """Raise ValueError before the first call if OpenAI itself would be called without a key."""
+        url = api_keys.base_url(base_url, self._environment)
+        if url == api_keys.DEFAULT_URL and not self._environment.get(key or api_keys.DEFAULT_KEY):
+            raise ValueError(
+                f"the environment variable {key or api_keys.DEFAULT_KEY} is not set: it should hold the key of {url}; "
+                f"name another service by --base-url or ${api_keys.URL_NAMES[0]}"
+            )
+
     def check(self, model: str) -> None:
         """Raise ValueError before the first call if the budget cannot be kept with this model."""
         self._policy.check(model)

@@ -11,7 +11,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
-from negolab.llm.endpoint.compatibility import has_bound, max_output_tokens
+from negolab.llm.endpoint.compatibility import REPETITION, has_bound, max_output_tokens
 from negolab.llm.endpoint.errors import NoAnswer, NoLegalMove, one_line
 from negolab.llm.endpoint.services import PLAIN_OUTPUT, Ending, ending_of, model_traits
 from negolab.llm.output_modes import (
@@ -28,6 +28,8 @@ from negolab.match import new_id, replace_surrogates
 from negolab.protocols import Scripted
 from negolab.record import SeatRecord
 
+_OF_TURN = ("response_format",)
+"""Fields of a request that follow from the turn."""
 MAX_REJECTIONS = 20
 """Rejected answers in a row after which a game ends that would ask for ever."""
 
@@ -61,12 +63,15 @@ class LLM:
         self.persona = None if settings.persona is None else read_persona(settings.persona)
         self._models = models
         self._parameters = settings.request_fields()
+        self._used = _with_default_bound(settings.model, self._parameters)
         self._mode = _output_mode(settings, strategy)
         self._chat = self._new_chat()
 
     def _new_chat(self) -> Chat:
         system = None if self.persona is None else self.persona.text
-        return Chat(system, single_message=not self.settings.chat, turn_suffix=self._mode.turn_suffix)
+        settings = self.settings
+        suffix, last = self._mode.turn_suffix, settings.last_exchanges
+        return Chat(system, single_message=not settings.chat, last=last, turn_suffix=suffix)
 
     @cached_property
     def endpoint(self) -> ModelEndpoint:
@@ -75,19 +80,23 @@ class LLM:
         return models.endpoint(self.settings.base_url, self.settings.key)
 
     def notes(self) -> dict[str, Any]:
-        """Return what a record's header says of it: all that shaped its answers, and no key."""
+        """Return what a record's header says of it: all that shaped its answers, and no key.
+
+        `parameters` change as answers show what their service took.
+        """
         settings = self.settings
         notes: dict[str, Any] = {
             "model": settings.model,
             "url": self.endpoint.url,
             "form": settings.form,
             "chat": settings.chat,
-            "parameters": _with_default_bound(settings.model, self._parameters),
+            "parameters": self._used,
         }
+        for name in ("label", "history", "strategy"):
+            if (value := getattr(settings, name)) is not None:
+                notes[name] = value
         if settings.form == "schema":
             notes["talk"] = settings.talk
-        if settings.strategy is not None:
-            notes["strategy"] = settings.strategy
         if self.persona is not None:
             notes["persona"] = {"file": self.persona.file, "sha256": self.persona.sha256}
         return notes
@@ -111,7 +120,12 @@ class LLM:
         if len(ask.rejected) >= MAX_REJECTIONS:
             raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were no move of the game: {ask.rejected[-1].reason}")
         asked_at = clock.time()
-        answer = await self.endpoint.answer(self._call(told, ask))
+        call = self._call(told, ask)
+        answer = await self.endpoint.answer(call)
+        sent = {name: value for name, value in (answer.sent or {}).items() if name not in (*_OF_TURN, REPETITION)}
+        if sent and sent != self._used:
+            self._used.clear()
+            self._used.update(sent)
         reply = self._reply(told, ask, answer, asked_at)
         self._chat.record_answer(self._mode.model_text(reply.reply if isinstance(reply, Malformed) else reply))
         return reply
@@ -141,7 +155,7 @@ class LLM:
             answered_at=clock.time(),
             model=answer.model,
             reasoning=join_reasoning(reasoning, extracted.reasoning),
-            usage=_usage_record(answer),
+            usage=_usage_record(answer) | ({"sent": dict(self._used)} if answer.sent else {}),
             cost=answer.cost,
             request_id=answer.request_id,
             asked=self._chat.last_prompt,
@@ -177,7 +191,7 @@ class LLM:
 def _with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return request fields with the bound on output tokens that a model gets where the user sets none."""
     is_free = has_bound(parameters) or model_traits(model).reasons
-    return parameters if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
+    return dict(parameters) if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
 
 
 def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:

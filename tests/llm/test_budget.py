@@ -254,7 +254,7 @@ def test_what_was_spent_outlives_a_kill_to_the_last_token(tmp_path: Path) -> Non
     after = Budget(usd=1, ledger=Ledger(tmp_path))
     assert (after.spent.usd, after.spent.tokens) == (0.15, 3000)
     assert after.ledger.games["game"].usd == 0.15
-    assert paid([tmp_path]) == after.ledger.total
+    assert paid(tmp_path) == after.ledger.total
 
 
 def test_a_kill_counts_each_call_in_flight_once_as_the_dearest_of_its_model(tmp_path: Path) -> None:

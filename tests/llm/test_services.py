@@ -117,7 +117,7 @@ def test_a_wrong_set_up_is_told_in_one_line_before_any_game(
     assert played.status == 2
     assert len(played.lines) == 1, played.err
     assert re.search(case.says, played.lines[0]), played.err
-    assert played.records == []
+    assert played.out == "" and not (tmp_path / "run").exists()
     true = services.counted(case.name)
     assert 1 <= true.requests <= SETUP_REQUESTS
 

@@ -318,14 +318,24 @@ def test_a_game_that_failed_by_its_answers_is_asked_for_others_when_it_is_played
 
 
 def test_prices_and_limits_are_said_in_python_too(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:1/v1"
     with pytest.raises(ValueError, match="a budget in money needs the price of fake"):
-        nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0)
+        nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0, base_url=url)
     with pytest.raises(ValueError, match=r"are said to Models\(\.\.\.\)"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "b", models=Fake(), prices={"fake": "1,2"})
     with pytest.raises(ValueError, match="a price is INPUT,OUTPUT"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "c", prices={"fake": "cheap"})
     with pytest.raises(ValueError, match="retry names failed and timed out, not timeout"):
         nl.run(GAME, "time", "linear", n=2, out=tmp_path / "d", retry="timeout")
+    assert not any(tmp_path.iterdir()), "a start that fails leaves no folder"
+
+
+def test_a_key_that_lacks_is_named_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "NEGOLAB_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ValueError, match=r"^the environment variable OPENAI_API_KEY is not set"):
+        nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "a", budget=1.0)
+    assert not any(tmp_path.iterdir())
 
 
 def test_who_a_model_was_stands_in_the_record_of_a_single_match_too(tmp_path: Path) -> None:

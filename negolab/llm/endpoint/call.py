@@ -73,6 +73,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         finish: The endpoint's reason to stop, which `ending_of` explains; "length" also where as many tokens came as
             were allowed, "refusal" where the text says that the model will not answer, "rejected" where the service
             rejected the text.
+        logprobs: Log probabilities of the tokens, where they were asked for.
         sent: Further fields of the request that was answered, as this endpoint took them (None: not known).
         request_id: The id in the response headers, else the completion's own.
         usage: Tokens, those of attempts that were paid and lost included.
@@ -94,6 +95,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     latency: float = 0.0
     attempts: int = 1
     sent: dict[str, Any] | None = None
+    logprobs: Any = None
     replayed: bool = False
 
 

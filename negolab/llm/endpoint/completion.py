@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +12,7 @@ from negolab.llm.endpoint.call import Answer, Usage
 from negolab.llm.endpoint.errors import (
     BadResponse,
     Overloaded,
+    RunFailed,
     Unreachable,
     decode_json,
     one_line,
@@ -41,6 +43,7 @@ class _Choice(msgspec.Struct):
     index: Any = None
     message: _Message | None = None
     finish_reason: Any = None
+    logprobs: Any = None
     error: Any = None
 
 
@@ -51,6 +54,7 @@ class _Body(msgspec.Struct):
     system_fingerprint: Any = None
     id: Any = None
     negolab: Any = None
+    object: Any = None
     error: Any = None
 
 
@@ -80,8 +84,9 @@ def parse_completion(body: bytes) -> Answer:
     except (ValueError, RecursionError) as error:
         completion = _decode_leniently(body, error)
     usage = parse_usage(completion.usage)
-    if completion.error and not completion.choices:
-        _raise_error(completion.error, body)
+    told = completion.error or (decode_json(body) if completion.object == "error" else None)
+    if told and not completion.choices:
+        _raise_error(told, body)
     if completion.choices is None:
         raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer", usage=usage)
     choice = min(completion.choices, key=lambda choice: choice.index != 0, default=None)
@@ -109,6 +114,7 @@ def parse_completion(body: bytes) -> Answer:
         cost=broker.cost,
         replayed=broker.replayed,
         sent=broker.sent,
+        logprobs=choice.logprobs,
     )
 
 
@@ -129,10 +135,15 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
 
 
 def _raise_error(error: Any, body: bytes) -> None:
-    """Raise the error of a router that sends status 200 with the true status inside."""
-    code = error.get("code") if isinstance(error, dict) else None
-    if type(code) is int and 400 <= code < 600:
-        raise_for(code, {}, body, ())
+    """Raise the error of a router that sends status 200 with the true status, or words for it, inside."""
+    code = str(error.get("code") if isinstance(error, dict) else "")
+    status = int(code) if re.fullmatch("[45][0-9]{2}", code) else 200
+    problem = read_problem(status, {}, body, ())
+    kind = problem.kind()
+    if kind == "model":
+        raise RunFailed(f"{problem.line}: check the model's name")
+    if kind is not None:
+        raise_for(status, {}, body, ())
     raise BadResponse(f"the answer is an error: {read_message(error)}")
 
 

@@ -18,6 +18,7 @@ from negolab.llm.endpoint.availability import Availability, format_duration
 from negolab.llm.endpoint.call import Answer, AnswerStore, Call, Usage
 from negolab.llm.endpoint.compatibility import (
     OUTPUT_NAMES,
+    REPETITION,
     ParameterCompatibility,
     max_output_tokens,
     request_body,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 SERVER_FIELDS = ("text", "finish", "reasoning", "model", "fingerprint", "request_id")
 """Fields of an answer that the server writes."""
-REPETITION = "negolab_repetition"
-"""Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
 DEFAULT_OUTPUT_TOKENS = 500
 """Estimated output for a declared token rate, where the call sets no bound."""
 TEMPLATE_TOKENS = 10_000
@@ -206,7 +205,7 @@ class RetryingCall:
 
     def _took_without_answer(self, error: AttemptFailed) -> Cost:
         if error.is_free:
-            return Cost(refused=isinstance(error, RateLimited))
+            return Cost(refused=int(isinstance(error, RateLimited)))
         return call_cost(self._price, error.usage or Usage())
 
     def _with_lost(self, answer: Answer, took: Cost) -> Answer:
@@ -235,6 +234,7 @@ class RetryingCall:
             raise
         self._queue.record_success(self._queued_call, answer.usage.total)
         self._availability.record_answer()
+        self._compatibility.note_prompt(self._call, len(self._body), answer.usage.input)
         latency = self._loop.time() - began
         return msgspec.structs.replace(
             answer,
@@ -297,7 +297,7 @@ class RetryingCall:
 def _saved(answer: Answer) -> Cost:
     """Return what an answer from the cache took: nothing, and where another run paid for it, what that saved."""
     pico = round((answer.cost or 0.0) * PICO)
-    return Cost(replayed=1, saved=pico, unsaved=answer.cost is None) if answer.replayed else NOTHING
+    return Cost(replayed=1, saved=pico, unsaved=int(answer.cost is None)) if answer.replayed else NOTHING
 
 
 class _LoopResources:

@@ -176,7 +176,7 @@ ERROR_OF: dict[Kind | None, Callable[[Problem], Exception]] = {
     "run": lambda problem: RunFailed(problem.line),
     "game": lambda problem: GameFailed(problem.line),
     "filtered": lambda problem: GameFailed(problem.line),
-    "context": lambda problem: RequestRefused(problem.line),
+    "context": lambda problem: RequestRefused(f"the prompt is longer than the model's context: {problem.line}"),
     "parameter": lambda problem: RefusedParameter(problem.parameters[0], problem.line),
     "rejected": lambda problem: RejectedAnswer(problem.written),
     "quota": lambda problem: RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}"),

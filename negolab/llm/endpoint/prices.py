@@ -92,9 +92,9 @@ def call_cost(price: Price | None, usage: Usage, *, is_answer: bool = False) -> 
         usage.cached or 0,
         usage.reasoning or 0,
         calls=1,
-        answers=is_answer,
-        uncounted=usage.total is None and pico is None,
-        unpriced=usage.total is not None and pico is None,
+        answers=int(is_answer),
+        uncounted=int(usage.total is None and pico is None),
+        unpriced=int(usage.total is not None and pico is None),
     )
 
 

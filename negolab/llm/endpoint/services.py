@@ -92,12 +92,15 @@ ERRORS = (
     ErrorRule("run", codes=frozenset({"run_failed"})),  # of a sweep's broker, as the next
     ErrorRule("game", codes=frozenset({"game_failed"})),
     ErrorRule("filtered", codes=frozenset({"content_policy_violation", "content_filter"})),
-    ErrorRule("quota", pattern=r"per_?day|per day|daily (limit|quota)|\b[TR]PD\b"),
+    ErrorRule(
+        "quota", pattern=r"per_?day|per day|\bdaily\b|\b[TR]PD\b|\bfree (\w+ )?(limit|quota|allowance|requests)\b"
+    ),
     ErrorRule(
         "credit",
         (402,),
         frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}),
-        r"credit balance is too low|insufficient (balance|credits?|funds)|out of credits",
+        r"credit balance is too low|insufficient (balance|credits?|funds)|out of credits|"
+        r"(key|credit|spend(ing)?|budget|monthly|weekly) limit (exceeded|reached)",
     ),
     ErrorRule(
         "key",
