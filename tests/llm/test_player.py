@@ -13,6 +13,7 @@ import pytest
 import negolab as nl
 from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Rejected, Replied
+from negolab.formatting import format_model
 from negolab.game import Malformed, Reply
 from negolab.llm.endpoint.call import Answer, Usage
 from negolab.llm.endpoint.errors import GameFailed, NoAnswer
@@ -287,6 +288,35 @@ def test_an_answer_that_is_not_whole_is_no_move_and_no_forfeit(finish: str, game
     with pytest.raises(NoAnswer, match=rf"^no answer: .*{finish}\), asked 1 times; it began: I offer \$5$"):
         play(match, {seat: model("llm:x", script=[answer("I offer $5", finish)] * 3, game=loaded) for seat in "AB"})
     assert not any(isinstance(event, Replied | Rejected | Forfeited) for event in match.events)
+
+
+def test_a_note_holds_the_parameters_that_were_sent_and_a_reply_its_own() -> None:
+    sitting = model(
+        "llm:x,temperature=0.5,label=tough,history=last:2", script=[answer("60", sent={"max_tokens": 4000})]
+    )
+    match = Match(GAME, seed=3)
+    notes = sitting.notes()
+    assert notes["parameters"] == {"temperature": 0.5, "max_tokens": 1000}
+    seat, ask = next(iter(match.pending().items()))
+    said = asyncio.run(sitting.reply(match.told(seat), ask))
+    assert isinstance(said, Reply) and said.usage and said.usage["sent"] == notes["parameters"] == {"max_tokens": 4000}
+    assert format_model(notes) == "tough, form=free, chat=True, history=last:2, max_tokens=4000"
+
+
+def test_a_part_of_the_history_is_the_opening_and_the_last_exchanges() -> None:
+    sitting = model("llm:x,history=last:2", script=["90", "89", "88", "87", "86", "85"])
+    match = Match(GAME, seed=3)
+    play(match, {"A": sitting, "B": nl.player("linear", GAME)})
+    sent = [call.messages for call in sitting.endpoint.calls]  # type: ignore[attr-defined]
+    assert [len(messages) for messages in sent][:6] == [1, 3, 5, 7, 7, 7][: len(sent)]
+    longest = sent[-1]
+    assert longest[:2] == sent[1][:2] and [message.role for message in longest] == ["user", "assistant"] * 3 + ["user"]
+
+
+@pytest.mark.parametrize("history", ["last", "last:0", "last:-1", "6"])
+def test_a_history_that_is_none_is_refused(history: str) -> None:
+    with pytest.raises(ValueError, match="history of a model player must be such as last:6"):
+        model(f"llm:x,history={history}")
 
 
 def test_a_form_that_is_complete_was_not_cut() -> None:
