@@ -17,21 +17,24 @@ class Reservation:
     It may wait for room in another thread's event loop.
     """
 
-    def __init__(self, model: str, cost: Cost, of: tuple[str | int, ...], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, model: str, cost: Cost, of: tuple[str | int, ...]) -> None:
         self.model, self.cost, self.of = model, cost, of
         self.is_known = False
         """Answers of the model have shown what calls take; else this one goes alone."""
-        self.granted: asyncio.Future[None] = loop.create_future()
+        self.granted: asyncio.Future[None] | None = None
+        """Set while it waits."""
         self.call: int | None = None
         """Its number in the ledger, once it is granted."""
 
     def wake(self, error: RunFailed | None) -> None:
         """Grant the reservation, or fail it."""
-        self.granted.get_loop().call_soon_threadsafe(self._resolve, error)
+        if self.granted is not None:
+            self.granted.get_loop().call_soon_threadsafe(_resolve, self.granted, error)
 
-    def _resolve(self, error: RunFailed | None) -> None:
-        if not self.granted.done():
-            self.granted.set_result(None) if error is None else self.granted.set_exception(error)
+
+def _resolve(granted: asyncio.Future[None], error: RunFailed | None) -> None:
+    if not granted.done():
+        granted.set_result(None) if error is None else granted.set_exception(error)
 
 
 SAFETY = 2
@@ -63,16 +66,12 @@ class Budget:
         self.tokens = tokens
         self.ledger = ledger or Ledger()
         # Rounded to the cap's own disadvantage.
+        self.is_capped = usd is not None or tokens is not None
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
         self._reserved, self._calls = NOTHING, 0
         self._is_alone = False
         self._waiting: deque[Reservation] = deque()
         self._lock = threading.RLock()
-
-    @property
-    def is_capped(self) -> bool:
-        """True if there is a cap."""
-        return self._cap != (None, None)
 
     @property
     def spent(self) -> Cost:
@@ -91,12 +90,13 @@ class Budget:
             BudgetReached: There is no room even without the calls in flight.
         """
         with self._lock:
-            reservation = Reservation(model, first, of, asyncio.get_running_loop())
+            reservation = Reservation(model, first, of)
             if not self._waiting and self._try(reservation):
                 return reservation
+            granted = reservation.granted = asyncio.get_running_loop().create_future()
             self._waiting.append(reservation)
         try:
-            await reservation.granted
+            await granted
         except asyncio.CancelledError:
             self._cancel(reservation)
             raise
@@ -105,8 +105,9 @@ class Budget:
     def settle(self, reservation: Reservation, took: Cost | None, finish: str = "") -> None:
         """Replace a reservation by what its call took (None: unknown), and grant what waits and fits."""
         with self._lock:
-            self._reserved, self._calls = self._reserved.plus(reservation.cost.times(-1)), self._calls - 1
-            self._is_alone = self._is_alone and reservation.is_known
+            if self.is_capped:
+                self._reserved, self._calls = self._reserved.plus(reservation.cost.times(-1)), self._calls - 1
+                self._is_alone = self._is_alone and reservation.is_known
             assert reservation.call is not None
             try:
                 self.ledger.end(reservation.call, took, finish)
@@ -145,7 +146,8 @@ class Budget:
             reservation.call = self.ledger.begin(reservation.model, reservation.of, reservation.cost)
         except OSError as error:
             raise _unwritable(error) from None
-        self._reserved, self._calls = self._reserved.plus(reservation.cost), self._calls + 1
+        if self.is_capped:
+            self._reserved, self._calls = self._reserved.plus(reservation.cost), self._calls + 1
         return True
 
     def _cancel(self, reservation: Reservation) -> None:
