@@ -28,7 +28,7 @@ _SYNC_EVERY = 1.0
 """Seconds between fsyncs: a killed process loses nothing that it has written, a power failure at most this."""
 
 
-class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What calls to models took.
 
     Attributes:
@@ -101,7 +101,7 @@ LOST = Cost(calls=1, uncounted=1)
 """A call of which nobody said what it took."""
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A line of the file: a call that is sent (`estimate`), or one that is over (`took`).
 
     `of` is its match, seat, turn and attempt, `finish` the answer's reason to stop or the kind of failure. Call 0 is
