@@ -6,6 +6,7 @@ killed is known, and counts as the dearest call of its model so far.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -216,8 +217,11 @@ class Ledger:
     def _write(self, line: Line) -> None:
         if self._out is None:
             return
+        data = msgspec.json.encode(line) + b"\n"
         try:
-            os.write(self._out, msgspec.json.encode(line) + b"\n")
+            if (written := os.write(self._out, data)) < len(data):  # the disk is full
+                os.ftruncate(self._out, os.fstat(self._out).st_size - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if time.monotonic() - self._synced > _SYNC_EVERY:
                 os.fsync(self._out)
                 self._synced = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import tempfile
 from contextlib import ExitStack
@@ -306,10 +307,10 @@ def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def test_a_call_that_cannot_be_noted_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    ledger = Ledger(tmp_path)
-    monkeypatch.setattr("negolab.ledger.os.write", full)
+    write = os.write
+    killed(tmp_path, 1)
+    ledger, before = Ledger(tmp_path), (tmp_path / FILE).read_bytes()
+    monkeypatch.setattr("negolab.ledger.os.write", lambda file, data: write(file, data[:7]))
     with pytest.raises(RunFailed, match=r"calls.ndjson: what is spent cannot be noted: No space left"):
         asyncio.run(Budget(usd=1, ledger=ledger).reserve("m", Cost(1, 1)))
+    assert (tmp_path / FILE).read_bytes() == before, "nothing of a line that does not fit stays"
