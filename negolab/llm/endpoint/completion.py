@@ -10,6 +10,7 @@ import msgspec
 
 from negolab.llm.endpoint.call import Answer, Usage
 from negolab.llm.endpoint.errors import (
+    REFUSED,
     BadResponse,
     Overloaded,
     RunFailed,
@@ -142,7 +143,7 @@ def _raise_error(error: Any, body: bytes) -> None:
     kind = problem.kind()
     if kind == "model":
         raise RunFailed(f"{problem.line}: check the model's name")
-    if kind is not None:
+    if kind is not None or status in REFUSED:
         raise_for(status, {}, body, ())
     raise BadResponse(f"the answer is an error: {read_message(error)}")
 

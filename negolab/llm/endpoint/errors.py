@@ -161,9 +161,13 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Coll
     raise ERROR_OF[problem.kind()](problem)
 
 
+REFUSED = (400, 403, 422)
+"""Statuses by which a service refuses a request that came to the right address."""
+
+
 def _refused(problem: Problem) -> Exception:
     """Return the error of a request that is refused for a reason that is not known."""
-    if problem.status in (200, 400, 403, 422):
+    if problem.status in (200, *REFUSED):
         return RequestRefused(problem.line)
     return RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
 
@@ -176,7 +180,7 @@ ERROR_OF: dict[Kind | None, Callable[[Problem], Exception]] = {
     "run": lambda problem: RunFailed(problem.line),
     "game": lambda problem: GameFailed(problem.line),
     "filtered": lambda problem: GameFailed(problem.line),
-    "context": lambda problem: RequestRefused(f"the prompt is longer than the model's context: {problem.line}"),
+    "context": lambda problem: RequestRefused(f"{problem.line}: the prompt is longer than the model's context"),
     "parameter": lambda problem: RefusedParameter(problem.parameters[0], problem.line),
     "rejected": lambda problem: RejectedAnswer(problem.written),
     "quota": lambda problem: RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}"),
