@@ -31,6 +31,19 @@ def format_end(end: str | None) -> str:
     return "not over" if end is None else END_WORDS.get(end, end)
 
 
+def format_model(note: Mapping[str, Any]) -> str:
+    """Write how a model was set, from a record's note about it: its label, persona and settings.
+
+    >>> format_model({"label": "tough", "form": "free", "parameters": {"temperature": 0.7}})
+    'tough, form=free, temperature=0.7'
+    """
+    persona = note.get("persona")
+    parts = [note.get("label"), f"persona {persona['file']} ({persona['sha256'][:8]})" if persona else None]
+    shown = {name: note[name] for name in ("form", "chat", "talk", "history", "strategy") if name in note}
+    parts += [f"{name}={value}" for name, value in (shown | note.get("parameters", {})).items()]
+    return ", ".join(filter(None, parts))
+
+
 DISPLAY_UNITS: Mapping[str, tuple[str, int]] = {"cents": ("dollars", 100)}
 """Units of payoffs that people read in a larger unit: its name, and how many make one of it."""
 

@@ -29,7 +29,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     'did you mean split?'
     """
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}."
 
 
@@ -318,6 +318,9 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
 
 _SYNTAX = re.compile(r"(.*) \(at (line \d+), column \d+\)")
 _REMEDIES = {
+    "Unterminated string": 'a quote is not closed: a text ends with the quote that it begins with, "..."',
+    "Illegal character '\\n'": "a quote is not closed: a text ends on its line, with the quote that it begins with",
+    "Expected \"'": "a quote is not closed: a text ends with the quote that it begins with",
     "Invalid value": 'a text stands in quotes, "...", and true, false and numbers without',
     "Cannot overwrite a value": "this name is given a second time: give it once",
     "Cannot declare": "this table is there already: write it once",

@@ -128,7 +128,7 @@ def _measured(records: Iterator[Record]) -> Iterator[pa.Table]:
 
 def _row(record: Record) -> dict[str, Any]:
     row = match_row(MatchRow.of(record))
-    agreed = None if record.end is None else record.end == "AGREED"
+    agreed = None if record.end is None or row["stopped"] else record.end == "AGREED"
     return {**measure_match(record), **row, "agreed": agreed}
 
 

@@ -220,6 +220,7 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
     rows = []
     for group, part in frame.groupby(GROUP, sort=False):
         games, stopped = part["match"].nunique(), part[part["stopped"].notna()]["match"].nunique()
+        part = part[part["stopped"].isna()]
         found = [("games", "", _exact(games, games)), ("games stopped", "", _exact(stopped, games))]
         found += _estimate(part, [*outcomes, *_CONDUCT, *(_EFFORT if part["answers"].any() else ())])
         if any_fallback:

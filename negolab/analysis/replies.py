@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from negolab.events import Event, Rejected, Replied
 from negolab.game import SEATS, Invalid, Reply, Seat, State, observe
+from negolab.ledger import Cost
 from negolab.record import Record, start_state, states
 
 
@@ -32,6 +34,11 @@ def reply_positions(events: Sequence[Event]) -> list[int]:
         for at, event in enumerate(events)
         if isinstance(event, Replied) or (isinstance(event, Rejected) and event.wordless)
     ]
+
+
+def model_cost(record: Record) -> Cost:
+    """Return what the answers of models in a record took."""
+    return reduce(Cost.plus, (Cost.of_reply(reply) for _, reply, _ in iter_replies(record) if reply), Cost())
 
 
 class AcceptedReply(NamedTuple):

@@ -10,59 +10,16 @@ from typing import NamedTuple
 from negolab.analysis import stats
 from negolab.analysis.fallbacks import Cause, list_causes
 from negolab.analysis.observations import MatchRow, Sample, sample_text
-from negolab.events import Rejected, Replied
+from negolab.analysis.replies import model_cost
+from negolab.events import Rejected
 from negolab.formatting import display_unit, format_end, format_estimate
-from negolab.game import SEATS, InvalidKind, Reply, Seat
+from negolab.game import SEATS, InvalidKind, Seat
+from negolab.ledger import PICO, Cost
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 
 KINDS: tuple[InvalidKind, ...] = ("format", "rule", "time")
 """Kinds of rejection: the reply was unreadable, against the rules, or too late."""
-TOKENS = ("input", "output", "cached", "reasoning")
-"""Tokens that a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
-
-
-class ModelUsage:
-    """Usage of language models, summed over their answers.
-
-    Costs are in US dollars: `paid` by the run, `saved` by the `replayed` answers, those from another run's cache;
-    `unpriced` answers have no known cost.
-    """
-
-    def __init__(self) -> None:
-        self.answers = self.replayed = self.unpriced = 0
-        self.tokens: Counter[str] = Counter()
-        self.paid = self.saved = 0.0
-
-    def add(self, reply: Reply) -> None:
-        """Add one reply; replies that do not come from a model are ignored."""
-        if reply.via != "model":
-            return
-        usage = reply.usage or {}
-        replayed = bool(usage.get("replayed"))
-        self.answers += 1
-        self.replayed += replayed
-        for name in TOKENS:
-            self.tokens[name] += usage.get(name) or 0
-        if reply.cost is None:
-            self.unpriced += 1
-        elif replayed:
-            self.saved += reply.cost
-        else:
-            self.paid += reply.cost
-
-    def add_record(self, record: Record) -> None:
-        """Add the replies of a match."""
-        for event in record.events:
-            if isinstance(event, Replied):
-                self.add(event.reply)
-            elif isinstance(event, Rejected) and event.said is not None:
-                self.add(event.said)
-
-    @property
-    def cost(self) -> float | None:
-        """All answers at list price; None where a price is unknown."""
-        return None if self.unpriced else self.paid + self.saved
 
 
 class PlayerMoves:
@@ -96,15 +53,15 @@ class Tally:
         missing: Matches without a regular result, by who played and why.
         copies: Matches that repeat one of deterministic players on the same draw and in the same seating.
         exact: True while nothing at all was drawn.
-        observed: Each observation (matches without copies) by its end.
+        observed: Each observation (matches without copies and those that a run stopped) by its end.
         payoffs: The payoff of each observation, by player and seat.
         moves: The moves of each player and seat.
-        fallbacks: Matches in which a rule made a move.
+        fallbacks: Matches that no run stopped in which a rule made a move.
         decided: Matches that such a move decided.
         faults: Rejected replies by kind and first code.
         forfeits: Matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
         rejected: Rejected replies in all.
-        taken: Usage of language models, stopped matches included.
+        taken: What language models took by the records, stopped matches included.
     """
 
     def __init__(self) -> None:
@@ -119,7 +76,7 @@ class Tally:
         self.faults: Counter[tuple[InvalidKind, str]] = Counter()
         self.forfeits: Counter[tuple[str, InvalidKind]] = Counter()
         self.rejected = 0
-        self.taken = ModelUsage()
+        self.taken = Cost()
         self._played: set[tuple[str, ...]] = set()
 
     def add(self, record: Record) -> None:
@@ -129,17 +86,20 @@ class Tally:
         self.ends[end] += 1
         self._count_faults(record)
         self._count_moves(row)
+        self.exact &= row.deterministic and not row.chance and not row.stopped
         if not row.has_result:
             players = " against ".join(map(row.player, SEATS))
             self.missing[players, getattr(record.events[-1], "reason", None) or end] += 1
-        elif self._is_copy(row):
+        if row.stopped:
+            return
+        if row.has_result and self._is_copy(row):
             self.copies += 1
             return
         seen = Observed(1, row.draw, (row.deal, *map(row.player, SEATS)), row.fallbacks.any)
         self.observed.append((end, seen))
         for seat in SEATS:
             payoff = record.payoffs[seat]
-            if payoff is not None and not row.stopped:
+            if payoff is not None:
                 self.payoffs[row.player(seat), seat].append(seen._replace(value=payoff))
 
     def _count_moves(self, row: MatchRow) -> None:
@@ -147,12 +107,12 @@ class Tally:
             counted = self.moves[row.player(seat), seat]
             counted.moves += own.moves
             counted.causes.update(own.causes)
-        self.fallbacks += row.fallbacks.any
-        self.decided += row.fallbacks.decided
+        if not row.stopped:
+            self.fallbacks += row.fallbacks.any
+            self.decided += row.fallbacks.decided
 
     def _is_copy(self, row: MatchRow) -> bool:
         """Return True for a match that deterministic players have played before, as `drop_copies` finds them."""
-        self.exact &= row.deterministic and not row.chance
         if not row.deterministic:
             return False
         game = (row.deal, row.draw, *map(row.player, SEATS))
@@ -162,7 +122,7 @@ class Tally:
         return False
 
     def _count_faults(self, record: Record) -> None:
-        self.taken.add_record(record)
+        self.taken = self.taken.plus(model_cost(record))
         last: Rejected | None = None
         for event in record.events:
             if isinstance(event, Rejected):
@@ -197,6 +157,11 @@ class Tally:
         """Number of matches that the run stopped before the rules ended them."""
         return self.ends["failed"] + self.ends["timed out"]
 
+    @property
+    def played(self) -> int:
+        """Number of matches that no run stopped."""
+        return self.n - self.stopped
+
 
 def tally_records(records: Iterable[Record]) -> Tally:
     """Count some records."""
@@ -206,25 +171,26 @@ def tally_records(records: Iterable[Record]) -> Tally:
     return result
 
 
-def tally_lines(result: Tally, unit: str) -> list[str]:
-    """Format a tally as lines of text: shares of ends and mean payoffs, with intervals, n and deals.
+def tally_lines(result: Tally, unit: str, paid: Cost | None = None) -> list[str]:
+    """Format a tally as lines of text: shares of ends and mean payoffs, with intervals, n and draws.
 
     Args:
         result: The tally.
         unit: Unit of the payoffs; means are written in the unit in which people read it.
+        paid: What the runs' ledgers say that models took (None: what stands in the records).
     """
     out = [f"{result.n} games, {result.rejected} rejected replies", *fallback_lines(result), *_sample(result), ""]
-    for end, _ in result.ends.most_common():
+    for end, _ in Counter(end for end, _ in result.observed).most_common():
         out += _beside(result, format_end(end), result.hits(end), 12, _share)
     out += _missing(result)
     out += ["", f"mean payoff ({display_unit(unit)[0]})"] if result.payoffs else []
-    for (player, seat), paid in sorted(result.payoffs.items()):
+    for (player, seat), payoffs in sorted(result.payoffs.items()):
         name = f"{player:28} at {seat}"
         if result.plays(player, seat):
-            out += _beside(result, name, paid, len(name), partial(_mean, unit=unit))
+            out += _beside(result, name, payoffs, len(name), partial(_mean, unit=unit))
         else:
             out.append(f"{name}   no payoff of its own: a rule made all its moves")
-    return [*out, *_faults(result), *_taken(result.taken)]
+    return [*out, *_faults(result), *_taken(result.taken, result.taken if paid is None else paid)]
 
 
 def _beside(
@@ -265,8 +231,8 @@ def fallback_lines(result: Tally) -> Iterator[str]:
             count = f"{found.causes.total():,} of {found.moves:,} moves were not {whose}"
             yield f"{player}: {count}: {list_causes(found.causes)}"
     if result.fallbacks:
-        decided = f"such moves (fallbacks) decided {result.decided:,} of {result.n:,} games"
-        yield f"{decided}; {result.n - result.fallbacks:,} games are without any"
+        decided = f"such moves (fallbacks) decided {result.decided:,} of {result.played:,} games"
+        yield f"{decided}; {result.played - result.fallbacks:,} games are without any"
 
 
 def _sample(result: Tally) -> Iterator[str]:
@@ -286,9 +252,11 @@ def _sample(result: Tally) -> Iterator[str]:
 
 
 def _missing(result: Tally) -> Iterator[str]:
-    """Yield the games without a regular result by players and reason; shares of ends count them, means cannot."""
+    """Yield the games without a regular result by players and reason, which no mean counts; no share counts those that
+    a run stopped."""
     if result.missing:
-        yield from ("", f"without a result: {result.missing.total()} of {result.n} games; the means below lack them")
+        left = f"without a result: {result.missing.total()} of {result.n} games"
+        yield from ("", f"{left}; {result.stopped} of them failed and count in no share, and none counts in a mean")
     for (players, reason), count in result.missing.most_common(6):
         yield f"{players:28} {count:6}   {reason}"
     if len(result.missing) > 6:
@@ -308,18 +276,27 @@ def _faults(result: Tally) -> Iterator[str]:
             yield f"{kind:12} {codes.total():6}   ({most}{', ...' if len(codes) > 6 else ''}){ended}"
 
 
-def _taken(taken: ModelUsage) -> Iterator[str]:
-    if not taken.answers:
+def _taken(recorded: Cost, paid: Cost) -> Iterator[str]:
+    """Yield what models took: what was paid, and the answers from the cache that stand in the records."""
+    if not (paid.calls or recorded.replayed):
         return
-    tokens, unpriced, known = taken.tokens, taken.unpriced, taken.answers - taken.unpriced
-    inside = ", ".join(f"{tokens[name]:,} {name}" for name in ("cached", "reasoning") if tokens[name])
-    yield from ("", f"answers of models: {taken.answers:,}")
-    counted = f"{tokens['input']:,} in, {tokens['output']:,} out{f' ({inside})' if inside else ''}"
-    yield f"tokens       {counted if tokens.total() else 'unknown: the endpoint counts none'}"
-    priced = f"${taken.paid:,.4f} for {known - taken.replayed if known else 0:,} answers"
-    yield f"cost         {priced if known else 'unknown'}{f'; {unpriced:,} of unknown price' if unpriced else ''}"
-    if taken.replayed:
-        yield f"saved        ${taken.saved:,.4f}: {taken.replayed:,} answers came from the cache"
+    inside = ", ".join(f"{count:,} {name}" for name in ("cached", "reasoning") if (count := getattr(paid, name)))
+    yield from ("", f"answers of models: {paid.answers + recorded.replayed:,}")
+    if (failed := paid.calls - paid.answers) > 0:
+        yield f"no answer    {failed:,} calls that were paid, or may have been"
+    if paid.calls or recorded.replayed:
+        counted = f"{paid.input:,} in, {paid.output:,} out{f' ({inside})' if inside else ''}"
+        yield f"tokens       {counted if paid.tokens or not paid.calls else 'unknown: the endpoint counts none'}"
+        known = paid.calls - paid.unpriced - paid.uncounted
+        parts = [f"${paid.usd:,.4f} for {known:,} calls"] * bool(known or not paid.calls)
+        parts += [f"unknown for {paid.unpriced:,} calls: no price is known"] * bool(paid.unpriced)
+        parts += [f"unknown for {paid.uncounted:,} calls: no tokens are counted"] * bool(paid.uncounted)
+        yield f"cost         {'; '.join(parts)}"
+    if recorded.replayed:
+        known = recorded.replayed - recorded.unsaved
+        saved = f"${recorded.saved / PICO:,.4f} for {known:,}" if known else "unknown"
+        more = f", of unknown price for {recorded.unsaved:,}" if known and recorded.unsaved else ""
+        yield f"saved        {saved}{more}: {recorded.replayed:,} answers came from the cache"
 
 
 def _percent(e: stats.Estimate) -> str:

@@ -23,10 +23,11 @@ from negolab.analysis.columns import Column, Columns, chunked, file_schema, type
 from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
-from negolab.analysis.summary import TOKENS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
+from negolab.formatting import format_model
 from negolab.game import SEATS, Invalid, Reply, Seat
+from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set
 from negolab.sweeps.status import is_sweep
 
@@ -261,6 +262,7 @@ def seat_row(row: MatchRow, seat: Seat) -> Row:
     own = row.fallbacks.seats[seat]
     return {
         "player": row.record.header.players.get(seat),
+        "settings": format_model(note) if (note := row.record.header.notes.get("models", {}).get(seat)) else None,
         "payoff": row.record.payoffs[seat],
         "replies": counts[Replied],
         "rejected": counts[Rejected],
@@ -356,6 +358,7 @@ MATCHES: Columns = [
     Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a draw are alike"),
     Column("chance", "boolean", "true: the game drew its start; false: it was given, or there is nothing to draw"),
     *_by_seat("player", "text", "who sat at seat {}"),
+    *_by_seat("settings", "text", "label, persona and settings of the model at seat {}, as they were used"),
     Column("end", "text", "AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED; empty: it is not over"),
     Column("stopped", "text", "failed or timed out: the run stopped the match"),
     Column("reason", "text", "why it was stopped, if the rules did not end it"),

@@ -288,13 +288,16 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
         typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
     """
     now, file = run.progress, run.file
-    print(escape_control("\n".join(summary.tally_lines(tally, unit))))
-    if failure is not None and isinstance(run.models, Models) and (taken := run.models.usage).calls:
-        # Games that were dropped have no record, but their answers are paid.
-        cost = f"${taken.cost:.4f}" if not taken.unpriced else "unknown"
-        print(f"\nof this start, games that were dropped included: {taken.calls:,} answers")
-        print(f"tokens       {taken.input:,} in, {taken.output:,} out\ncost         {cost}")
+    paid = run.models.usage if isinstance(run.models, Models) else None
+    if failure is not None and not (tally.n or (paid and (paid.answers or paid.pico or paid.tokens))):
+        raise RuntimeError(str(failure))
+    print(escape_control("\n".join(summary.tally_lines(tally, unit, paid))))
     print(f"\n{file}")
+    if tally.n > now.games:
+        print(
+            f"the folder holds {tally.n} games, more than --n {now.games}: the numbers above are of all",
+            file=sys.stderr,
+        )
     unfinished = {"failed": now.failed, "timeout": now.timed_out}
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)
@@ -305,6 +308,7 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
         print(f"negolab: {failure}", file=sys.stderr)
         raise typer.Exit(3)
     if failure is not None:
+        print(f"{now.over} of {now.games} games are over; the same command goes on", file=sys.stderr)
         raise RuntimeError(str(failure))
     if now.over < now.games:
         print(f"stopped after {now.over} of {now.games} games: run the same command again to go on", file=sys.stderr)

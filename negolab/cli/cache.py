@@ -1,13 +1,18 @@
-"""`negolab cache stats | clear`: the cache of model answers."""
+"""`negolab cache stats | clear`: the cache of model answers; `negolab calls`: what is in it of one run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
+
+from negolab._internal import manifest
+from negolab.runs.plan import Plan
 
 if TYPE_CHECKING:
     from negolab.llm.cache import Cache
@@ -40,9 +45,12 @@ def stats() -> None:
         print(f"{cache.file}, {cache.file.stat().st_size / 1e6:.1f} MB\n")
         for model in cache.stats():
             first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (model.first, model.last))
-            own = f" ({model.own:,} kept for one run alone)" if model.own else ""
-            print(f"{model.model} at {model.endpoint}\n  {model.answers:,} answers{own}, {first} to {last}")
-            print(f"  {model.tokens:,} tokens, ${model.usd:,.2f} where the price was known")
+            own, cost = f" ({model.own:,} kept for one run alone)" if model.own else "", model.cost
+            unknown = cost.unpriced + cost.uncounted
+            usd = f"${cost.usd:,.2f}" if unknown < cost.answers else "price unknown"
+            more = f", of unknown price for {unknown:,}" if unknown and unknown < cost.answers else ""
+            print(f"{model.model} at {model.endpoint}\n  {cost.answers:,} answers{own}, {first} to {last}")
+            print(f"  {cost.tokens:,} tokens, {usd}{more}")
 
 
 @app.command()
@@ -53,3 +61,20 @@ def clear(
     with _user_cache() as cache:
         if cache is not None:
             print(f"{cache.clear(older * 86400):,} answers forgotten; {cache.file}")
+
+
+def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]) -> None:
+    """Print the calls of a run's models as JSON lines: each request as it was sent, and its answer."""
+    from negolab.llm.cache import Cache, default_file
+
+    about = manifest.read(run)
+    if not about:
+        raise ValueError(f"{run} holds no run: name the folder that `negolab batch --out` was given")
+    pairing = next(msgspec.convert(about["plan"], Plan).pairings())
+    private = run / "answers.db"
+    file = private if private.exists() else default_file()
+    if file is None or not file.exists():
+        raise ValueError(f"no answers are kept: there is no {file or 'cache, NEGOLAB_CACHE is off'}")
+    with Cache(file, run=about["run"]) as cache:
+        for call in cache.calls(pairing.id.rpartition("-")[0]):
+            print(msgspec.json.encode(call).decode())

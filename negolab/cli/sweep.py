@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Never
 
 import typer
@@ -73,14 +74,28 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
         names = " and ".join(axis[0])
         print(escape_line(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}"))
     print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {missing:,} to be run in {folder}")
-    print(_estimate(finished, missing, plan, workers))
+    scale = 1.0 if done else _games_ratio(plan, finished)
+    print(_estimate(finished, missing * scale, plan, workers))
     if plan.models is not None and missing:
-        print(_cost(finished, missing, plan))
+        print(_cost(finished, missing * scale, plan))
     if finished and missing and not done:
-        print("(by the cells of the trial, which may be smaller)")
+        print(f"(by the cells of the trial; a cell is taken to be {scale:g} times as large)")
 
 
-def _estimate(done: list[CellStatus], left: int, plan: SweepPlan, workers: int) -> str:
+_GAMES = ("games", "matches", "deals", "n")
+"""Names of parameters that say how many games a cell plays."""
+
+
+def _games_ratio(plan: SweepPlan, trial: list[CellStatus]) -> float:
+    """Return how many times as many games the plan's cells have as those of a trial, as far as a parameter says it."""
+    for name in _GAMES:
+        full, small = ([cell.params.get(name, 0) for cell in cells] for cells in (plan.cells(), trial))
+        if full and small and all(isinstance(value, int) and value > 0 for value in (*full, *small)):
+            return fmean(full) / fmean(small)
+    return 1.0
+
+
+def _estimate(done: list[CellStatus], left: float, plan: SweepPlan, workers: int) -> str:
     """Estimate the duration of the remaining cells from the finished ones."""
     if not left:
         return "nothing is left to do"
@@ -93,7 +108,7 @@ def _estimate(done: list[CellStatus], left: int, plan: SweepPlan, workers: int) 
     return f"how long is known once a cell has run: try --tiny{bound}"
 
 
-def _cost(done: list[CellStatus], left: int, plan: SweepPlan) -> str:
+def _cost(done: list[CellStatus], left: float, plan: SweepPlan) -> str:
     """Estimate the model costs of the remaining cells from the finished ones."""
     paid = [cell.usd for cell in done if cell.usd is not None]
     cap = "" if plan.limits.usd is None else f"; the sweep stops at ${plan.limits.usd:.2f}"

@@ -13,9 +13,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -25,8 +26,10 @@ import platformdirs
 import sqlalchemy as sa
 
 from negolab._internal import sqlite
+from negolab.ledger import PICO, TOKENS, Cost
 from negolab.llm.endpoint.call import Answer, Call
 from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.services import ending_of
 from negolab.match import new_id
 
 CACHE_VARIABLE = "NEGOLAB_CACHE"
@@ -41,17 +44,14 @@ _APPLICATION = 0x6E65676F
 _BUSY_TIMEOUT = 30
 """Seconds to wait for another process's transaction."""
 
-_COMPLETE = frozenset({"stop", "tool_calls", "function_call", "end_turn", "eos"})
-"""Reasons to stop after which an answer is complete; any other (`length`, `content_filter`) may differ next time."""
-
 _tables = sa.MetaData()
 ANSWERS = sa.Table(
     "answers",
     _tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("key", sa.Text, nullable=False),  # SHA-256 of `request`, in hex
-    # Empty: for every run; else the id of the only run that gets this answer. What was cut or filtered is no answer for
-    # others, but part of that run's game, which must go on after a kill as it began.
+    # Empty: for every run; else the id of the only run that gets this answer. What was cut, filtered or unreadable is
+    # no answer for others, but part of that run's game, which must go on after a kill as it began.
     sa.Column("only_for", sa.Text, nullable=False),
     sa.Column("endpoint", sa.Text, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
@@ -71,28 +71,37 @@ _FIRST = "SELECT answer, paid_by FROM answers WHERE key = :key AND only_for = :o
 _FIND = "SELECT answer, paid_by FROM answers WHERE key = ? AND only_for IN ('', ?) ORDER BY only_for DESC LIMIT 1"
 
 
-class PaidTotals(NamedTuple):
-    """Answers that a run has paid for, with US dollars where prices were known and tokens where they were counted."""
-
-    usd: float
-    tokens: int
-    calls: int
+def _total_of(name: str) -> sa.ColumnElement[Any]:
+    return sa.func.total(sa.func.json_extract(ANSWERS.c.answer, f"$.usage.{name}"))
 
 
-class CacheStats(NamedTuple):
-    """Cached answers of one model at one endpoint.
+_SUMS = (
+    sa.func.total(ANSWERS.c.cost),
+    sa.func.count(),
+    sa.func.count().filter(sa.and_(ANSWERS.c.cost.is_(None), ANSWERS.c.tokens.is_not(None))),
+    sa.func.count().filter(sa.and_(ANSWERS.c.cost.is_(None), ANSWERS.c.tokens.is_(None))),
+    *map(_total_of, TOKENS),
+)
 
-    `own` are those for one run only; `usd` and `tokens` are as they were paid; times are seconds since the epoch.
+
+def _cost(usd: float, answers: int, unpriced: int, uncounted: int, *tokens: float) -> Cost:
+    counted = dict(zip(TOKENS, map(int, tokens), strict=True))
+    counts = {"calls": answers, "answers": answers, "unpriced": unpriced, "uncounted": uncounted}
+    return Cost(round(usd * PICO), **counted, **counts)
+
+
+class CachedModel(NamedTuple):
+    """Cached answers of one model at one endpoint: what they cost when they were paid.
+
+    `own` are those for one run only; times are seconds since the epoch.
     """
 
     endpoint: str
     model: str
-    answers: int
     own: int
-    usd: float
-    tokens: int
     first: float
     last: float
+    cost: Cost
 
 
 def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -166,7 +175,7 @@ class Cache:
         is_counted = usage.input is not None or usage.output is not None
         row = {
             "key": hashlib.sha256(request).hexdigest(),
-            "only_for": "" if answer.finish in _COMPLETE else self.run,
+            "only_for": "" if ending_of(answer.finish) == "whole" and call.is_readable(answer) else self.run,
             "endpoint": endpoint,
             "model": call.model,
             "request": request.decode(),
@@ -189,24 +198,37 @@ class Cache:
         except sqlite3.Error as error:
             raise RunFailed(f"{self.file}: an answer could not be kept: {error}") from None
 
-    def paid(self, run: str | None = None) -> PaidTotals:
-        """Sum up what a run (None: this one) has paid for, also in processes that were killed."""
-        total = sa.func.total
-        sums = sa.select(total(ANSWERS.c.cost), total(ANSWERS.c.tokens), sa.func.count())
+    def paid(self, run: str | None = None) -> Cost:
+        """Sum up the answers that a run (None: this one) has paid for, whose folder has no ledger yet."""
         with self._engine.connect().execution_options(reads=True) as connection:
-            usd, tokens, calls = connection.execute(sums.where(ANSWERS.c.paid_by == (run or self.run))).one()
-        return PaidTotals(usd, int(tokens), calls)
+            sums = sa.select(*_SUMS).where(ANSWERS.c.paid_by == (run or self.run))
+            return _cost(*connection.execute(sums).one())
 
-    def stats(self) -> list[CacheStats]:
+    def stats(self) -> list[CachedModel]:
         """Summarise the answers by endpoint and model."""
         columns = ANSWERS.c
         own = sa.func.count().filter(columns.only_for != "")
         group = (columns.endpoint, columns.model)
-        total = sa.func.total
-        sums = (total(columns.cost), total(columns.tokens), sa.func.min(columns.at), sa.func.max(columns.at))
+        head = (*group, own, sa.func.min(columns.at), sa.func.max(columns.at))
         with self._engine.connect().execution_options(reads=True) as connection:
-            rows = connection.execute(sa.select(*group, sa.func.count(), own, *sums).group_by(*group).order_by(*group))
-            return [CacheStats(e, m, n, c, usd, int(tokens), *times) for e, m, n, c, usd, tokens, *times in rows]
+            rows = connection.execute(sa.select(*head, *_SUMS).group_by(*group).order_by(*group))
+            return [CachedModel._make((*row[: len(head)], _cost(*row[len(head) :]))) for row in rows]
+
+    def calls(self, plan: str) -> Iterator[dict[str, Any]]:
+        """Yield the calls of a plan's matches, whose ids begin with `plan`, as this run has them.
+
+        Of each: `match`, `seat`, `turn`, `attempt`, `at` (seconds since the epoch), `endpoint`, the body of the
+        `request` as it was sent, as far as that is known, and the `answer`.
+        """
+        begin = f'%"repetition":["{plan}%'
+        mine = sa.and_(ANSWERS.c.request.like(begin), ANSWERS.c.only_for.in_(["", self.run]))
+        rows = sa.select(ANSWERS).where(mine).order_by(ANSWERS.c.key, ANSWERS.c.only_for.desc())
+        with self._engine.connect().execution_options(reads=True) as connection:
+            for _, (row, *_) in groupby(connection.execute(rows), key=lambda row: row.key):
+                asked, answer = msgspec.json.decode(row.request), self._decode(row.answer, row.paid_by)
+                where = dict(zip(("match", "seat", "turn", "attempt"), asked["repetition"], strict=False))
+                request = {"model": row.model, "messages": asked["messages"], **(answer.sent or asked["params"])}
+                yield {**where, "at": row.at, "endpoint": row.endpoint, "request": request, "answer": answer}
 
     def clear(self, older: float = 0) -> int:
         """Delete answers at least `older` seconds old, free their disk space and return their number.

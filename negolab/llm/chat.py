@@ -45,13 +45,17 @@ class Chat:
         mode: Words the prompts and the end of a turn's first message.
         system: The system message (None: none).
         single_message: Send everything in one message per call instead of a chat.
+        last: Exchanges that are sent after the opening one (None: all).
     """
 
-    def __init__(self, mode: FreeText, system: str | None = None, *, single_message: bool = False) -> None:
+    def __init__(
+        self, mode: FreeText, system: str | None = None, *, single_message: bool = False, last: int | None = None
+    ) -> None:
         self._mode = mode
         self._single_message = single_message
         head: tuple[Message, ...] = () if system is None else (Message("system", system),)
         self._state = self._previous = ChatState(settled=head)
+        self._last, self._opening = last, len(head) + 2
 
     @property
     def last_prompt(self) -> str:
@@ -80,7 +84,10 @@ class Chat:
                 state = self._previous
             self._previous = state
             self._state = self._next(told, ask, state)
-        return self._state.settled + (Message("user", self._state.user),)  # noqa: RUF005 -- faster than unpacking
+        settled = self._state.settled
+        if self._last is not None:
+            settled = settled[: self._opening] + settled[self._opening :][-2 * self._last :]
+        return settled + (Message("user", self._state.user),)  # noqa: RUF005 -- faster than unpacking
 
     def record_answer(self, answer: str) -> None:
         """Add the model's answer, in the text that it will see as its own."""

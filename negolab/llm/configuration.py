@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from negolab.ledger import NOTHING, Cost, Ledger
 from negolab.llm.endpoint import keys as api_keys
-from negolab.llm.endpoint.budget import Budget, BudgetFile
+from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
@@ -42,20 +43,16 @@ def open_models(
 ) -> Models:
     """Open the models of a run in its folder; what the run has paid for before counts towards its budget.
 
-    `listeners` are called with a line when calls have to wait; cache and budget are closed with `resources`.
+    `listeners` are called with a line when calls have to wait; cache and ledger are closed with `resources`.
     """
-    from negolab.llm.cache import Cache, PaidTotals, default_file  # SQLAlchemy takes a quarter of a second to import
+    from negolab.llm.cache import Cache, default_file  # SQLAlchemy takes a quarter of a second to import
 
     file = folder / "answers.db" if configuration.private else default_file()
     cache = None if file is None else Cache(file, run=run)
     if cache is not None:
         resources.callback(cache.close)
-    budget = None
-    usd, tokens = configuration.usd, configuration.tokens
-    if usd is not None or tokens is not None:
-        paid = cache.paid() if cache else PaidTotals(0.0, 0, 0)
-        budget = Budget(usd=usd, tokens=tokens, prior_usd=paid.usd, prior_tokens=paid.tokens, file=BudgetFile(folder))
-        resources.callback(budget.close)
+    ledger = Ledger(folder, lambda: _paid_before(folder).max_with(cache.paid() if cache else NOTHING))
+    resources.callback(ledger.close)
     url = configuration.base_url
     address = {} if url is None else {api_keys.URL_NAMES[0]: api_keys.base_url(url, {})}
 
@@ -65,9 +62,32 @@ def open_models(
 
     return Models(
         cache=cache,
-        budget=budget,
+        budget=Budget(usd=configuration.usd, tokens=configuration.tokens, ledger=ledger),
         limits=configuration.limits,
         keys={**os.environ, **address},
         notify=notify,
         prices=configuration.prices,
     )
+
+
+class _Spent(msgspec.Struct):
+    """What `spent.json` said before there was a ledger: sums, calls in flight at the end, and the dearest call."""
+
+    pico: int = 0
+    tokens: int = 0
+    flying: int = 0
+    dear_pico: int = 0
+    dear_tokens: int = 0
+
+
+def _paid_before(folder: Path) -> Cost:
+    """Return what a run of an earlier version has noted to be spent; `ValueError` if that cannot be read."""
+    file = folder / "spent.json"
+    if not file.exists():
+        return NOTHING
+    try:
+        spent = msgspec.json.decode(file.read_bytes(), type=_Spent)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"{file}: does not say what was spent ({error}): move it away") from None
+    dearest = Cost(spent.dear_pico, spent.dear_tokens)
+    return Cost(spent.pico, spent.tokens).plus(dearest.times(spent.flying))

@@ -8,12 +8,13 @@ from copy import copy
 
 import msgspec
 
+from negolab.ledger import Cost
 from negolab.llm.endpoint import keys as api_keys
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.call import AnswerStore
 from negolab.llm.endpoint.endpoint import Endpoint, Traffic
 from negolab.llm.endpoint.policy import CallPolicy, Limits
-from negolab.llm.endpoint.prices import Prices, UsageTotals
+from negolab.llm.endpoint.prices import Prices
 
 DEFAULTS = Limits()
 
@@ -76,6 +77,15 @@ class Models:
         models._endpoints = {}
         return models
 
+    def check_key(self, base_url: str | None, key: str | None) -> None:
+        """Raise ValueError before the first call if OpenAI itself would be called without a key."""
+        url = api_keys.base_url(base_url, self._environment)
+        if url == api_keys.DEFAULT_URL and not self._environment.get(key or api_keys.DEFAULT_KEY):
+            raise ValueError(
+                f"the environment variable {key or api_keys.DEFAULT_KEY} is not set: it should hold the key of {url}; "
+                f"name another service by --base-url or ${api_keys.URL_NAMES[0]}"
+            )
+
     def check(self, model: str) -> None:
         """Raise ValueError before the first call if the budget cannot be kept with this model."""
         self._policy.check(model)
@@ -86,9 +96,9 @@ class Models:
         return all(endpoint.via_broker for endpoint in self._endpoints.values())
 
     @property
-    def usage(self) -> UsageTotals:
-        """Calls, tokens and costs so far."""
-        return copy(self._policy.usage)
+    def usage(self) -> Cost:
+        """What all calls of the run took so far."""
+        return self._policy.budget.ledger.total
 
     @property
     def traffic(self) -> Traffic:
@@ -97,7 +107,7 @@ class Models:
         return Traffic(sum(t.calls for t in each), sum(t.waiting for t in each), any(t.is_waited_for for t in each))
 
     @property
-    def budget(self) -> Budget | None:
+    def budget(self) -> Budget:
         return self._policy.budget
 
     @property

@@ -111,6 +111,7 @@ class Phrases(msgspec.Struct, frozen=True):
     cut: str
     filtered: str
     declined: str
+    called: str
     bad_json: str
 
     def refusal(self, reason: str) -> str:
@@ -134,6 +135,7 @@ _PHRASES = {
         cut="Your answer reached its limit of tokens before it was complete: give the whole answer.",
         filtered="Your answer was withheld by a content filter: answer in other words.",
         declined="You declined to answer: answer in the form that is asked for.",
+        called="You called a tool, and there is none: answer in the form that is asked for.",
         bad_json="Your answer is not a JSON object: answer with one JSON object and nothing else.",
     ),
     "de": Phrases(
@@ -147,6 +149,7 @@ _PHRASES = {
         cut="Deine Antwort hat ihre Höchstzahl an Tokens erreicht, bevor sie vollständig war: gib die ganze Antwort.",
         filtered="Deine Antwort wurde von einem Inhaltsfilter zurückgehalten: antworte mit anderen Worten.",
         declined="Du hast nicht antworten wollen: antworte in der verlangten Form.",
+        called="Du hast ein Werkzeug aufgerufen, und es gibt keines: antworte in der verlangten Form.",
         bad_json="Deine Antwort ist kein JSON-Objekt: antworte mit genau einem JSON-Objekt und nichts sonst.",
     ),
     "it": Phrases(
@@ -160,6 +163,7 @@ _PHRASES = {
         cut="La tua risposta ha raggiunto il limite di token prima di essere completa: dai la risposta intera.",
         filtered="La tua risposta è stata trattenuta da un filtro dei contenuti: rispondi con altre parole.",
         declined="Hai rifiutato di rispondere: rispondi nella forma richiesta.",
+        called="Hai chiamato uno strumento, e non ce ne sono: rispondi nella forma richiesta.",
         bad_json="La tua risposta non è un oggetto JSON: rispondi con un solo oggetto JSON e nient'altro.",
     ),
 }

@@ -11,10 +11,11 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
-from negolab.llm.endpoint.compatibility import has_bound
-from negolab.llm.endpoint.errors import NoLegalMove
-from negolab.llm.endpoint.services import PLAIN_OUTPUT, model_traits
+from negolab.llm.endpoint.compatibility import REPETITION, has_bound, max_output_tokens
+from negolab.llm.endpoint.errors import NoAnswer, NoLegalMove, one_line
+from negolab.llm.endpoint.services import PLAIN_OUTPUT, Ending, ending_of, model_traits
 from negolab.llm.output_modes import (
+    ExtractedText,
     FreeText,
     ParaphraseMode,
     SchemaMode,
@@ -27,6 +28,8 @@ from negolab.match import new_id, replace_surrogates
 from negolab.protocols import Scripted
 from negolab.record import SeatRecord
 
+_OF_TURN = ("response_format",)
+"""Fields of a request that follow from the turn."""
 MAX_REJECTIONS = 20
 """Rejected answers in a row after which a game ends that would ask for ever."""
 
@@ -60,12 +63,14 @@ class LLM:
         self.persona = None if settings.persona is None else read_persona(settings.persona)
         self._models = models
         self._parameters = settings.request_fields()
+        self._used = _with_default_bound(settings.model, self._parameters)
         self._mode = _output_mode(settings, strategy)
         self._chat = self._new_chat()
 
     def _new_chat(self) -> Chat:
         system = None if self.persona is None else self.persona.text
-        return Chat(self._mode, system, single_message=not self.settings.chat)
+        settings = self.settings
+        return Chat(self._mode, system, single_message=not settings.chat, last=settings.last_exchanges)
 
     @cached_property
     def endpoint(self) -> ModelEndpoint:
@@ -74,19 +79,23 @@ class LLM:
         return models.endpoint(self.settings.base_url, self.settings.key)
 
     def notes(self) -> dict[str, Any]:
-        """Return what a record's header says of it: all that shaped its answers, and no key."""
+        """Return what a record's header says of it: all that shaped its answers, and no key.
+
+        `parameters` change as answers show what their service took.
+        """
         settings = self.settings
         notes: dict[str, Any] = {
             "model": settings.model,
             "url": self.endpoint.url,
             "form": settings.form,
             "chat": settings.chat,
-            "parameters": _with_default_bound(settings.model, self._parameters),
+            "parameters": self._used,
         }
+        for name in ("label", "history", "strategy"):
+            if (value := getattr(settings, name)) is not None:
+                notes[name] = value
         if settings.form == "schema":
             notes["talk"] = settings.talk
-        if settings.strategy is not None:
-            notes["strategy"] = settings.strategy
         if self.persona is not None:
             notes["persona"] = {"file": self.persona.file, "sha256": self.persona.sha256}
         return notes
@@ -103,13 +112,19 @@ class LLM:
             The reply, or `Malformed` if the answer never became words of the game.
 
         Raises:
-            GameFailed: This game cannot go on, as after MAX_REJECTIONS rejected answers in a row.
+            GameFailed: This game cannot go on, as after MAX_REJECTIONS rejected answers in a row, or an answer that was
+                not whole, which is never taken for a move nor held against the model.
             RunFailed: No game can go on.
         """
         if len(ask.rejected) >= MAX_REJECTIONS:
             raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were no move of the game: {ask.rejected[-1].reason}")
         asked_at = clock.time()
-        answer = await self.endpoint.answer(self._call(told, ask))
+        call = self._call(told, ask)
+        answer = await self.endpoint.answer(call)
+        sent = {name: value for name, value in (answer.sent or {}).items() if name not in (*_OF_TURN, REPETITION)}
+        if sent and sent != self._used:
+            self._used.clear()
+            self._used.update(sent)
         reply = self._reply(told, ask, answer, asked_at)
         self._chat.record_answer(self._mode.model_text(reply.reply if isinstance(reply, Malformed) else reply))
         return reply
@@ -122,13 +137,14 @@ class LLM:
             params={**self._parameters, **self._mode.request_fields(told, ask.seen)},
             repetition=(self.match, ask.seen.seat, self._chat.turn, self._chat.attempt),
             began=self.began,
+            is_readable=lambda answer: self._is_readable(told, ask, answer),
         )
 
     def _reply(self, told: AnyGame, ask: Ask, answer: Answer, asked_at: float) -> Reply | Malformed:
         raw = replace_surrogates(answer.text)
-        extracted = extract_reasoning(raw)
-        error = _finish_error(told, answer.finish, extracted.text)
-        game_text = self._mode.game_text(told, ask, extracted.text, error)
+        extracted, game_text = self._read(told, ask, answer)
+        if isinstance(game_text, Invalid) and game_text.codes[0] in ("cut", "unfinished"):
+            raise self._no_answer(ask, answer, game_text)
         text = extracted.text if isinstance(game_text, Invalid) else game_text
         reasoning = None if answer.reasoning is None else replace_surrogates(answer.reasoning)
         reply = Reply(
@@ -138,7 +154,7 @@ class LLM:
             answered_at=clock.time(),
             model=answer.model,
             reasoning=join_reasoning(reasoning, extracted.reasoning),
-            usage=_usage_record(answer),
+            usage=_usage_record(answer) | ({"sent": dict(self._used)} if answer.sent else {}),
             cost=answer.cost,
             request_id=answer.request_id,
             asked=self._chat.last_prompt,
@@ -146,11 +162,35 @@ class LLM:
         )
         return Malformed(reply, game_text) if isinstance(game_text, Invalid) else reply
 
+    def _read(self, told: AnyGame, ask: Ask, answer: Answer) -> tuple[ExtractedText, str | Invalid]:
+        """Split off the reasoning of an answer, and translate its text into the game's words."""
+        extracted = extract_reasoning(replace_surrogates(answer.text))
+        if not extracted.text and answer.reasoning:
+            # A server's reader of reasoning may have taken all of it for reasoning, its end included.
+            marked = extract_reasoning(replace_surrogates(answer.reasoning))
+            extracted = marked if marked.reasoning else extracted
+        error = _finish_error(told, answer, extracted.text)
+        return extracted, self._mode.game_text(told, ask, extracted.text, error)
+
+    def _is_readable(self, told: AnyGame, ask: Ask, answer: Answer) -> bool:
+        _, text = self._read(told, ask, answer)
+        parsed = text if isinstance(text, Invalid) else told.parse(text, ask.seen)
+        return not (isinstance(parsed, Invalid) and parsed.kind == "format")
+
+    def _no_answer(self, ask: Ask, answer: Answer, invalid: Invalid) -> NoAnswer:
+        room = max_output_tokens(answer.sent or self._parameters)
+        limit = f" at {room:,} tokens" if room and invalid.codes[0] == "cut" else ""
+        why = f"it was cut{limit}" if invalid.codes[0] == "cut" else "it ended for a reason that is not known"
+        said = one_line(answer.text or answer.reasoning or "", 80)
+        reason = f"no answer: {why} ({answer.finish}), asked {answer.attempts} times; it began: {said}"
+        own = room if has_bound(self._parameters) else None
+        return NoAnswer(reason, ask.seen.seat, invalid, answer.attempts, own)
+
 
 def _with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return request fields with the bound on output tokens that a model gets where the user sets none."""
     is_free = has_bound(parameters) or model_traits(model).reasons
-    return parameters if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
+    return dict(parameters) if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
 
 
 def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:
@@ -161,18 +201,24 @@ def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:
     return FreeText()
 
 
-def _finish_error(told: AnyGame, finish: str, text: str) -> Invalid | None:
+_ERRORS: dict[Ending, tuple[str, str]] = {
+    "cut": ("cut", "cut"),
+    "unknown": ("unfinished", "cut"),
+    "filtered": ("filtered", "filtered"),
+    "refused": ("refused", "declined"),
+    "rejected": ("bad_json", "bad_json"),
+    "called": ("called", "called"),
+}
+"""Code of the rejection of an answer that did not end well, and the name of the phrase that tells it."""
+
+
+def _finish_error(told: AnyGame, answer: Answer, text: str) -> Invalid | None:
     """Reject an answer for how it ended, or because it is empty."""
-    phrases = phrases_for(told)
-    if finish == "content_filter":
-        return Invalid(("filtered",), phrases.filtered, "format")
-    if finish == "refusal":
-        return Invalid(("refused",), phrases.declined, "format")
-    if finish == "length":
-        return Invalid(("cut",), phrases.cut, "format")
-    if finish == "rejected":
-        return Invalid(("bad_json",), phrases.bad_json, "format")
-    return None if text.strip() else Invalid(("empty",), phrases.empty, "format")
+    empty = None if text.strip() else ("thoughts" if answer.reasoning else "empty", "empty")
+    if (found := _ERRORS.get(ending_of(answer.finish), empty)) is None:
+        return None
+    code, phrase = found
+    return Invalid((code,), getattr(phrases_for(told), phrase), "format")
 
 
 def _usage_record(answer: Answer) -> dict[str, Any]:

@@ -33,6 +33,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         extra: Further fields of the request body, such as {"top_k": 40}; in a player's name `extra.top_k=40`.
         form: "free": the model writes the game's words; "schema": it fills in a JSON schema of the legal moves.
         chat: Send the match as a chat; else one message with everything.
+        history: Which of the chat is sent: "last:6" is its opening, with the rules, and the last six exchanges after it
+            (None: all of it).
+        label: A name for records and tables.
         talk: Allow free text in a form.
         persona: A file whose text is the system message.
         base_url: The endpoint's address (None: the run's).
@@ -51,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     reasoning_effort: str | None = None
     form: Form = "free"
     chat: bool = True
+    history: str | None = None
+    label: str | None = None
     talk: bool = True
     persona: str | None = None
     base_url: str | None = None
@@ -63,6 +68,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _check("temperature", self.temperature, _within(self.temperature, 0, 2), "from 0 to 2")
         _check("top_p", self.top_p, _within(self.top_p, 0, 1), "from 0 to 1")
         _check("max_tokens", self.max_tokens, self.max_tokens is None or self.max_tokens >= 1, "at least 1")
+        last = self.last_exchanges
+        _check("history", self.history, (self.history is None) == (last is None), "such as last:6")
+        if last is not None and not self.chat:
+            raise ValueError("chat=false sends no earlier messages, history= chooses some of them: choose one of them")
         if reserved := [name for name in self.extra if name in RESERVED]:
             raise ValueError(f"extra.{reserved[0]} cannot be set: the call itself sets it")
         if self.base_url is not None:
@@ -72,6 +81,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise ValueError("key must be the NAME of an environment variable such as MY_API_KEY, not a key itself")
         if self.strategy is not None and self.form == "schema":
             raise ValueError("form=schema lets the model decide, strategy= decides for it: choose one of them")
+
+    @property
+    def last_exchanges(self) -> int | None:
+        """How many of the last exchanges are sent (None: all)."""
+        found = re.fullmatch(r"last:([1-9]\d{0,5})", self.history or "")
+        return None if found is None else int(found[1])
 
     def request_fields(self) -> dict[str, Any]:
         """Return the fields of the request body that are set."""

@@ -10,7 +10,7 @@ from negolab.analysis.fallbacks import Cause, cause_of
 from negolab.analysis.replies import replies_in
 from negolab.events import Event
 from negolab.game import Seat
-from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.errors import NoAnswer, RunFailed
 from negolab.record import Record
 
 MIN_ANSWERS = 20
@@ -23,6 +23,9 @@ _ADVICE = {
     "refused": "change the persona or choose another model",
     "filtered": "change the persona or choose another service",
     "empty": "set a larger max_tokens or choose another model",
+    "thoughts": "turn off what parts reasoning from the answer at the service, or choose another model",
+    "called": "leave out tools in extra, or choose another model",
+    "unfinished": "choose another service, which says how an answer ended",
     "bad_json": "leave out form=schema or choose another model",
     "bad_field": "leave out form=schema or choose another model",
 }
@@ -63,6 +66,11 @@ class AnswerCounter:
             self._answers[player] += 1
             if invalid is not None and invalid.kind == "format":
                 self._causes[player][cause_of(invalid, notes, event.seat, reply)] += 1
+
+    def add_missing(self, player: str, error: NoAnswer) -> None:
+        """Count what a model was asked without a whole answer."""
+        self._answers[player] += error.asked
+        self._causes[player][Cause(error.invalid.kind, error.invalid.codes[0], error.tokens)] += error.asked
 
     def add_records(self, records: Iterable[Record]) -> None:
         """Count the answers of finished matches."""

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
+from negolab.ledger import paid
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.policy import Limits
@@ -32,7 +34,7 @@ from negolab.runs.answers import MAX_UNUSABLE
 from negolab.runs.driver import is_loop_running, play, seat_players
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.run import DEFAULTS, Run, RunOptions
-from negolab.store import Store
+from negolab.store import FILE, RETRIED, Store
 
 
 def batch(
@@ -199,9 +201,12 @@ def open_run(
         ValueError: The folder holds another run, or a player cannot be made.
     """
     configuration = models if isinstance(models, ModelConfiguration) else None
+    is_new = not Path(folder).exists()
     listeners: list[Callable[[str], None]] = []
     closing = AsyncExitStack()
     with ExitStack() as resources:
+        if is_new:
+            resources.callback(_remove_unused, Path(folder))
         store = Store(folder)
         resources.callback(store.close)
         game, plan = resume_plan(game, plan, manifest.read(store.folder).get("plan", {}))
@@ -225,6 +230,14 @@ def open_run(
     return run
 
 
+def _remove_unused(folder: Path) -> None:
+    """Remove the folder of a run that failed before it played or paid anything."""
+    has_games = any((folder / name).exists() and (folder / name).stat().st_size for name in (FILE, RETRIED))
+    taken = paid(folder)
+    if not (has_games or taken.answers or taken.pico or taken.tokens):
+        rmtree(folder, ignore_errors=True)
+
+
 def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[str, Any]:
     """Return the facts about a player: for a model all that shapes its answers, with its system message."""
     player = factory.make(models=models)
@@ -232,6 +245,7 @@ def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[s
         return dict(factory.facts)
     facts = {**player.notes(), **factory.facts}
     if isinstance(models, Models):
+        models.check_key(player.settings.base_url, player.settings.key)
         models.check(facts["model"])
     if player.persona is not None:
         facts["persona"] = {**facts["persona"], "text": player.persona.text}

@@ -94,11 +94,10 @@ def model_progress(models: Models | EndpointProvider | None) -> dict[str, Any]:
     if not isinstance(models, Models):
         return {}
     budget, traffic, usage = models.budget, models.traffic, models.usage
-    limit = None if budget is None else budget.usd
     # With a budget in money all prices are known.
-    cost = None if usage.unpriced else usage.cost
-    usd = cost if budget is None or limit is None else budget.spent
-    return {"calls": traffic.calls, "waiting": traffic.waiting, "usd": usd, "usd_limit": limit}
+    known = usage.usd if budget.usd is None else budget.spent.usd
+    usd = None if usage.unpriced and budget.usd is None else known
+    return {"calls": traffic.calls, "waiting": traffic.waiting, "usd": usd, "usd_limit": budget.usd}
 
 
 def is_waited_for(models: Models | EndpointProvider | None) -> bool:

@@ -19,8 +19,9 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
+from negolab.ledger import NOTHING
 from negolab.llm.endpoint.call import EndpointProvider
-from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoLegalMove, RunFailed
+from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoAnswer, NoLegalMove, RunFailed
 from negolab.llm.models import Models
 from negolab.llm.player import LLM
 from negolab.match import Match
@@ -29,6 +30,7 @@ from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter, check_limit
 from negolab.runs.driver import aplay, seat_players
+from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
@@ -159,6 +161,11 @@ class Run:
         # The folder may hold games beyond those of this plan.
         self._stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
         self._redrawn = store.redraw_counts()
+        self._begins, self._game_over = asyncio.Lock(), asyncio.Event()
+        self._dearest = NOTHING
+        """What the dearest of the finished games took."""
+        for id, stopped in self._stored.items():
+            self._note_cost(id, stopped)
         self._count = MatchCounter(self._stored.values())
         self._answers = AnswerCounter(options.unusable)
         self._phase: Phase = "playing"
@@ -389,10 +396,7 @@ class Run:
         try:
             if preflight:
                 await asyncio.wait(preflight)
-            while True:
-                await self._unpaused.wait()
-                if self._phase != "playing" or (pairing := next(missing, None)) is None:
-                    return
+            while await self._may_begin() and (pairing := next(missing, None)) is not None:
                 await self._play_one(pairing)
         except asyncio.CancelledError:
             if not self._is_cancelled:
@@ -404,6 +408,32 @@ class Run:
         except RunFailed as error:
             self._failure = self._failure or error
             self.cancel()
+
+    async def _may_begin(self) -> bool:
+        """Wait until a game may begin; False if none may any more."""
+        async with self._begins:
+            while True:
+                await self._unpaused.wait()
+                if self._phase != "playing" or self._is_affordable():
+                    return self._phase == "playing"
+                self._game_over.clear()
+                await self._game_over.wait()
+
+    def _is_affordable(self) -> bool:
+        """Return True unless a budget may be used up before those at play and another one are finished.
+
+        The first game of a run with a budget goes alone, so that it is known what one takes.
+        """
+        if not isinstance(self.models, Models) or not self.models.budget.is_capped or not self._count.playing:
+            return True
+        expected = self._dearest.times(self._count.playing + 1)
+        return expected != NOTHING and self.models.budget.has_room(expected)
+
+    def _note_cost(self, id: str, stopped: str | None) -> None:
+        if isinstance(self.models, Models) and not stopped:
+            draw = self._redrawn[id]
+            took = self.models.budget.ledger.games.get(f"{id}/{draw}" if draw else id, NOTHING)
+            self._dearest = self._dearest.max_with(took)
 
     async def _play_one(self, pairing: Pairing) -> None:
         match = self._deal(pairing)
@@ -424,6 +454,9 @@ class Run:
         except GameFailed as error:
             if isinstance(error, NoLegalMove):
                 match.notes[REDRAW] = True
+            if isinstance(error, NoAnswer):
+                self._answers.add_missing(match.players[error.seat], error)
+                log_failure(self.folder, match, error)
             stop_match(match, "failed", str(error))
         except Exception as error:  # of a player: it fails this game only
             fail_match(self.folder, match, error)
@@ -449,17 +482,19 @@ class Run:
     def _finish_match(self, match: Match) -> None:
         """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
         self._store.append(match.record())
+        self._note_cost(match.id, match.notes.get(STOPPED))
         try:
             self._count.add(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "")
-            self._answers.check()
         finally:
             self._changed()
+            self._answers.check()
 
     def _set_phase(self, phase: Phase) -> None:
         self._phase = phase
         self._changed()
 
     def _changed(self) -> None:
+        self._game_over.set()
         now = self.progress
         for watcher in self._watchers:
             watcher(now)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
-from typing import NamedTuple
 
 import msgspec
 
 from negolab._internal.validation import Count, Positive, TomlTable, check_text
-from negolab.events import Event, Replied
-from negolab.game import Reply, Seat
+from negolab.events import Event, Rejected, Replied
+from negolab.game import Seat
+from negolab.ledger import Cost
 from negolab.llm.endpoint.errors import BudgetReached
 from negolab.protocols import MODEL_PREFIX
 
@@ -30,26 +30,13 @@ class Cap(TomlTable, frozen=True):
     """US dollars."""
     tokens: Count | None = None
 
-    def reason(self, spent: Spent) -> str:
+    def reason(self, spent: Cost) -> str:
         """Return which limit is reached, "" for none."""
         if self.usd is not None and spent.usd >= self.usd:
             return f"${spent.usd:.2f} of ${self.usd:.2f}"
         if self.tokens is not None and spent.tokens >= self.tokens:
             return f"{spent.tokens:,} of {self.tokens:,} tokens"
         return ""
-
-
-class Spent(NamedTuple):
-    """US dollars and tokens that models took."""
-
-    usd: float = 0.0
-    tokens: int = 0
-
-    def plus(self, answer: Reply) -> Spent:
-        """Add what an answer took."""
-        usage = answer.usage or {}
-        tokens = sum(value for name in ("input", "output") if isinstance(value := usage.get(name), int))
-        return Spent(self.usd + (answer.cost or 0.0), self.tokens + tokens)
 
 
 class ModelSeats(TomlTable, frozen=True):
@@ -100,12 +87,12 @@ class Fallback(msgspec.Struct, frozen=True):
 
 def describe_use(replies: Sequence[Replied], budget: Cap) -> str:
     """Describe the use of models in a study, such as "models: n = 3 answers, 5,012 tokens, $0.12 of $20.00"."""
-    usd, tokens = reduce(lambda spent, reply: spent.plus(reply.reply), replies, Spent())
-    unpriced = sum(reply.reply.cost is None for reply in replies)
+    spent = reduce(Cost.plus, (Cost.of_reply(reply.reply) for reply in replies), Cost())
+    unpriced = spent.unpriced + spent.uncounted
     of_tokens = "" if budget.tokens is None else f" of {budget.tokens:,}"
     of_usd = "" if budget.usd is None else f" of ${budget.usd:.2f}"
     price = f", the price of {unpriced} is unknown" if unpriced else ""
-    return f"models: n = {len(replies)} answers, {tokens:,}{of_tokens} tokens, ${usd:.2f}{of_usd}{price}"
+    return f"models: n = {len(replies)} answers, {spent.tokens:,}{of_tokens} tokens, ${spent.usd:.2f}{of_usd}{price}"
 
 
 class ModelBudget:
@@ -119,16 +106,18 @@ class ModelBudget:
 
     def __init__(self, options: ModelSeats) -> None:
         self._options = options
-        self._all = Spent()
-        self._each: defaultdict[str, Spent] = defaultdict(Spent)
+        self._all = Cost()
+        self._each: defaultdict[str, Cost] = defaultdict(Cost)
 
     def add(self, people: Iterable[str], events: Iterable[Event]) -> None:
         """Count the answers of models among the events of a match of these participants."""
         for event in events:
-            if isinstance(event, Replied) and event.reply.model is not None:
-                self._all = self._all.plus(event.reply)
+            reply = event.reply if isinstance(event, Replied) else event.said if isinstance(event, Rejected) else None
+            if reply is not None and reply.model is not None:
+                took = Cost.of_reply(reply)
+                self._all = self._all.plus(took)
                 for id in people:
-                    self._each[id] = self._each[id].plus(event.reply)
+                    self._each[id] = self._each[id].plus(took)
 
     def check(self, people: Collection[str]) -> None:
         """Raise `BudgetReached` if a limit is reached for the study, or for one of the participants."""

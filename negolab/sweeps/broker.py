@@ -18,8 +18,8 @@ import msgspec
 
 from negolab.llm.cache import CACHE_VARIABLE, OFF
 from negolab.llm.endpoint.call import Answer, Call, Message
+from negolab.llm.endpoint.compatibility import REPETITION
 from negolab.llm.endpoint.completion import BrokerInfo
-from negolab.llm.endpoint.endpoint import REPETITION
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, RunFailed
 from negolab.llm.endpoint.keys import BROKER_PATH, DEFAULT_KEY, URL_NAMES
 from negolab.llm.models import Models
@@ -144,9 +144,9 @@ def _answer_response(call: Call, answer: Answer) -> web.Response:
             "object": "chat.completion",
             "model": answer.model or call.model,
             "system_fingerprint": answer.fingerprint,
-            "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
+            "choices": [{"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": answer.logprobs}],
             "usage": tokens or None,
-            "negolab": BrokerInfo(answer.cost, answer.replayed),
+            "negolab": BrokerInfo(answer.cost, answer.replayed, answer.sent),
         },
     )
 

@@ -16,7 +16,8 @@ import msgspec
 from negolab import store
 from negolab._internal import clock
 from negolab._internal.files import check_in_place
-from negolab.analysis.summary import ModelUsage
+from negolab.analysis.replies import model_cost
+from negolab.ledger import PICO, Cost
 from negolab.record import Record
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
@@ -134,12 +135,12 @@ def _read_records(attempt: Path, *, measure: bool, price: bool) -> float | None:
     Returns:
         US dollars at list prices; None where a price is unknown, a record cannot be read, or nobody asked.
     """
-    usage, complete = ModelUsage(), False
+    taken, complete = Cost(), False
 
     def counted() -> Iterator[Record]:
-        nonlocal complete
+        nonlocal taken, complete
         for record in store.iter_records(attempt):
-            usage.add_record(record)
+            taken = taken.plus(model_cost(record))
             yield record
         complete = True
 
@@ -153,7 +154,8 @@ def _read_records(attempt: Path, *, measure: bool, price: bool) -> float | None:
         with suppress(ValueError):
             for _ in records:  # what the measures did not get to
                 pass
-    return usage.cost if price and complete else None
+    is_known = price and complete and not (taken.unpriced or taken.unsaved or taken.uncounted)
+    return (taken.pico + taken.saved) / PICO if is_known else None
 
 
 @contextmanager

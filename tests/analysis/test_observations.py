@@ -93,7 +93,7 @@ def test_a_batch_takes_games_on_one_draw_together() -> None:
     assert "n = 60 on 30 draws" in shown and "taken together (30 draws)" in shown
 
 
-def test_games_without_a_result_stay_in_every_share_and_are_named() -> None:
+def test_failed_games_are_apart_in_every_share_and_are_named_with_players_and_reason() -> None:
     records = nl.batch("bargaining", "random-legal", "random-legal", n=3)
     match = nl.Match(nl.load("bargaining"), seed=1, players={"A": "llm:x", "B": "linear"})
     match.notes["stopped"] = "failed"
@@ -102,7 +102,8 @@ def test_games_without_a_result_stay_in_every_share_and_are_named() -> None:
     assert (
         "without a result: 1 of 4 games" in shown and "llm:x against linear" in shown and "endpoint was down" in shown
     )
-    assert "failed         25.0 %" in shown
+    assert "agreed        100.0 %" in shown and shown.count("n = 3") == 3
+    assert "1 of them failed and count in no share" in shown
 
 
 # Estimates.

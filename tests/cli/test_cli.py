@@ -77,7 +77,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["watch", "trading", "--a", "gredy-honest"], "unknown player 'gredy-honest' for trading: did you mean"),
         (
             ["watch", "bargaining", "--a", "time:bta=2"],
-            "player 'time' has no parameter 'bta': did you mean beta or start?",
+            "player 'time' has no parameter 'bta': did you mean beta?",
         ),
         (["play", "trading", "--seat", "C"], "--seat must be A or B"),
         (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),

@@ -16,7 +16,6 @@ from negolab._internal.files import atomic_write, read_text
 from negolab.catalog import load
 from negolab.formats import casino
 from negolab.formats.clembench.episodes import read_json
-from negolab.llm.endpoint.budget import BudgetFile, BudgetState
 from negolab.match import Match
 from negolab.runs.batch import batch
 from negolab.runs.failure_log import log_failure
@@ -83,12 +82,10 @@ def test_a_new_file_is_written_over_no_other_and_is_whole_or_not_there(
     assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
-def test_a_manifest_and_an_account_outlive_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:
+def test_a_manifest_outlives_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:
     manifest.write(tmp_path, {"plan": {}, "players": {}})
-    BudgetFile(tmp_path).write(BudgetState(5, 7))
-    assert forced == [{"manifest.json"}, {"manifest.json", "spent.json"}]
+    assert forced == [{"manifest.json"}]
     assert manifest.read(tmp_path) == {"plan": {}, "players": {}}
-    assert BudgetFile(tmp_path).state == BudgetState(5, 7)
 
 
 def test_games_that_were_set_aside_stay_so_after_a_power_failure(tmp_path: Path, forced: list[set[str]]) -> None:

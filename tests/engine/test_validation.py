@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import negolab as nl
-from negolab._internal.validation import convert_value, explain_validation_error
+from negolab._internal.validation import TomlTable, convert_value, explain_validation_error, parse_toml, suggest
 from negolab.game import Game
 from negolab.llm.settings import model_settings
 
@@ -167,3 +167,18 @@ def test_a_parameter_of_a_player_says_what_fits() -> None:
 def test_a_setting_of_a_model_says_what_fits(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         model_settings({"model": "m", **given})
+
+
+class Plan(TomlTable, frozen=True):
+    title: str = ""
+
+
+@pytest.mark.parametrize("text", ['title = "x\n', "title = 'x\n", 'title = "x', 'title = """x\n', "title = '''x\n"])
+def test_a_quote_that_is_not_closed_is_called_that(text: str) -> None:
+    with pytest.raises(ValueError, match="a quote is not closed"):
+        parse_toml(text, Plan)
+
+
+def test_a_name_is_suggested_only_where_it_is_alike() -> None:
+    assert suggest("roundz", ["rounds", "price"]) == "did you mean rounds?"
+    assert suggest("ronnd", ["price_lo", "rounding_of_x"]) == "there are: price_lo, rounding_of_x."

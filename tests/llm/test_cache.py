@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from negolab.ledger import NOTHING, PICO, Cost
 from negolab.llm.cache import Cache, default_file, request_json
 from negolab.llm.endpoint.call import Answer, Call, Message, Usage
 from negolab.llm.endpoint.errors import RunFailed
@@ -57,7 +58,8 @@ def test_a_kept_answer_is_found_again_and_says_that_another_run_paid(tmp_path: P
         assert cache.find(AT, call()) == answer(), "its own answer is as it was"
     with Cache(file, run="second") as cache:
         assert cache.find(AT, call()) == answer(replayed=True)
-        assert (cache.paid().calls, cache.paid("first")) == (0, (0.25, 120, 1))
+        assert cache.paid() == NOTHING
+        assert cache.paid("first") == Cost(PICO // 4, 100, 20, calls=1, answers=1)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_a_cut_answer_is_never_replayed_to_another_run(tmp_path: Path, finish: s
     with Cache(file, run="second") as cache:
         assert cache.find(AT, call()) is None
         keep(cache, (call(), answer("I offer 52.50")))
-        assert [(one.answers, one.own) for one in cache.stats()] == [(2, 1)]
+        assert [(one.cost.answers, one.own) for one in cache.stats()] == [(2, 1)]
     with Cache(file, run="third") as cache:
         assert cache.find(AT, call()) == answer("I offer 52.50", replayed=True)
 
@@ -143,8 +145,8 @@ def test_of_two_answers_to_one_call_the_first_is_everybodys_and_both_are_counted
 def test_what_a_run_has_paid_is_known_price_or_not(tmp_path: Path) -> None:
     with Cache(tmp_path / "answers.db", run="one") as cache:
         keep(cache, (call(), answer()), (call(1), answer(cost=None)), (call(2), answer(usage=Usage(), cost=0.5)))
-        assert cache.paid() == (0.75, 240, 3)
-        assert cache.paid("nobody") == (0, 0, 0)
+        assert cache.paid() == Cost(3 * PICO // 4, 200, 40, calls=3, answers=3, unpriced=1)
+        assert cache.paid("nobody") == NOTHING
 
 
 def test_answers_are_cleared_by_age(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def babble(setting: str, rng: random.Random, match: Match, seat: Seat) -> Any:
     else:
         said = told.say(rng.choice(told.options(seen)))
     said = rng.choice([said, said, f"<think>so</think>{said}", f"so</think> {said}", "", f"{said} <think>never closed"])
-    return answer(said, rng.choice(["stop"] * 8 + ["length", "content_filter"]))
+    return answer(said, rng.choice(["stop"] * 8 + ["refusal", "content_filter"]))
 
 
 def asked_by(sitting: LLM, told: AnyGame, ask: Ask) -> tuple[tuple[Message, ...], Any]:
@@ -190,7 +190,8 @@ def test_the_same_ask_again_takes_the_place_of_the_last() -> None:
     told, ask = match.told("A"), match.pending()["A"]
     asyncio.run(sitting.reply(told, ask))
     asyncio.run(sitting.reply(told, ask))
-    assert answers.calls[0] == answers.calls[1]
+    one_call, other = answers.calls
+    assert (one_call.messages, one_call.repetition) == (other.messages, other.repetition)
     submit_reply(match, "A", "61")
     match.submit("B", "45")
     answers.script.append("59")

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from negolab.llm.endpoint.budget import Cost
+from negolab.ledger import LOST, Cost
 from negolab.llm.endpoint.call import Call, Usage
 from negolab.llm.endpoint.compatibility import ParameterCompatibility, max_output_tokens
 from negolab.llm.endpoint.completion import parse_completion
 from negolab.llm.endpoint.errors import (
     AttemptFailed,
+    BadResponse,
     GameFailed,
     Overloaded,
     RateLimited,
@@ -32,8 +33,7 @@ from negolab.llm.endpoint.errors import (
     retry_after,
 )
 from negolab.llm.endpoint.keys import DEFAULT_URL, PLACEHOLDER, Key, base_url, read_key
-from negolab.llm.endpoint.policy import usage_cost
-from negolab.llm.endpoint.prices import Price
+from negolab.llm.endpoint.prices import Price, call_cost
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -149,6 +149,28 @@ def test_an_error_inside_an_answer_is_that_error() -> None:
         parse_completion(b'{"error": {"code": 429, "message": "slow down"}}')
     with pytest.raises(RunFailed, match="no credit"):
         parse_completion(b'{"error": {"code": 402, "message": "Insufficient credits"}}')
+
+
+@pytest.mark.parametrize("inside", [{"error": {"message": "boom"}}, {"object": "error", "message": "boom"}])
+def test_an_error_inside_an_answer_is_no_advice_about_the_address(inside: dict[str, Any]) -> None:
+    with pytest.raises(BadResponse, match=r"^the answer is an error: boom$"):
+        parse_completion(json.dumps(inside).encode())
+
+
+def test_a_model_that_an_answer_says_is_unknown_is_to_be_looked_at_and_not_the_address() -> None:
+    with pytest.raises(RunFailed, match=r"^HTTP 404: no such model here: check the model's name$"):
+        parse_completion(b'{"error": {"code": 404, "message": "no such model here"}}')
+
+
+def test_a_prompt_that_grows_and_counts_no_more_tokens_is_told_once() -> None:
+    told: list[str] = []
+    model = ParameterCompatibility("small", told.append)
+    for size, tokens in ((3_000, 700), (6_000, 1_400), (9_000, 1_400), (12_000, 1_399)):
+        model.note_prompt(Call(model="small", messages=(), params={}, repetition=("m", "A", 0, 0)), size, tokens)
+    assert told == [
+        "small: a prompt grew by 3,000 bytes and its service counts 1,400 tokens after 1,400: it cuts in silence what "
+        "does not fit its context"
+    ]
 
 
 # Errors.
@@ -313,10 +335,10 @@ def test_of_an_error_that_repeats_the_key_in_some_code_nothing_is_left(code: Cal
 
 def test_what_a_gateway_charges_goes_before_the_price() -> None:
     price = Price(1.0, 1.0, 1.0)
-    assert usage_cost(None, Usage(990, 10)) == Cost(0, 1000)
-    assert usage_cost(price, Usage(990, 10)) == Cost(1000 * 10**6, 1000)
-    assert usage_cost(price, Usage(990, 10, cost=0.5)) == Cost(5 * 10**11, 1000)
-    assert usage_cost(price, Usage()) is None
+    assert call_cost(None, Usage(990, 10)) == Cost(0, 990, 10, calls=1, unpriced=1)
+    assert call_cost(price, Usage(990, 10)) == Cost(1000 * 10**6, 990, 10, calls=1)
+    assert call_cost(price, Usage(990, 10, cost=0.5)) == Cost(5 * 10**11, 990, 10, calls=1)
+    assert call_cost(price, Usage()) == LOST
 
 
 @pytest.mark.parametrize(

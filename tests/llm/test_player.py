@@ -12,10 +12,11 @@ import pytest
 
 import negolab as nl
 from negolab.catalog import AnyGame
-from negolab.events import Rejected, Replied
+from negolab.events import Forfeited, Rejected, Replied
+from negolab.formatting import format_model
 from negolab.game import Malformed, Reply
 from negolab.llm.endpoint.call import Answer, Usage
-from negolab.llm.endpoint.errors import GameFailed
+from negolab.llm.endpoint.errors import GameFailed, NoAnswer
 from negolab.llm.output_modes import ExtractedText, extract_reasoning
 from negolab.llm.player import LLM
 from negolab.match import Match
@@ -249,7 +250,8 @@ def test_what_an_answer_took_stands_with_the_reply() -> None:
         (answer(""), "empty"),
         (answer(" \n"), "empty"),
         (answer("<think>hm"), "empty"),
-        (answer("52.50 because", "length"), "cut"),
+        (answer("", reasoning="hm"), "thoughts"),
+        (answer('[{"function": {"name": "offer"}}]', "tool_calls"), "called"),
         (answer("", "content_filter"), "filtered"),
         (answer("I cannot help with that.", "refusal"), "refused"),
     ],
@@ -266,13 +268,63 @@ def test_a_malformed_answer_is_kept_with_its_text_and_told_what_to_do(said: Answ
 
 def test_a_malformed_answer_is_an_event_of_the_match_and_replays() -> None:
     match = Match(GAME, seed=1, players={"A": "a", "B": "b"})
-    sitting = model("llm:x", script=[answer("60 is", "length", cost=0.25), "60", "50", "50"])
+    sitting = model("llm:x", script=[answer("60 is", "refusal", cost=0.25), "60", "50", "50"])
     play(match, {"A": sitting, "B": nl.player("linear", GAME)})
-    cut = next(event for event in match.events if isinstance(event, Rejected))
-    assert cut.wordless
-    assert cut.said is not None
-    assert (cut.said.text, cut.said.cost, cut.invalid.codes) == ("60 is", 0.25, ("cut",))
+    refused = next(event for event in match.events if isinstance(event, Rejected))
+    assert refused.wordless
+    assert refused.said is not None
+    assert (refused.said.text, refused.said.cost, refused.invalid.codes) == ("60 is", 0.25, ("refused",))
     assert replay_differences(parse_record(match.record().to_line())) == []
+
+
+CUT = "length max_tokens MAX_TOKENS model_length model_context_window_exceeded insufficient_system_resource abort"
+
+
+@pytest.mark.parametrize("finish", [*CUT.split(), "unknown", "because"])
+@pytest.mark.parametrize("game", ["bargaining", "trading", "balloon"])
+def test_an_answer_that_is_not_whole_is_no_move_and_no_forfeit(finish: str, game: str) -> None:
+    loaded = nl.load(game)
+    match = Match(loaded, seed=1, players={"A": "a", "B": "b"})
+    with pytest.raises(NoAnswer, match=rf"^no answer: .*{finish}\), asked 1 times; it began: I offer \$5$"):
+        play(match, {seat: model("llm:x", script=[answer("I offer $5", finish)] * 3, game=loaded) for seat in "AB"})
+    assert not any(isinstance(event, Replied | Rejected | Forfeited) for event in match.events)
+
+
+def test_a_note_holds_the_parameters_that_were_sent_and_a_reply_its_own() -> None:
+    sitting = model(
+        "llm:x,temperature=0.5,label=tough,history=last:2", script=[answer("60", sent={"max_tokens": 4000})]
+    )
+    match = Match(GAME, seed=3)
+    notes = sitting.notes()
+    assert notes["parameters"] == {"temperature": 0.5, "max_tokens": 1000}
+    seat, ask = next(iter(match.pending().items()))
+    said = asyncio.run(sitting.reply(match.told(seat), ask))
+    assert isinstance(said, Reply) and said.usage and said.usage["sent"] == notes["parameters"] == {"max_tokens": 4000}
+    assert format_model(notes) == "tough, form=free, chat=True, history=last:2, max_tokens=4000"
+
+
+def test_a_part_of_the_history_is_the_opening_and_the_last_exchanges() -> None:
+    sitting = model("llm:x,history=last:2", script=["90", "89", "88", "87", "86", "85"])
+    match = Match(GAME, seed=3)
+    play(match, {"A": sitting, "B": nl.player("linear", GAME)})
+    sent = [call.messages for call in sitting.endpoint.calls]  # type: ignore[attr-defined]
+    assert [len(messages) for messages in sent][:6] == [1, 3, 5, 7, 7, 7][: len(sent)]
+    longest = sent[-1]
+    assert longest[:2] == sent[1][:2] and [message.role for message in longest] == ["user", "assistant"] * 3 + ["user"]
+
+
+@pytest.mark.parametrize("history", ["last", "last:0", "last:-1", "6"])
+def test_a_history_that_is_none_is_refused(history: str) -> None:
+    with pytest.raises(ValueError, match="history of a model player must be such as last:6"):
+        model(f"llm:x,history={history}")
+
+
+def test_a_form_that_is_complete_was_not_cut() -> None:
+    assert replied(answer('{"move":{"kind":"offer","price_cents":700}}', "length"), "form=schema").text == "7.00"
+
+
+def test_an_answer_that_a_server_took_for_reasoning_is_found_behind_it() -> None:
+    assert replied(answer("", reasoning="<think>Hm, 50?</think>52.50")).text == "52.50"
 
 
 def test_free_words_go_to_the_match_which_judges_them() -> None:

@@ -117,7 +117,7 @@ def test_a_wrong_set_up_is_told_in_one_line_before_any_game(
     assert played.status == 2
     assert len(played.lines) == 1, played.err
     assert re.search(case.says, played.lines[0]), played.err
-    assert played.records == []
+    assert played.out == "" and not (tmp_path / "run").exists()
     true = services.counted(case.name)
     assert 1 <= true.requests <= SETUP_REQUESTS
 
@@ -249,6 +249,19 @@ def test_what_a_stopped_run_has_paid_is_printed_although_its_games_are_dropped(
     assert played.tokens is not None, played.out
     in_flight = CONCURRENCY * true.largest
     assert true.input + true.output - in_flight <= sum(played.tokens) <= 1.01 * (true.input + true.output)
+
+
+@pytest.mark.parametrize("concurrency", [4, 200])
+def test_forty_games_on_money_for_six_finish_six(concurrency: int, services: RunningServices, tmp_path: Path) -> None:
+    whole = play_batch("mistral/good", services.url, tmp_path / "one" / "run", n=6)
+    assert whole.tokens is not None
+    cap = ["--budget-tokens", str(int(1.1 * sum(whole.tokens))), "--concurrency", str(concurrency)]
+    services.forget()
+    played = play_batch("mistral/good", services.url, tmp_path / "all" / "run", *cap, n=40)
+    assert played.status == 2 and len(played.records) in (5, 6) and not played.stopped
+    assert f"{len(played.records)} of 40 games are over" in played.err and "budget is reached" in played.lines[-1]
+    true = services.counted("mistral/good")
+    assert played.tokens == (true.input, true.output)
 
 
 def test_a_budget_in_dollars_holds_for_what_a_reasoner_truly_costs(services: RunningServices, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import os
 import signal
 import socket
 import subprocess
@@ -32,6 +34,7 @@ from negolab.record import parse_record
 from negolab.runs.driver import aplay, make_player
 from negolab.verification import replay_differences
 from tests.conftest import ROOT, SLOW, free_port
+from tests.support.command import negolab
 from tests.support.local_model import LocalModel, needs_runtime, needs_weights, serving_model
 
 TOKENS = 80
@@ -251,3 +254,21 @@ def test_a_strategy_is_worded_by_a_real_model(game: AnyGame, strategy: str, loca
     nl.play(decided, {seat: make_player(strategy, game, 0, seat) for seat in SEATS})
     assert match.outcome == decided.outcome
     assert all(reply.via == "model" for reply, _ in replies(match))
+
+
+@pytest.mark.model
+def test_a_call_that_is_sent_again_from_the_export_gets_the_same_answer(local: LocalModel, tmp_path: Path) -> None:
+    environment = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    player = f"llm:{MODEL_ALIAS},form=schema,temperature=0,max_tokens={TOKENS}"
+    players = ["--a", player, "--b", "linear", "--base-url", local.url]
+    out = str(tmp_path / "run")
+    ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", out, "--unusable", "100%", env=environment)
+    assert ran.returncode == 0, ran.stderr
+    calls = [json.loads(line) for line in negolab("calls", out, env=environment).stdout.splitlines()]
+    assert len(calls) >= 2
+    for call in calls[:2]:
+        body = json.dumps(call["request"]).encode()
+        asked = urllib.request.Request(f"{local.url}/chat/completions", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=120) as found:
+            message = json.loads(found.read())["choices"][0]["message"]
+        assert message["content"] == call["answer"]["text"]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,8 +75,8 @@ class Mute(Fake):
         return self.bad if self.mute(call) else said_to(call)
 
 
+CUT = answer("I think th", finish="length")
 BAD = {
-    "cut": answer("I think th", finish="length"),
     "filtered": answer("", finish="content_filter"),
     "refused": answer("I cannot help with that.", finish="refusal"),
     "empty": answer(""),
@@ -94,8 +95,8 @@ def test_a_model_that_never_gives_a_usable_answer_stops_the_run(tmp_path: Path, 
 
 
 def test_finished_games_stay_and_count_when_the_same_command_is_given_again(tmp_path: Path) -> None:
-    mute = Mute(lambda call: True, BAD["cut"])
-    with pytest.raises(UnusableAnswers, match="answers cut at 1,000 tokens: set a larger max_tokens"):
+    mute = Mute(lambda call: True, BAD["empty"])
+    with pytest.raises(UnusableAnswers, match="empty answers: set a larger max_tokens"):
         asyncio.run(run(tmp_path, mute, LLM, "linear", n=50, at_once=1).play())
     kept, calls = len(nl.read(tmp_path)), mute.calls
     assert kept >= 2
@@ -106,6 +107,16 @@ def test_finished_games_stay_and_count_when_the_same_command_is_given_again(tmp_
     assert len(nl.read(tmp_path)) == 50
 
 
+def test_answers_that_are_never_whole_are_no_moves_and_stop_the_run(tmp_path: Path) -> None:
+    mute = Mute(lambda call: True, msgspec.structs.replace(CUT, attempts=3))
+    with pytest.raises(UnusableAnswers, match="answers cut at the limit of tokens: set a larger max_tokens"):
+        asyncio.run(run(tmp_path, mute, LLM, "linear", n=50, at_once=1).play())
+    records = nl.read(tmp_path)
+    assert len(records) == 7 and all(record.end == "ABORTED" for record in records)
+    assert not any(isinstance(event, Replied | Rejected) and event.seat == "A" for r in records for event in r.events)
+    assert "it began: I think th" in (tmp_path / "errors.log").read_text()
+
+
 def test_few_answers_none_of_which_can_be_used_are_enough_at_the_end(tmp_path: Path) -> None:
     with pytest.raises(UnusableAnswers, match="of 4 answers"):
         asyncio.run(run(tmp_path, Mute(lambda call: True, BAD["empty"]), LLM, "linear", n=1).play())
@@ -113,7 +124,7 @@ def test_few_answers_none_of_which_can_be_used_are_enough_at_the_end(tmp_path: P
 
 
 def test_a_model_below_the_limit_plays_on(tmp_path: Path) -> None:
-    mute = Mute(lambda call: call.repetition[-1] == 0 and call.repetition[-2] == 0, BAD["cut"])
+    mute = Mute(lambda call: call.repetition[-1] == 0 and call.repetition[-2] == 0, BAD["empty"])
     asyncio.run(run(tmp_path, mute, LLM, "linear", n=30, at_once=1).play())
     assert len(nl.read(tmp_path)) == 30
 

@@ -203,8 +203,8 @@ def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
     shown = "\n".join(summary.tally_lines(summary.tally_records(played(tmp_path, Fake(act))), "cents"))
     assert "8 games" in shown and "without a result: 3 of 8 games" in shown
     assert "2   no answer in 6 attempts" in shown and "1   the game was not over after 9 s" in shown
-    assert "no deal        62.5 %" in shown and "failed         25.0 %" in shown, "shares are of all games"
-    assert "n = 5 for this deal" in shown, "means are of those with a result"
+    assert "no deal       100.0 %" in shown and "3 of them failed and count in no share" in shown
+    assert shown.count("n = 5 for this deal") == 3, "shares and means are of those that were played"
 
 
 def test_a_game_has_a_time_limit(tmp_path: Path) -> None:
@@ -318,14 +318,24 @@ def test_a_game_that_failed_by_its_answers_is_asked_for_others_when_it_is_played
 
 
 def test_prices_and_limits_are_said_in_python_too(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:1/v1"
     with pytest.raises(ValueError, match="a budget in money needs the price of fake"):
-        nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0)
+        nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0, base_url=url)
     with pytest.raises(ValueError, match=r"are said to Models\(\.\.\.\)"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "b", models=Fake(), prices={"fake": "1,2"})
     with pytest.raises(ValueError, match="a price is INPUT,OUTPUT"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "c", prices={"fake": "cheap"})
     with pytest.raises(ValueError, match="retry names failed and timed out, not timeout"):
         nl.run(GAME, "time", "linear", n=2, out=tmp_path / "d", retry="timeout")
+    assert not any(tmp_path.iterdir()), "a start that fails leaves no folder"
+
+
+def test_a_key_that_lacks_is_named_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "NEGOLAB_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ValueError, match=r"^the environment variable OPENAI_API_KEY is not set"):
+        nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "a", budget=1.0)
+    assert not any(tmp_path.iterdir())
 
 
 def test_who_a_model_was_stands_in_the_record_of_a_single_match_too(tmp_path: Path) -> None:
@@ -576,7 +586,7 @@ def test_every_answer_of_a_model_has_its_row_also_where_it_became_no_words(tmp_p
         async def answer(self, call: Call) -> Answer:
             found = await super().answer(call)
             if call.repetition[2:] == (0, 0):
-                return msgspec.structs.replace(found, finish="length", text="I think that", cost=None)
+                return msgspec.structs.replace(found, finish="refusal", text="I think that", cost=None)
             return msgspec.structs.replace(found, replayed=game_of(call) == 0, latency=0.25, attempts=2)
 
     records = played(tmp_path, Cut(), LLM, "time", n=2)
@@ -584,14 +594,15 @@ def test_every_answer_of_a_model_has_its_row_also_where_it_became_no_words(tmp_p
     answers = [reply for r in records for _, reply, _ in tables.iter_replies(r) if reply is not None]
     assert len(rows) == sum(reply.via == "model" for reply in answers) < len(answers)
     first = rows.iloc[0]
-    assert list(first[["text", "finish", "kind", "accepted"]]) == ["I think that", "length", "format", False]
+    assert list(first[["text", "finish", "kind", "accepted"]]) == ["I think that", "refusal", "format", False]
     assert rows["tokens_input"].eq(10).all() and rows["model"].eq("fake-1").all()
     assert set(rows["attempts"]) == {1, 2} and set(rows["replayed"]) == {True, False}
     assert len(tables.turns(records)) > len(rows)
     told = summary.tally_records(records)
-    assert told.taken.unpriced == 2 and told.taken.saved > 0 and told.faults["format", "cut"] == 2
+    assert told.taken.unpriced == 2 and told.taken.saved > 0 and told.faults["format", "refused"] == 2
     shown = "\n".join(summary.tally_lines(told, "cents"))
-    assert "2 of unknown price" in shown and "came from the cache" in shown and "cut 2" in shown
+    assert "unknown for 2 calls: no price is known" in shown and "came from the cache" in shown
+    assert "refused 2" in shown
 
 
 def test_forfeits_for_form_are_counted_apart_from_strategy(tmp_path: Path) -> None:

@@ -125,6 +125,10 @@ def has_little_room(request: Request) -> bool:
     return limit is not None and limit < 16_000
 
 
+def has_plain_room(request: Request) -> bool:
+    return room(request) == 1_000
+
+
 def has_no_room_by_default(request: Request) -> bool:
     limit = room(request)
     return limit is None or limit < 16_000
@@ -195,6 +199,9 @@ GOOD_ANSWERS = [
                                     "<|start|>assistant<|channel|>final<|message|>$text<|return|>"),
     Case("gemini/thought-tags", GOOD, wrap="<thought>I could ask for 12.00 or 80.00.</thought>$text"),
     Case("ollama/think-tags", GOOD, wrap="<think>\nI could ask for 12.00 or 80.00.\n</think>\n\n$text"),
+    *(Case(f"gateway/{reason}", GOOD, when=has_plain_room, message={"content": "5"}, finish=reason)
+      for reason in ("max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded", "abort",
+                     "insufficient_system_resource")),
     Case("openai/top-k", GOOD, settings="extra.top_k=40"),
     Case("vllm/template-arguments", GOOD,
          settings='extra.chat_template_kwargs={"enable_thinking":false,"add_generation_prompt":true}'),
@@ -462,6 +469,14 @@ DAILY = [
     Case("openai/credit-ends", STOPS, CREDIT, 429,
          openai("You exceeded your current quota, please check your plan and billing details.", "insufficient_quota",
                 kind="insufficient_quota"), {}, after(30)),
+    Case("openrouter/key-limit", STOPS, r"Key limit exceeded", 403,
+         openrouter(403, "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"), {},
+         after(30)),
+    Case("gateway/daily-limit-inside", STOPS, r"daily free limit", 200,
+         {"error": {"message": "You have reached your daily free limit.", "type": "limit_error"}}, {}, after(30)),
+    Case("dashscope/free-quota", STOPS, r"free quota", 429,
+         openai("The free quota has been exhausted. Upgrade to continue.", "AllocationQuota.FreeTierOnly"), {},
+         after(30)),
     Case("vllm/gone-for-good", STOPS, r"--patience", 503,
          vllm(503, "Service Unavailable", "ServiceUnavailable"), {}, after(30), options=("--patience", "2s")),
 ]  # fmt: skip
@@ -512,6 +527,10 @@ UNUSABLE_ANSWERS = [
     Case("gemini/null", UNUSABLE, r"empty|no text|no words", message=NO_WORDS),
     Case("xai/empty", UNUSABLE, r"empty|no text|no words", message={"content": "", "reasoning_content": THOUGHT}),
     Case("openai/always-cut", UNUSABLE, r"cut at the limit of tokens", message={"content": ""}, finish="length"),
+    Case("gateway/unknown-reason", UNUSABLE, r"not known", message={"content": "60"}, finish="because"),
+    Case("vllm/tool-call", UNUSABLE, r"tools", message={"content": None, "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "offer", "arguments": "{}"}}]}, finish="tool_calls"),
+    Case("openai/refusal-beside-empty", UNUSABLE, r"declin", message={"content": "", "refusal": "I can't assist."}),
     Case("ollama/babbles", UNUSABLE, r"unusable|read|format", wrap="Certainly! As an AI I love negotiation."),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ import msgspec
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended
-from negolab.formatting import format_end, format_money, format_number
+from negolab.formatting import format_end, format_model, format_money, format_number
 from negolab.game import SEATS, End, Observation, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, start_state
 
@@ -127,6 +127,8 @@ def _about(record: Record) -> Facts:
     header, last = record.header, record.events[-1]
     about: Facts = [("game", header.game), ("preset", header.preset or "none"), ("match", header.id)]
     about += [(f"player {seat}", header.players[seat]) for seat in SEATS if seat in header.players]
+    models = header.notes.get("models", {})
+    about += [(f"model {seat}", format_model(models[seat])) for seat in SEATS if seat in models]
     about += [("seed", str(header.seed))] if header.seed is not None else []
     about += [("created", header.created)] if header.created else []
     about += [("stopped", last.reason)] if isinstance(last, Ended) and last.reason else []

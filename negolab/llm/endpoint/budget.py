@@ -1,95 +1,14 @@
-"""A cap on money and tokens that holds for what calls truly take, which no bound of theirs tells beforehand.
-
-The sums of a run are written beside its games, never less than what is known, so that they survive a kill.
-"""
+"""A cap on money and tokens that holds for what calls truly take, which no bound of theirs tells beforehand."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections import deque
-from functools import reduce
 from math import isfinite
-from pathlib import Path
-from typing import NamedTuple
 
-import msgspec
-
-from negolab._internal.files import atomic_write
+from negolab.ledger import NOTHING, PICO, Cost, Ledger
 from negolab.llm.endpoint.errors import BudgetReached, RunFailed
-from negolab.llm.endpoint.prices import PICO, dollars
-
-FILE = "spent.json"
-
-
-class BudgetState(msgspec.Struct, frozen=True):
-    """The content of the file: what answers cost, rounded up; the most calls in flight; and the dearest call so far
-    (before the first answer: what it was estimated at)."""
-
-    pico: int = 0
-    tokens: int = 0
-    flying: int = 0
-    dear_pico: int = 0
-    dear_tokens: int = 0
-
-
-class BudgetFile:
-    """The file of one run.
-
-    After a kill, each call in flight is assumed to have cost as much as the dearest one that was answered; a run that
-    ends writes the true sums.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / FILE
-        self.state = BudgetState()
-        if self._file.exists():
-            try:
-                self.state = msgspec.json.decode(self._file.read_bytes(), type=BudgetState)
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise ValueError(f"{self._file}: does not say what was spent ({error}): move it away") from None
-
-    def write(self, state: BudgetState) -> None:
-        """Write durably; RunFailed if that is not possible, because then no cap could be kept."""
-        try:
-            atomic_write(self._file, msgspec.json.encode(state) + b"\n")
-        except OSError as error:
-            raise RunFailed(f"{self._file}: what is spent cannot be noted: {error.strerror}") from None
-        self.state = state
-
-
-CAP_STEPS = 100
-"""Parts of a cap: spending is written ahead one part at a time."""
-GROWTH_STEPS = 10
-"""Without a cap, what is written ahead is this part of the sum."""
-CALL_STEPS = 8
-"""Calls written ahead are this part of those in flight."""
-
-
-class Cost(NamedTuple):
-    """Money in `PICO`ths of a dollar, and input and output tokens together."""
-
-    pico: int = 0
-    tokens: int = 0
-
-    def plus(self, other: Cost) -> Cost:
-        return Cost(self.pico + other.pico, self.tokens + other.tokens)
-
-    def max_with(self, other: Cost) -> Cost:
-        """Return the larger of each."""
-        return Cost(max(self.pico, other.pico), max(self.tokens, other.tokens))
-
-    def times(self, factor: int) -> Cost:
-        return Cost(self.pico * factor, self.tokens * factor)
-
-    def minus(self, other: Cost) -> Cost:
-        return Cost(self.pico - other.pico, self.tokens - other.tokens)
-
-
-def _with_interrupted_calls(prior: Cost, state: BudgetState) -> Cost:
-    """Return the cost of earlier parts of the run, calls that were in flight at their end included."""
-    lost = Cost(state.flying * state.dear_pico, state.flying * state.dear_tokens)
-    return prior.max_with(Cost(state.pico, state.tokens)).plus(lost)
 
 
 class Reservation:
@@ -98,21 +17,24 @@ class Reservation:
     It may wait for room in another thread's event loop.
     """
 
-    def __init__(self, model: str, cost: Cost, loop: asyncio.AbstractEventLoop) -> None:
-        self.model = model
-        self.cost = cost
+    def __init__(self, model: str, cost: Cost, of: tuple[str | int, ...]) -> None:
+        self.model, self.cost, self.of = model, cost, of
         self.is_known = False
         """Answers of the model have shown what calls take; else this one goes alone."""
-        self.granted: asyncio.Future[None] = loop.create_future()
-        self.is_granted = False
+        self.granted: asyncio.Future[None] | None = None
+        """Set while it waits."""
+        self.call: int | None = None
+        """Its number in the ledger, once it is granted."""
 
-    def wake(self, error: BudgetReached | None) -> None:
+    def wake(self, error: RunFailed | None) -> None:
         """Grant the reservation, or fail it."""
-        self.granted.get_loop().call_soon_threadsafe(self._resolve, error)
+        if self.granted is not None:
+            self.granted.get_loop().call_soon_threadsafe(_resolve, self.granted, error)
 
-    def _resolve(self, error: BudgetReached | None) -> None:
-        if not self.granted.done():
-            self.granted.set_result(None) if error is None else self.granted.set_exception(error)
+
+def _resolve(granted: asyncio.Future[None], error: RunFailed | None) -> None:
+    if not granted.done():
+        granted.set_result(None) if error is None else granted.set_exception(error)
 
 
 SAFETY = 2
@@ -120,7 +42,7 @@ SAFETY = 2
 
 
 class Budget:
-    """Cap what all calls of a run may cost.
+    """Keep the account of all calls of a run, and cap what they may cost.
 
     Before each call twice the most that a call of its model has taken is reserved, after it the true cost is counted.
     A call for which those in flight leave no room waits for them, so that near the end calls go one at a time;
@@ -130,84 +52,73 @@ class Budget:
     Args:
         usd: The cap in US dollars (None: no cap in money).
         tokens: The cap in input and output tokens (None: no cap in tokens).
-        prior_usd: US dollars of earlier parts of the run.
-        prior_tokens: Tokens of earlier parts of the run.
-        file: Where the sums are kept; what it holds was spent before.
+        ledger: The account, with what earlier parts of the run have spent (None: a new one, in memory).
 
     Raises:
-        ValueError: Neither cap is given, or a number is below 0.
+        ValueError: A cap is below 0 or no number.
     """
 
-    def __init__(
-        self,
-        *,
-        usd: float | None = None,
-        tokens: int | None = None,
-        prior_usd: float = 0.0,
-        prior_tokens: int = 0,
-        file: BudgetFile | None = None,
-    ) -> None:
-        if usd is None and tokens is None:
-            raise ValueError("a budget is in US dollars, in tokens, or both")
-        for name, value in (("usd", usd), ("tokens", tokens), ("prior_usd", prior_usd), ("prior_tokens", prior_tokens)):
+    def __init__(self, *, usd: float | None = None, tokens: int | None = None, ledger: Ledger | None = None) -> None:
+        for name, value in (("usd", usd), ("tokens", tokens)):
             if value is not None and (isinstance(value, bool) or not (isfinite(value) and value >= 0)):
                 raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
         self.usd = usd
         self.tokens = tokens
+        self.ledger = ledger or Ledger()
         # Rounded to the cap's own disadvantage.
+        self.is_capped = usd is not None or tokens is not None
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
-        prior = Cost(-int(-prior_usd * PICO // 1), int(prior_tokens))
-        self._spent = prior if file is None else _with_interrupted_calls(prior, file.state)
-        self._file = file
-        self._reserved, self._calls = Cost(), 0
+        self._reserved, self._calls = NOTHING, 0
         self._is_alone = False
-        """The call in flight is the first of its model."""
-        self._largest: dict[str, Cost] = {}
         self._waiting: deque[Reservation] = deque()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
-    def spent(self) -> float:
-        """US dollars so far; lost answers as they were reserved, calls in flight at a kill as the dearest one."""
-        return dollars(self._spent.pico)
+    def spent(self) -> Cost:
+        """What is spent so far; calls of which nobody said what they took as the dearest of their model."""
+        return self.ledger.total.plus(self.ledger.presumed)
 
-    @property
-    def spent_tokens(self) -> int:
-        """Tokens so far; lost answers as they were reserved."""
-        return self._spent.tokens
-
-    async def reserve(self, model: str, first: Cost) -> Reservation:
+    async def reserve(self, model: str, first: Cost, of: tuple[str | int, ...] = ()) -> Reservation:
         """Reserve a part for a call, and wait while calls in flight leave no room.
 
         Args:
             model: The model that is called; its calls may differ from those of other models.
             first: Estimate of the cost while no call of the model has been answered.
+            of: Match, seat, turn and attempt, for the ledger.
 
         Raises:
             BudgetReached: There is no room even without the calls in flight.
         """
         with self._lock:
-            reservation = Reservation(model, first, asyncio.get_running_loop())
+            reservation = Reservation(model, first, of)
             if not self._waiting and self._try(reservation):
                 return reservation
+            granted = reservation.granted = asyncio.get_running_loop().create_future()
             self._waiting.append(reservation)
         try:
-            await reservation.granted
+            await granted
         except asyncio.CancelledError:
             self._cancel(reservation)
             raise
         return reservation
 
-    def settle(self, reservation: Reservation, cost: Cost | None) -> None:
-        """Replace a reservation by the cost of its call (None: unknown), and grant what waits and fits."""
+    def settle(self, reservation: Reservation, took: Cost | None, finish: str = "") -> None:
+        """Replace a reservation by what its call took (None: unknown), and grant what waits and fits."""
         with self._lock:
-            self._reserved, self._calls = self._reserved.minus(reservation.cost), self._calls - 1
-            self._is_alone = self._is_alone and reservation.is_known
-            self._spent = self._spent.plus(reservation.cost if cost is None else cost)
-            if cost is not None and cost != Cost():
-                model = reservation.model
-                self._largest[model] = self._largest.get(model, Cost()).max_with(cost)
-            self._resolve_waiting()
+            if self.is_capped:
+                self._reserved, self._calls = self._reserved.plus(reservation.cost.times(-1)), self._calls - 1
+                self._is_alone = self._is_alone and reservation.is_known
+            assert reservation.call is not None
+            try:
+                self.ledger.end(reservation.call, took, finish)
+            except OSError as error:
+                raise _unwritable(error) from None
+            finally:
+                self._resolve_waiting()
+
+    def has_room(self, cost: Cost) -> bool:
+        """Return True if something would fit in what is left."""
+        return self._is_within_cap(self.spent.plus(cost))
 
     def _resolve_waiting(self) -> None:
         """Grant or fail what waits, as far as that is possible now."""
@@ -216,74 +127,55 @@ class Budget:
                 if not self._try(self._waiting[0]):
                     return
                 self._waiting.popleft().wake(None)
-            except BudgetReached as error:
+            except RunFailed as error:
                 self._waiting.popleft().wake(error)
 
     def _try(self, reservation: Reservation) -> bool:
         """Hold a reservation if there is room now; BudgetReached if there never will be."""
-        if (largest := self._largest.get(reservation.model)) is not None:
-            reservation.cost, reservation.is_known = largest.times(SAFETY), True
-        if not self._is_within_cap(self._spent.plus(reservation.cost)):
-            raise BudgetReached(self._reached_message(reservation))
-        if self._is_alone or (self._calls and not reservation.is_known):
-            return False
-        if not self._is_within_cap(self._spent.plus(self._reserved).plus(reservation.cost)):
-            return False
-        if self._file is not None:
-            self._write_ahead(self._file, self._calls + 1, self._dearest or reservation.cost)
-        self._reserved, self._calls = self._reserved.plus(reservation.cost), self._calls + 1
-        self._is_alone = not reservation.is_known
-        reservation.is_granted = True
+        if self.is_capped:
+            if (largest := self.ledger.largest.get(reservation.model)) is not None:
+                reservation.cost, reservation.is_known = largest.times(SAFETY), True
+            if not self.has_room(reservation.cost):
+                raise BudgetReached(self._reached_message(reservation))
+            if self._is_alone or (self._calls and not reservation.is_known):
+                return False
+            if not self.has_room(self._reserved.plus(reservation.cost)):
+                return False
+            self._is_alone = not reservation.is_known
+        try:
+            reservation.call = self.ledger.begin(reservation.model, reservation.of, reservation.cost)
+        except OSError as error:
+            raise _unwritable(error) from None
+        if self.is_capped:
+            self._reserved, self._calls = self._reserved.plus(reservation.cost), self._calls + 1
         return True
 
     def _cancel(self, reservation: Reservation) -> None:
-        if reservation.is_granted:
-            self.settle(reservation, Cost())
+        if reservation.call is not None:
+            self.settle(reservation, NOTHING, "cancelled")
             return
         with self._lock:
             if reservation in self._waiting:
                 self._waiting.remove(reservation)
             self._resolve_waiting()
 
-    def close(self) -> None:
-        """Write the true sums; calls still in flight count as after a kill."""
-        if self._file is not None:
-            self._file.write(BudgetState(*self._spent, self._calls, *(self._dearest or Cost())))
-
-    @property
-    def _dearest(self) -> Cost | None:
-        """The largest call of any model so far."""
-        return reduce(Cost.max_with, self._largest.values()) if self._largest else None
-
-    def _write_ahead(self, file: BudgetFile, calls: int, dearest: Cost) -> None:
-        """Make the file cover the sums and the calls in flight, with some margin so that not every call writes it."""
-        stored, spent = file.state, self._spent
-        is_covered = spent.pico <= stored.pico and spent.tokens <= stored.tokens and calls <= stored.flying
-        dear = Cost(stored.dear_pico, stored.dear_tokens)
-        if not (is_covered and dearest.max_with(dear) == dear):
-            dear_ahead = Cost(*(value + value // GROWTH_STEPS for value in dearest))
-            spent_ahead = spent.plus(self._margin(spent))
-            file.write(BudgetState(*spent_ahead, calls + calls // CALL_STEPS + 1, *dear_ahead))
-
-    def _margin(self, spent: Cost) -> Cost:
-        """Return what is written ahead: a part of the cap, or of the sum where there is no cap."""
-        kinds = zip(self._cap, spent, strict=True)
-        return Cost(*(total // GROWTH_STEPS if cap is None else cap // CAP_STEPS for cap, total in kinds))
-
     def _is_within_cap(self, cost: Cost) -> bool:
-        return all(cap is None or value <= cap for cap, value in zip(self._cap, cost, strict=True))
+        return all(cap is None or value <= cap for cap, value in zip(self._cap, (cost.pico, cost.tokens), strict=True))
 
     def _reached_message(self, reservation: Reservation) -> str:
         """Say what is spent, and what the next call is expected to take."""
-        next_one, parts = reservation.cost, []
+        next_one, spent, parts = reservation.cost, self.spent, []
         if self.usd is not None:
-            parts.append(
-                f"${self.spent:.4f} of ${self.usd:.2f} are spent, the next call may cost ${dollars(next_one.pico):.4f}"
-            )
+            parts.append(f"${spent.usd:.4f} of ${self.usd:.2f} are spent, the next call may cost ${next_one.usd:.4f}")
         if self.tokens is not None:
             parts.append(
-                f"{self.spent_tokens:,} of {self.tokens:,} tokens are used, the next call may take {next_one.tokens:,}"
+                f"{spent.tokens:,} of {self.tokens:,} tokens are used, the next call may take {next_one.tokens:,}"
             )
-        if self._largest:
+        if self.ledger.largest:
             return f"the budget is reached: {'; '.join(parts)}: raise it and run again"
         return f"the budget is too small to begin: {'; '.join(parts)}: raise it, or set a lower max_tokens"
+
+
+def _unwritable(error: OSError) -> RunFailed:
+    """Return the error of an account that cannot be kept, because then no cap could be."""
+    return RunFailed(f"{error.filename}: what is spent cannot be noted: {error.strerror}")

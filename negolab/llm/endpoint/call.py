@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -24,6 +25,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             time-outs nor keys.
         repetition: Match, seat, turn and attempt; keeps equal questions of different games independent.
         began: `time.monotonic()` when the game began; older games go first.
+        is_readable: Returns True for an answer that makes a move; others are kept for this run alone.
     """
 
     model: str
@@ -31,6 +33,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, Any]
     repetition: tuple[str | int, ...]
     began: float = 0.0
+    is_readable: Callable[[Answer], bool] = bool
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -67,8 +70,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         text: The text as it was sent, without reasoning that came in a field of its own.
-        finish: The endpoint's reason to stop: "stop", "length", "content_filter", "refusal" where the text says that
-            the model will not answer, or "rejected" where the service rejected the text.
+        finish: The endpoint's reason to stop, which `ending_of` explains; "length" also where as many tokens came as
+            were allowed, "refusal" where the text says that the model will not answer, "rejected" where the service
+            rejected the text.
+        logprobs: Log probabilities of the tokens, where they were asked for.
+        sent: Further fields of the request that was answered, as this endpoint took them (None: not known).
         request_id: The id in the response headers, else the completion's own.
         usage: Tokens, those of attempts that were paid and lost included.
         cost: US dollars, such attempts included; None where no price is known.
@@ -88,6 +94,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     queued: float = 0.0
     latency: float = 0.0
     attempts: int = 1
+    sent: dict[str, Any] | None = None
+    logprobs: Any = None
     replayed: bool = False
 
 

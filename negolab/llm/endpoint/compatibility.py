@@ -10,11 +10,17 @@ import msgspec
 
 from negolab.llm.endpoint.call import Call
 from negolab.llm.endpoint.errors import RefusedParameter, RunFailed
-from negolab.llm.endpoint.services import DEMANDED_OUTPUT, PLAIN_OUTPUT, SAMPLING, model_traits
+from negolab.llm.endpoint.services import DEMANDED_OUTPUT, MORE_OUTPUT, PLAIN_OUTPUT, SAMPLING, model_traits
 
 OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
 """Names of the bound on output tokens; a model may take only one of them."""
 RESERVED = ("model", "messages", "stream")
+REPETITION = "negolab_repetition"
+"""Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
+MIN_GROWTH, MAX_BYTES_PER_TOKEN = 500, 40
+"""Bytes by which a prompt must have grown, and bytes per further token from which it must have been cut."""
+MAX_PROMPTS = 10_000
+"""Seats whose last prompts are remembered."""
 _UNSUPPORTED = re.compile("unsupported|not support", re.IGNORECASE)
 _LARGEST = re.compile(r"(?:at most|less than or equal to|<=|> |maximum\D{0,40}) ?(\d+)", re.IGNORECASE)
 
@@ -35,6 +41,8 @@ class ParameterCompatibility:
         self._dropped = set(traits.dropped)
         self._notified: set[str] = set()
         self._refused: set[str] = set()
+        self._prompts: dict[tuple[str | int, ...], tuple[int, int]] = {}
+        """Bytes and tokens of the last prompt of each seat."""
 
     def translate(self, call: Call) -> dict[str, Any]:
         """Return the call's parameters as this model takes them; ValueError for one that the call sets itself."""
@@ -46,9 +54,8 @@ class ParameterCompatibility:
                 translated[self._name] = value
             elif name not in self._dropped:
                 translated[name] = value
-            elif name not in self._notified:
-                self._notified.add(name)
-                self._notify(f"{self._model} takes no {name}: it is left out")
+            else:
+                self._tell_once(name, f"{self._model} takes no {name}: it is left out")
         if self._output is not None and not has_bound(call.params):
             translated[self._name] = self._output
         return translated
@@ -80,11 +87,37 @@ class ParameterCompatibility:
             return
         raise RunFailed(f"{self._model} does not take {_advice(name)} ({text})")
 
-    def learn_reasoning(self, call: Call) -> None:
-        """Give a model more room that was cut while it reasoned: first no bound, then one above the service's own."""
-        if not has_bound(call.params) and self._output in (PLAIN_OUTPUT, None):
-            self._output = None if self._output == PLAIN_OUTPUT else DEMANDED_OUTPUT
-            self._notify(f"{self._model} reasons and was cut: its answers get more tokens")
+    def learn_cut(self, call: Call, *, reasons: bool) -> None:
+        """Give a model more room that was cut; one that reasons first no bound, then one above the service's own."""
+        if has_bound(call.params) or self._output not in (PLAIN_OUTPUT, None):
+            return
+        plain = None if reasons else MORE_OUTPUT
+        self._output = plain if self._output == PLAIN_OUTPUT else DEMANDED_OUTPUT
+        self._notify(f"{self._model} {'reasons and ' * reasons}was cut: its answers get more tokens")
+
+    def note_reason(self, finish: str) -> None:
+        """Tell once of a reason to stop that is not known."""
+        line = f"{self._model} ends answers for a reason that is not known, {finish!r}: it is asked again"
+        self._tell_once(f"reason {finish}", line)
+
+    def note_prompt(self, call: Call, size: int, tokens: int | None) -> None:
+        """Tell once if the prompt of a seat grew and its service counts no more tokens than before."""
+        seat = call.repetition[:2]
+        before, tokens_before = self._prompts.get(seat, (size, 0))
+        if tokens is None:
+            return
+        if size - before > max(MIN_GROWTH, MAX_BYTES_PER_TOKEN * (tokens - tokens_before)):
+            counted = f"its service counts {tokens:,} tokens after {tokens_before:,}"
+            what = "it cuts in silence what does not fit its context"
+            self._tell_once("prompt", f"{self._model}: a prompt grew by {size - before:,} bytes and {counted}: {what}")
+        if len(self._prompts) >= MAX_PROMPTS:
+            self._prompts.clear()
+        self._prompts[seat] = (size, tokens)
+
+    def _tell_once(self, topic: str, line: str) -> None:
+        if topic not in self._notified:
+            self._notified.add(topic)
+            self._notify(line)
 
 
 def _advice(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -9,8 +10,10 @@ import msgspec
 
 from negolab.llm.endpoint.call import Answer, Usage
 from negolab.llm.endpoint.errors import (
+    REFUSED,
     BadResponse,
     Overloaded,
+    RunFailed,
     Unreachable,
     decode_json,
     one_line,
@@ -18,7 +21,7 @@ from negolab.llm.endpoint.errors import (
     read_message,
     read_problem,
 )
-from negolab.llm.endpoint.services import FILTERS
+from negolab.llm.endpoint.services import ending_of
 from negolab.match import replace_surrogates
 
 MAX_TOKENS = 10_000_000
@@ -34,11 +37,14 @@ class _Message(msgspec.Struct):
     refusal: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
+    tool_calls: Any = None
 
 
 class _Choice(msgspec.Struct):
+    index: Any = None
     message: _Message | None = None
     finish_reason: Any = None
+    logprobs: Any = None
     error: Any = None
 
 
@@ -49,14 +55,16 @@ class _Body(msgspec.Struct):
     system_fingerprint: Any = None
     id: Any = None
     negolab: Any = None
+    object: Any = None
     error: Any = None
 
 
 class BrokerInfo(msgspec.Struct, frozen=True):
-    """The field `negolab` of a sweep's broker: the answer's cost in US dollars, and `replayed` as in `Answer`."""
+    """The field `negolab` of a sweep's broker: `cost` in US dollars, `replayed` and `sent` as in `Answer`."""
 
     cost: float | None = None
     replayed: bool = False
+    sent: dict[str, Any] | None = None
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -77,11 +85,12 @@ def parse_completion(body: bytes) -> Answer:
     except (ValueError, RecursionError) as error:
         completion = _decode_leniently(body, error)
     usage = parse_usage(completion.usage)
-    if completion.error and not completion.choices:
-        _raise_error(completion.error, body)
+    told = completion.error or (decode_json(body) if completion.object == "error" else None)
+    if told and not completion.choices:
+        _raise_error(told, body)
     if completion.choices is None:
         raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer", usage=usage)
-    choice = completion.choices[0] if completion.choices else None
+    choice = min(completion.choices, key=lambda choice: choice.index != 0, default=None)
     if choice is not None and (choice.error or choice.finish_reason == "error"):
         # Of the provider behind a gateway, so not the model's.
         raise Overloaded(f"the provider failed: {read_message(choice.error)}", usage=usage)
@@ -89,9 +98,11 @@ def parse_completion(body: bytes) -> Answer:
         raise BadResponse("the answer holds no choice", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
     finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
-    finish = "content_filter" if finish.lower() in FILTERS else finish
-    if text is None and choice.message.refusal:
-        text, finish = str(choice.message.refusal), "refusal"
+    if not (text or "").strip() and ending_of(finish) in ("whole", "called", "unknown"):
+        if choice.message.refusal:
+            text, finish = str(choice.message.refusal), "refusal"
+        elif choice.message.tool_calls:
+            text, finish = msgspec.json.encode(choice.message.tool_calls).decode(), "tool_calls"
     broker = _broker_info(completion.negolab)
     return Answer(
         text=replace_surrogates(text or ""),
@@ -103,6 +114,8 @@ def parse_completion(body: bytes) -> Answer:
         request_id=short_name(completion.id),
         cost=broker.cost,
         replayed=broker.replayed,
+        sent=broker.sent,
+        logprobs=choice.logprobs,
     )
 
 
@@ -123,10 +136,15 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
 
 
 def _raise_error(error: Any, body: bytes) -> None:
-    """Raise the error of a router that sends status 200 with the true status inside."""
-    code = error.get("code") if isinstance(error, dict) else None
-    if type(code) is int and 400 <= code < 600:
-        raise_for(code, {}, body, ())
+    """Raise the error of a router that sends status 200 with the true status, or words for it, inside."""
+    code = str(error.get("code") if isinstance(error, dict) else "")
+    status = int(code) if re.fullmatch("[45][0-9]{2}", code) else 200
+    problem = read_problem(status, {}, body, ())
+    kind = problem.kind()
+    if kind == "model":
+        raise RunFailed(f"{problem.line}: check the model's name")
+    if kind is not None or status in REFUSED:
+        raise_for(status, {}, body, ())
     raise BadResponse(f"the answer is an error: {read_message(error)}")
 
 
@@ -137,7 +155,7 @@ def _text_and_reasoning(message: _Message) -> tuple[str | None, str | None]:
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict)]
         reasoning = reasoning or "".join(_part_text(p) for p in parts if p.get("type") == "thinking") or None
-        content = "".join(_part_text(part) for part in parts if part.get("type") == "text")
+        content = "".join(_part_text(part) for part in parts if part.get("type") in ("text", "output_text"))
     return (content if isinstance(content, str) else None), reasoning
 
 
@@ -155,20 +173,41 @@ def parse_usage(usage: Any) -> Usage:
     """Read token counts; any of them may be missing or nonsense."""
     if not isinstance(usage, dict):
         return Usage()
-    input, output, total = (_count(usage, f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    cached = _first(_count(details, "cached_tokens"), _count(usage, "cache_read_input_tokens"))
+    written = _first(_count(details, "cache_write_tokens"), _count(usage, "cache_creation_input_tokens"))
+    prompt, output = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    input, total = _first(prompt, _count(usage, "input_tokens")), _count(usage, "total_tokens")
+    if input is not None:
+        # Anthropic counts its cache beside the input, and gateways count some of it so: what cannot be a part is not.
+        is_apart = prompt is None and "cache_read_input_tokens" in usage
+        input += (cached or 0) * (is_apart or (cached or 0) > input)
+        input += (written or 0) * (is_apart or (cached or 0) + (written or 0) > input)
+    output = _first(output, _count(usage, "output_tokens"))
     if input is not None and output is not None and total is not None:
         # Some count reasoning in the total alone.
         output = max(output, total - input)
-    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
-    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    of_output = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
+    reasoning = _count(of_output, "reasoning_tokens")
     return Usage(
         input,
         output,
-        _count(usage, "prompt_cache_hit_tokens") if cached is None else cached,
+        _first(cached, _count(usage, "prompt_cache_hit_tokens")),
         reasoning if reasoning is None or output is None else min(reasoning, output),
-        _count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
-        _number(usage, "cost", MAX_COST),
+        written,
+        _charge(usage),
     )
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _charge(usage: dict[str, Any]) -> float | None:
+    """Return what a gateway says that it charges, in US dollars, with what it has the user's own key charged."""
+    cost = _number(usage, "cost", MAX_COST)
+    upstream = _number({**usage, **(usage.get("cost_details") or {})}, "upstream_inference_cost", MAX_COST)
+    return (cost or 0) + upstream if upstream and (usage.get("is_byok") or not cost) else cost
 
 
 def _count(counts: Any, name: str) -> int | None:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 import msgspec
 from typing_extensions import override
 
+from negolab.ledger import NOTHING, PICO, Cost
 from negolab.llm.endpoint.availability import Availability, format_duration
-from negolab.llm.endpoint.budget import Budget, Cost
 from negolab.llm.endpoint.call import Answer, AnswerStore, Call, Usage
 from negolab.llm.endpoint.compatibility import (
     OUTPUT_NAMES,
+    REPETITION,
     ParameterCompatibility,
     max_output_tokens,
     request_body,
@@ -33,12 +34,14 @@ from negolab.llm.endpoint.errors import (
     RejectedAnswer,
     RequestRefused,
     RunFailed,
+    is_json,
     raise_for,
 )
 from negolab.llm.endpoint.keys import BROKER_PATH, Key
-from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy, usage_cost, usage_pico
-from negolab.llm.endpoint.prices import PICO, dollars
+from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy
+from negolab.llm.endpoint.prices import call_cost
 from negolab.llm.endpoint.queue import CallQueue, QueuedCall
+from negolab.llm.endpoint.services import ending_of
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.client import Client
@@ -46,8 +49,6 @@ if TYPE_CHECKING:
 
 SERVER_FIELDS = ("text", "finish", "reasoning", "model", "fingerprint", "request_id")
 """Fields of an answer that the server writes."""
-REPETITION = "negolab_repetition"
-"""Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
 DEFAULT_OUTPUT_TOKENS = 500
 """Estimated output for a declared token rate, where the call sets no bound."""
 TEMPLATE_TOKENS = 10_000
@@ -81,8 +82,12 @@ def timer_paused() -> Iterator[None]:
         timer.go()
 
 
+MAX_CUTS = 2
+"""Answers that were not whole after which one is returned as it is, unless the model is given more room."""
+
+
 class CutShort(AttemptFailed):
-    """A model was cut while it reasoned, and is asked again with more room."""
+    """An answer was not whole; the model is asked again, with more room where that is possible."""
 
 
 class RetryingCall:
@@ -97,14 +102,14 @@ class RetryingCall:
         self._availability = resources.availability
         self._client = resources.client
         self._policy = policy
-        self._price = policy.price(call.model)
+        # Only a sweep's broker knows what an answer has cost, and who has paid it.
+        self._price = None if policy.via_broker else policy.price(call.model)
         self._loop = asyncio.get_running_loop()
-        self._attempts = self._failures = 0
+        self._attempts = self._failures = self._cuts = 0
         self._overloaded_since: float | None = None
         self._queued = 0.0
-        self._lost_pico = 0
-        self._lost_usage: Usage | None = None
-        """What attempts without an answer took, the cost as `Cost.pico`."""
+        self._lost, self._lost_usage = NOTHING, Usage()
+        """What attempts without an answer took."""
         now = self._loop.time()
         self._build_request()
         tokens = len(self._body) // BYTES_PER_TOKEN + (max_output_tokens(self._params) or DEFAULT_OUTPUT_TOKENS)
@@ -118,9 +123,7 @@ class RetryingCall:
         """Return the first valid answer; GameFailed and RunFailed as in `ModelEndpoint.answer`."""
         while True:
             try:
-                answer = await self._attempt()
-                lost = self._lost_usage
-                return answer if lost is None else msgspec.structs.replace(answer, usage=answer.usage.plus(lost))
+                return await self._attempt()
             except RateLimited:
                 continue  # the queue makes it wait
             except CutShort:
@@ -162,31 +165,55 @@ class RetryingCall:
     async def _attempt(self) -> Answer:
         await self._wait(self._queue.acquire(self._queued_call))
         try:
-            return await (self._send() if self._policy.budget is None else self._send_within(self._policy.budget))
+            return await self._send_within_budget()
         finally:
             self._queue.release(self._queued_call)
 
-    async def _send_within(self, budget: Budget) -> Answer:
-        """Send once, with a part of the budget reserved before."""
-        reservation = await self._wait(budget.reserve(self._call.model, self._estimate()))
-        cost: Cost | None = None  # until the endpoint has said what the attempt took
+    async def _send_within_budget(self) -> Answer:
+        """Send once, with a part of the budget reserved before, and note in the ledger what that took."""
+        budget, call = self._policy.budget, self._call
+        reservation = await self._wait(budget.reserve(call.model, self._estimate(), call.repetition))
+        took: Cost | None = None  # until the endpoint has said what the attempt took
+        finish = "dropped"
         try:
             answer = await self._send()
-            cost = usage_cost(self._price, answer.usage)
-            return answer
+            took, finish = self._took(answer), answer.finish
+            return self._with_lost(answer, took)
         except AttemptFailed as error:
-            cost = Cost() if error.is_free else usage_cost(self._price, error.usage or Usage())
+            took, finish = self._took_without_answer(error), str(error)
+            self._lost = self._lost.plus(took)
+            self._lost_usage = self._lost_usage.plus(error.usage or Usage())
             raise
-        except (GameFailed, RunFailed):
-            cost = Cost()
+        except (GameFailed, RunFailed) as error:
+            took, finish = NOTHING, str(error)
             raise
         finally:
-            budget.settle(reservation, cost)
+            budget.settle(reservation, took, finish)
 
     def _estimate(self) -> Cost:
         """Estimate what a call may cost whose model has not answered yet."""
         tokens = len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0
-        return usage_cost(self._price, Usage(*tokens)) or Cost()
+        return call_cost(self._price, Usage(*tokens))
+
+    def _took(self, answer: Answer) -> Cost:
+        if answer.replayed:
+            return _saved(answer)
+        usage = answer.usage
+        if self._policy.via_broker:
+            usage = msgspec.structs.replace(usage, cost=answer.cost)
+        return call_cost(self._price, usage, is_answer=True)
+
+    def _took_without_answer(self, error: AttemptFailed) -> Cost:
+        if error.is_free:
+            return Cost(refused=int(isinstance(error, RateLimited)))
+        return call_cost(self._price, error.usage or Usage())
+
+    def _with_lost(self, answer: Answer, took: Cost) -> Answer:
+        """Return an answer with its cost, and with what the attempts before it took."""
+        pico = took.pico + took.saved + self._lost.pico
+        is_unknown = took.uncounted or took.unpriced or took.unsaved
+        usage = answer.usage if self._lost_usage == Usage() else answer.usage.plus(self._lost_usage)
+        return msgspec.structs.replace(answer, usage=usage, cost=None if is_unknown else pico / PICO)
 
     async def _wait(self, admission: Awaitable[T]) -> T:
         began = self._loop.time()
@@ -196,25 +223,33 @@ class RetryingCall:
         return admitted
 
     async def _send(self) -> Answer:
-        """Send once and report the result to queue, availability and counters."""
+        """Send once and report the result to queue and availability."""
         self._attempts += 1
         began = self._loop.time()
         try:
             answer = await self._post()
-            self._check_room(answer)
+            self._check_whole(answer)
         except AttemptFailed as error:
             self._record_failure(error)
             raise
         self._queue.record_success(self._queued_call, answer.usage.total)
         self._availability.record_answer()
-        return self._record_answer(answer, self._loop.time() - began)
+        self._compatibility.note_prompt(self._call, len(self._body), answer.usage.input)
+        latency = self._loop.time() - began
+        return msgspec.structs.replace(
+            answer,
+            queued=round(self._queued, 6),
+            latency=round(latency, 6),
+            attempts=self._attempts,
+            sent=answer.sent or self._params,
+        )
 
     async def _post(self) -> Answer:
         response = await self._client.complete(self._body, self._policy.limits.call_seconds)
         try:
             if not 200 <= response.status < 300:
                 raise_for(*response, (*self._params, *OUTPUT_NAMES))
-            answer = parse_completion(response.body)
+            answer = self._marked_if_full(parse_completion(response.body))
         except RejectedAnswer as rejected:
             answer = Answer(text=str(rejected), finish="rejected", usage=Usage())
         except RunFailed as error:
@@ -227,50 +262,42 @@ class RetryingCall:
         request_id = short_name(response.headers.get("x-request-id")) or answer.request_id
         # No token is shorter than a byte.
         usage = answer.usage if (answer.usage.input or 0) <= len(self._body) + TEMPLATE_TOKENS else Usage()
-        # Only a sweep's broker knows what an answer has cost, and who has paid it.
-        own = {} if self._policy.via_broker else {"cost": None, "replayed": False}
+        own = {} if self._policy.via_broker else {"cost": None, "replayed": False, "sent": None}
         return msgspec.structs.replace(answer, request_id=request_id, usage=usage, **own)
 
-    def _check_room(self, answer: Answer) -> None:
-        """Raise CutShort if the model was cut while it reasoned, and may have more room."""
-        if answer.finish == "length" and (answer.usage.reasoning or answer.reasoning or not answer.text.strip()):
-            self._compatibility.learn_reasoning(self._call)
-            if self._compatibility.translate(self._call) != self._params:
-                raise CutShort("the answer was cut while the model reasoned", usage=answer.usage)
+    def _marked_if_full(self, answer: Answer) -> Answer:
+        """Return an answer that took all tokens that it might as one that was cut, whatever its service says."""
+        is_full = ending_of(answer.finish) == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
+        return msgspec.structs.replace(answer, finish="length") if is_full else answer
+
+    def _check_whole(self, answer: Answer) -> None:
+        """Raise CutShort for an answer that was cut, or may have been, and is to be asked for again."""
+        ending = ending_of(answer.finish)
+        if ending not in ("cut", "unknown") or ("response_format" in self._params and is_json(answer.text)):
+            return
+        self._cuts += 1
+        if ending == "unknown":
+            self._compatibility.note_reason(answer.finish)
+        else:
+            reasons = bool(answer.usage.reasoning or answer.reasoning) or not answer.text.strip()
+            self._compatibility.learn_cut(self._call, reasons=reasons)
+        if self._cuts < MAX_CUTS or self._compatibility.translate(self._call) != self._params:
+            raise CutShort("the answer was not whole", usage=answer.usage)
 
     def _record_failure(self, error: AttemptFailed) -> None:
-        """Report a failed attempt, and count what it took."""
-        usage = self._policy.usage
-        usage.lost += not error.is_free and (error.usage is None or error.usage.total is None)
-        if error.usage is not None:
-            pico = usage_pico(self._price, error.usage)
-            self._lost_pico += pico or 0
-            self._lost_usage = error.usage if self._lost_usage is None else error.usage.plus(self._lost_usage)
-            usage.record_tokens(error.usage, pico)
+        """Report a failed attempt."""
         if isinstance(error, RateLimited):
-            usage.refused += 1
             self._queue.record_rate_limit(self._queued_call, error.retry_after)
         elif isinstance(error, Overloaded | BadResponse):
             self._queue.record_error()
         if isinstance(error, RateLimited | Overloaded):
             self._availability.record_failure(error)
 
-    def _record_answer(self, answer: Answer, latency: float) -> Answer:
-        """Complete an answer with what it took, and count it."""
-        pico = usage_pico(self._price, answer.usage)
-        if answer.cost is not None:  # of a sweep's broker, which has the prices and the cache
-            pico = int(answer.cost * PICO)
-        if answer.replayed:
-            self._policy.usage.record_replay(answer)
-        else:
-            self._policy.usage.record_answer(answer, pico)
-        return msgspec.structs.replace(
-            answer,
-            cost=None if pico is None else dollars(pico + self._lost_pico),
-            queued=round(self._queued, 6),
-            latency=round(latency, 6),
-            attempts=self._attempts,
-        )
+
+def _saved(answer: Answer) -> Cost:
+    """Return what an answer from the cache took: nothing, and where another run paid for it, what that saved."""
+    pico = round((answer.cost or 0.0) * PICO)
+    return Cost(replayed=1, saved=pico, unsaved=int(answer.cost is None)) if answer.replayed else NOTHING
 
 
 class _LoopResources:
@@ -315,7 +342,7 @@ class Endpoint:
         """Return the cached answer, or a new one once it is stored."""
         cache = self._cache
         if cache is not None and (cached := cache.find(self.url, call)) is not None:
-            self._policy.usage.record_replay(cached)
+            self._policy.budget.ledger.add(_saved(cached))
             return cached
         answer = await self._ask(call)
         if cache is not None:

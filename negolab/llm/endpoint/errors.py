@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from negolab.game import Invalid, Seat
 from negolab.llm.endpoint.call import Usage
 from negolab.llm.endpoint.services import ADVICE, ERRORS, Kind
 
@@ -37,6 +38,22 @@ class GameTimedOut(GameFailed):
 
 class NoLegalMove(GameFailed):
     """The model makes no legal move. Its answers are cached, so only new ones can end the game otherwise."""
+
+
+class NoAnswer(NoLegalMove):
+    """The model's answer was not whole, however often it was asked.
+
+    Args:
+        reason: The reason.
+        seat: The model's seat.
+        invalid: What was wrong with the answer.
+        asked: How often the model was asked.
+        tokens: The limit that the user set.
+    """
+
+    def __init__(self, reason: str, seat: Seat, invalid: Invalid, asked: int, tokens: int | None) -> None:
+        super().__init__(reason)
+        self.seat, self.invalid, self.asked, self.tokens = seat, invalid, asked, tokens
 
 
 class RunFailed(Exception):
@@ -144,9 +161,13 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Coll
     raise ERROR_OF[problem.kind()](problem)
 
 
+REFUSED = (400, 403, 422)
+"""Statuses by which a service refuses a request that came to the right address."""
+
+
 def _refused(problem: Problem) -> Exception:
     """Return the error of a request that is refused for a reason that is not known."""
-    if problem.status in (200, 400, 403, 422):
+    if problem.status in (200, *REFUSED):
         return RequestRefused(problem.line)
     return RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
 
@@ -159,7 +180,7 @@ ERROR_OF: dict[Kind | None, Callable[[Problem], Exception]] = {
     "run": lambda problem: RunFailed(problem.line),
     "game": lambda problem: GameFailed(problem.line),
     "filtered": lambda problem: GameFailed(problem.line),
-    "context": lambda problem: RequestRefused(problem.line),
+    "context": lambda problem: RequestRefused(f"{problem.line}: the prompt is longer than the model's context"),
     "parameter": lambda problem: RefusedParameter(problem.parameters[0], problem.line),
     "rejected": lambda problem: RejectedAnswer(problem.written),
     "quota": lambda problem: RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}"),
@@ -295,6 +316,15 @@ def decode_json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except ValueError:
         return json.loads(decode_text(body))
+
+
+def is_json(text: str) -> bool:
+    """Return True for a text that is one JSON value."""
+    try:
+        msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def one_line(text: str, length: int = MAX_QUOTE) -> str:

@@ -11,9 +11,8 @@ from math import isfinite
 import msgspec
 
 from negolab.llm.endpoint.availability import AFTER_PATIENCE
-from negolab.llm.endpoint.budget import Budget, Cost
-from negolab.llm.endpoint.call import Usage
-from negolab.llm.endpoint.prices import PICO, Price, Prices, UsageTotals
+from negolab.llm.endpoint.budget import Budget
+from negolab.llm.endpoint.prices import Price, Prices
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,15 +62,14 @@ INITIAL_RETRY_DELAY, MAX_RETRY_DELAY = 0.25, 10.0
 
 
 class CallPolicy:
-    """Limits, prices, budget and counters that all endpoints of one `Models` share."""
+    """Limits, prices and budget that all endpoints of one `Models` share."""
 
     def __init__(
         self, limits: Limits, prices: Prices, budget: Budget | None, notify: Callable[[str], None] | None
     ) -> None:
         self.limits = limits
         self.prices = prices
-        self.budget = budget
-        self.usage = UsageTotals()
+        self.budget = budget or Budget()
         self.via_broker, self.after_patience = False, AFTER_PATIENCE
         self._notify = notify
         self._jitter = random.Random()
@@ -92,11 +90,11 @@ class CallPolicy:
 
     def check(self, model: str) -> None:
         """Raise ValueError if the budget cannot be kept with this model."""
-        if self.budget is not None and self.budget.usd is not None and self.price(model) is None:
+        if self.budget.usd is not None and self.price(model) is None:
             raise ValueError(
                 f"a budget in money needs the price of {model}, which is not known: give it in US dollars per million "
-                f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for a model of your own), or set "
-                "a budget in tokens"
+                f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for a model of your own; in a "
+                f'plan under [models]: prices = {{"{model}" = "0.15,0.60"}}), or set a budget in tokens'
             )
 
     def price(self, model: str) -> Price | None:
@@ -113,15 +111,3 @@ class CallPolicy:
         """Return the seconds to wait after so many failures of one call."""
         longest = min(MAX_RETRY_DELAY, INITIAL_RETRY_DELAY * 2.0 ** min(failures - 1, 16))
         return longest * self._jitter.uniform(0.5, 1.5)
-
-
-def usage_pico(price: Price | None, usage: Usage) -> int | None:
-    """Return the cost of an answer as `Cost.pico`: what its gateway charges, else by price; None if unknown."""
-    by_price = price.cost(usage) if price else None
-    return by_price if usage.cost is None else round(usage.cost * PICO)
-
-
-def usage_cost(price: Price | None, usage: Usage) -> Cost | None:
-    """Return the cost of an answer; None where the endpoint did not count."""
-    total = usage.total
-    return None if total is None else Cost(usage_pico(price, usage) or 0, total)

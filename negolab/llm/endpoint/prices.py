@@ -1,4 +1,4 @@
-"""Prices of tokens, and counters of what calls used and cost."""
+"""Prices of tokens, and what a call costs by them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from negolab.llm.endpoint.call import Answer, Usage
+from negolab.ledger import PICO, Cost
+from negolab.llm.endpoint.call import Usage
 
-PICO = 10**12
-"""Costs are summed as integers in 1e-12 US dollars, so that sums are exact."""
 DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 """Suffix of a model's name that does not change its price."""
 
@@ -82,9 +81,21 @@ def _pico(price: float) -> int:
     return round(price * PICO / 1_000_000)
 
 
-def dollars(pico: int) -> float:
-    """Convert `PICO`ths of a dollar to dollars."""
-    return pico / PICO
+def call_cost(price: Price | None, usage: Usage, *, is_answer: bool = False) -> Cost:
+    """Return what a call took: what its gateway charges, else by price; a charge of 0 does not go before a price."""
+    by_price = price.cost(usage) if price else None
+    pico = by_price if usage.cost is None or (not usage.cost and by_price is not None) else round(usage.cost * PICO)
+    return Cost(
+        pico or 0,
+        usage.input or 0,
+        usage.output or 0,
+        usage.cached or 0,
+        usage.reasoning or 0,
+        calls=1,
+        answers=int(is_answer),
+        uncounted=int(usage.total is None and pico is None),
+        unpriced=int(usage.total is not None and pico is None),
+    )
 
 
 class Prices:
@@ -149,50 +160,3 @@ def default_prices() -> dict[str, Price]:
         for source in table["source"]
         for model, prices in source["models"].items()
     }
-
-
-class UsageTotals(msgspec.Struct, kw_only=True):
-    """Usage summed over all calls of a run, added up as calls end.
-
-    Attributes:
-        calls: Calls answered by the endpoint.
-        replayed: Answers from the cache.
-        refused: Attempts rejected with HTTP 429.
-        lost: Attempts that may have been paid without an answer.
-        input, output: Tokens as the endpoint counted them.
-        pico: `PICO`ths of a dollar paid.
-        saved: US dollars saved by the cache.
-        unpriced: Answers of unknown price or size.
-    """
-
-    calls: int = 0
-    replayed: int = 0
-    refused: int = 0
-    lost: int = 0
-    input: int = 0
-    output: int = 0
-    pico: int = 0
-    saved: float = 0.0
-    unpriced: int = 0
-
-    @property
-    def cost(self) -> float:
-        """US dollars paid."""
-        return dollars(self.pico)
-
-    def record_answer(self, answer: Answer, pico: int | None) -> None:
-        """Count an answer; `pico` is its own cost without lost attempts, None where it is unknown."""
-        self.calls += 1
-        self.record_tokens(answer.usage, pico)
-        self.unpriced += pico is None
-
-    def record_replay(self, answer: Answer) -> None:
-        """Count an answer from the cache."""
-        self.replayed += 1
-        self.saved += answer.cost or 0.0
-
-    def record_tokens(self, usage: Usage, pico: int | None) -> None:
-        """Count the tokens and the cost of an attempt, which may have brought no answer."""
-        self.input += usage.input or 0
-        self.output += usage.output or 0
-        self.pico += pico or 0

@@ -11,13 +11,29 @@ from typing import Literal, NamedTuple
 
 PLAIN_OUTPUT = 1_000
 """Bound on the output tokens of models that do not reason, where the user sets none."""
+MORE_OUTPUT = 4_000
+"""Bound for such a model once a text of it was cut."""
 DEMANDED_OUTPUT = 16_000
 """Bound for reasoning models whose service demands one."""
 SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs")
 
+Ending = Literal["whole", "cut", "filtered", "refused", "rejected", "called", "unknown"]
+"""Kinds of reasons to stop: a text that is "called" holds calls of tools; "unknown" is never taken for "whole"."""
+_REASONS: dict[Ending, str] = {
+    "whole": "stop end_turn eos eos_token stop_sequence",
+    "cut": "length max_tokens max_output_tokens model_length model_context_window_exceeded abort incomplete "
+    "insufficient_system_resource",
+    "filtered": "content_filter content_filtered safety recitation blocklist prohibited_content spii",
+    "refused": "refusal",
+    "rejected": "rejected",
+    "called": "tool_calls function_call tool_use",
+}
+_ENDINGS: dict[str, Ending] = {reason: ending for ending, reasons in _REASONS.items() for reason in reasons.split()}
 
-FILTERS = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"})
-"""Reasons to stop, in small letters, that say that a filter withheld the answer."""
+
+def ending_of(finish: str) -> Ending:
+    """Return what a reason to stop means, as any service spells it."""
+    return _ENDINGS.get(finish.lower(), "unknown")
 
 
 class ModelTraits(NamedTuple):
@@ -76,12 +92,15 @@ ERRORS = (
     ErrorRule("run", codes=frozenset({"run_failed"})),  # of a sweep's broker, as the next
     ErrorRule("game", codes=frozenset({"game_failed"})),
     ErrorRule("filtered", codes=frozenset({"content_policy_violation", "content_filter"})),
-    ErrorRule("quota", pattern=r"per_?day|per day|daily (limit|quota)|\b[TR]PD\b"),
+    ErrorRule(
+        "quota", pattern=r"per_?day|per day|\bdaily\b|\b[TR]PD\b|\bfree (\w+ )?(limit|quota|allowance|requests)\b"
+    ),
     ErrorRule(
         "credit",
         (402,),
         frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}),
-        r"credit balance is too low|insufficient (balance|credits?|funds)|out of credits",
+        r"credit balance is too low|insufficient (balance|credits?|funds)|out of credits|"
+        r"(key|credit|spend(ing)?|budget|monthly|weekly) limit (exceeded|reached)",
     ),
     ErrorRule(
         "key",

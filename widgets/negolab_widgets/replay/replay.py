@@ -12,7 +12,7 @@ import ipywidgets as w
 
 from negolab.catalog import AnyGame
 from negolab.formats import Listing, list_source, transcript
-from negolab.formatting import format_end
+from negolab.formatting import format_end, format_model
 from negolab.game import SEATS, Seat
 from negolab.listing import ListedRecord, list_record
 from negolab.record import Record, SeatRecord
@@ -292,7 +292,9 @@ def _render_record_head(record: Record) -> html.Markup:
     )
     name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id)
     end = html.element("b", format_end(record.end))
-    return _render_head(f"{header.game}{preset}", *paid, end, deal, name)
+    models = header.notes.get("models", {}).items()
+    settings = (html.element("span", f"{seat}: {format_model(note)}") for seat, note in models)
+    return _render_head(f"{header.game}{preset}", *paid, *settings, end, deal, name)
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:

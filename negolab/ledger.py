@@ -1,0 +1,240 @@
+"""One account of money: what calls to models take, and the ledger of a run, a file to which lines are only appended.
+
+A line is written before a call is sent and another when it is over. So a call that was in flight when the process was
+killed is known, and counts as the dearest call of its model so far.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from operator import add
+from pathlib import Path
+
+import msgspec
+
+from negolab._internal.files import open_for_append
+from negolab.game import Reply
+
+FILE = "calls.ndjson"
+PICO = 10**12
+"""Costs are summed as integers in 1e-12 US dollars, so that sums are exact."""
+TOKENS = ("input", "output", "cached", "reasoning")
+"""Tokens that a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
+_SYNC_EVERY = 1.0
+"""Seconds between fsyncs: a killed process loses nothing that it has written, a power failure at most this."""
+
+
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What calls to models took.
+
+    Attributes:
+        pico: `PICO`ths of a US dollar paid.
+        input, output, cached, reasoning: `TOKENS` of calls that were paid.
+        calls: Calls that were paid, or may have been.
+        answers: Those of them that brought an answer.
+        uncounted: Those of which nobody said what they took.
+        unpriced: Those whose tokens are known and whose price is not.
+        refused: Attempts rejected with HTTP 429.
+        replayed: Answers from the cache for which another run has paid.
+        saved: `PICO`ths of a dollar that those would have cost.
+        unsaved: Those of them of unknown price.
+    """
+
+    pico: int = 0
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    reasoning: int = 0
+    calls: int = 0
+    answers: int = 0
+    uncounted: int = 0
+    unpriced: int = 0
+    refused: int = 0
+    replayed: int = 0
+    saved: int = 0
+    unsaved: int = 0
+
+    @classmethod
+    def of_reply(cls, reply: Reply) -> Cost:
+        """Return what a model's reply took, as its record says; nothing for any other reply."""
+        if reply.via != "model":
+            return cls()
+        usage, known = reply.usage or {}, reply.cost is not None
+        pico = round((reply.cost or 0.0) * PICO)
+        if usage.get("replayed"):
+            return cls(replayed=1, saved=pico, unsaved=int(not known))
+        tokens = {name: count for name in TOKENS if isinstance(count := usage.get(name), int)}
+        counted = "input" in tokens and "output" in tokens
+        return cls(
+            pico, **tokens, calls=1, answers=1, uncounted=int(not (known or counted)), unpriced=counted and not known
+        )
+
+    def plus(self, other: Cost) -> Cost:
+        """Return the sum of both."""
+        return Cost(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
+
+    def times(self, factor: int) -> Cost:
+        """Return a multiple."""
+        return Cost(*(factor * value for value in msgspec.structs.astuple(self)))
+
+    def max_with(self, other: Cost) -> Cost:
+        """Return the larger of each."""
+        return Cost(*map(max, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
+
+    @property
+    def usd(self) -> float:
+        """US dollars paid."""
+        return self.pico / PICO
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input + self.output
+
+
+NOTHING = Cost()
+LOST = Cost(calls=1, uncounted=1)
+"""A call of which nobody said what it took."""
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A line of the file: a call that is sent (`estimate`), or one that is over (`took`).
+
+    `of` is its match, seat, turn and attempt, `finish` the answer's reason to stop or the kind of failure. Call 0 is
+    what was paid before there was a ledger.
+    """
+
+    call: int
+    at: float = 0.0
+    model: str = ""
+    of: tuple[str | int, ...] = ()
+    estimate: Cost | None = None
+    took: Cost | None = None
+    finish: str = ""
+
+
+class Ledger:
+    """The account of a run.
+
+    Args:
+        folder: The run's folder, where the file is (None: kept in memory alone).
+        opening: Returns what was paid before there was a file.
+
+    Raises:
+        ValueError: A line of the file is none.
+        OSError: The file cannot be written.
+
+    Attributes:
+        total: What is known to be paid.
+        presumed: What calls are presumed to have taken of which nobody said it, for a cap that must hold.
+        largest: The most that a call of each model took.
+        games: What each match took.
+    """
+
+    def __init__(self, folder: Path | None = None, opening: Callable[[], Cost] = Cost) -> None:
+        self.total = self.presumed = NOTHING
+        self.largest: dict[str, Cost] = {}
+        self.games: defaultdict[str, Cost] = defaultdict(Cost)
+        self._flying: dict[int, Line] = {}
+        self._last = 0
+        self._file = None if folder is None else folder / FILE
+        self._out: int | None = None
+        self._lock = threading.Lock()
+        self._synced = time.monotonic()
+        whole = self._load(self._file) if self._file is not None and self._file.exists() else 0
+        before = NOTHING if whole else opening()
+        if self._file is not None:
+            self._out = open_for_append(self._file)
+            os.truncate(self._file, whole)
+        if before != NOTHING:
+            self.end(0, before, "before")
+        for call in list(self._flying):
+            self.end(call, None, "killed")
+
+    def begin(self, model: str, of: tuple[str | int, ...], estimate: Cost) -> int:
+        """Note a call before it is sent, and return its number."""
+        with self._lock:
+            self._last += 1
+            line = Line(self._last, round(time.time(), 3), model, of, estimate)
+            self._write(line)
+            self._flying[line.call] = line
+            return line.call
+
+    def end(self, call: int, took: Cost | None, finish: str) -> None:
+        """Note what a call took (None: nobody knows)."""
+        with self._lock:
+            line = Line(call, round(time.time(), 3), took=took or (LOST if took is None else NOTHING), finish=finish)
+            self._count(line)
+            self._write(line)
+
+    def add(self, took: Cost) -> None:
+        """Count what needs no line, such as an answer from the cache."""
+        with self._lock:
+            self.total = self.total.plus(took)
+
+    def close(self) -> None:
+        """Fsync and close the file; a call still in flight counts as after a kill."""
+        if self._out is not None:
+            os.fsync(self._out)
+            os.close(self._out)
+            self._out = None
+
+    def _count(self, line: Line) -> None:
+        if line.took is None:
+            self._flying[line.call] = line
+            self._last = max(self._last, line.call)
+            return
+        took, begun = line.took, self._flying.pop(line.call, None)
+        self.total = self.total.plus(took)
+        if begun is None:
+            return
+        if took.uncounted:
+            self.presumed = self.presumed.plus(self.largest.get(begun.model) or begun.estimate or NOTHING)
+        elif took.pico or took.tokens:
+            self.largest[begun.model] = self.largest.get(begun.model, NOTHING).max_with(took)
+        if begun.of:
+            game = str(begun.of[0])
+            self.games[game] = self.games[game].plus(took)
+
+    def _load(self, file: Path) -> int:
+        """Count the lines of a file, and return how many bytes of it are whole lines."""
+        data = file.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                self._count(_decode(line))
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise ValueError(
+                    f"{file}, line {number}: does not say what was spent ({error}): move it away"
+                ) from None
+        return whole
+
+    def _write(self, line: Line) -> None:
+        if self._out is None:
+            return
+        data = msgspec.json.encode(line) + b"\n"
+        try:
+            if (written := os.write(self._out, data)) < len(data):  # the disk is full
+                os.ftruncate(self._out, os.fstat(self._out).st_size - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if time.monotonic() - self._synced > _SYNC_EVERY:
+                os.fsync(self._out)
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._file)) from None
+
+
+_decode = msgspec.json.Decoder(Line).decode
+
+
+def paid(folder: Path) -> Cost:
+    """Return what a run has paid, as its ledger says; nothing if it has none."""
+    ledger = Ledger()
+    if (folder / FILE).is_file():
+        ledger._load(folder / FILE)
+    return ledger.total.plus(LOST.times(len(ledger._flying)))

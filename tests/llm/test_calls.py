@@ -1,0 +1,227 @@
+"""A batch against an endpoint that gives each of forty answers in turn, as services give them: what becomes a move,
+what is paid, what is asked again; and the export of its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from aiohttp import web
+
+import negolab as nl
+from negolab.events import Ended, Rejected, Replied
+from negolab.ledger import FILE, PICO, Cost, Ledger, Line
+from negolab.llm.endpoint.services import ending_of
+from tests.conftest import ROOT
+from tests.support.command import negolab
+
+WHOLE, PART = "93.00", "5"
+"""The text of a reply that is whole, and of one that is not, which would be a move all the same."""
+USAGE = {"prompt_tokens": 200, "completion_tokens": 20}
+PAID = Cost(200 * 3 * 10**6 + 20 * 15 * 10**6, 200, 20)
+"""What `USAGE` costs at the prices of the run."""
+FREE = Cost()
+
+
+class Given(NamedTuple):
+    """One of the answers: the response, what it is billed, and if a call may end with it."""
+
+    body: Any
+    status: int = 200
+    bill: Cost = PAID
+    ends: bool = True
+    fills: bool = False
+    """It takes as many tokens as the request allows."""
+
+    def filled(self, most: int) -> Given:
+        """The answer to a request that allows so many tokens."""
+        usage = {**USAGE, "completion_tokens": most}
+        bill = Cost(200 * 3 * 10**6 + most * 15 * 10**6, 200, most)
+        return self._replace(body={**self.body, "usage": usage}, bill=bill) if self.fills else self
+
+
+def reply(content: Any, finish: Any = "stop", usage: Any = USAGE, **message: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": finish}
+    return {"id": "1", "object": "chat.completion", "model": "fake", "choices": [choice], "usage": usage}
+
+
+def cut(finish: Any) -> Given:
+    return Given(reply(PART, finish), ends=False)
+
+
+TOOL = [{"id": "1", "type": "function", "function": {"name": "offer", "arguments": '{"price": 5}'}}]
+CACHED = {**USAGE, "cache_read_input_tokens": 100}
+OWN_KEY = {**USAGE, "cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.036}}
+TWO = reply(PART) | {"choices": [{**reply(PART)["choices"][0], "index": 1}, reply(WHOLE)["choices"][0]]}
+
+GIVEN = [
+    *(Given(reply(WHOLE, finish)) for finish in ("stop", "end_turn", "eos", "stop_sequence", "STOP")),
+    *map(cut, ("length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded", "abort")),
+    cut("insufficient_system_resource"),
+    *map(cut, ("because", None)),
+    cut("stop")._replace(fills=True),
+    Given(reply([{"type": "text", "text": WHOLE}])),
+    Given(reply([{"type": "output_text", "text": WHOLE}])),
+    Given(reply(f"<think>{PART}</think>{WHOLE}")),
+    Given(reply(f"<thought>{PART}</thought>{WHOLE}")),
+    Given(reply(f"<|channel|>analysis<|message|>{PART}<|end|><|channel|>final<|message|>{WHOLE}<|return|>")),
+    Given(reply("", reasoning_content=f"{PART}</think>{WHOLE}")),
+    Given(TWO),
+    Given(reply(WHOLE, usage=None), bill=Cost(uncounted=1)),
+    Given(reply(WHOLE, usage={**CACHED}), bill=Cost(PAID.pico - 27 * 10**7, 200, 20, 100)),
+    Given(
+        reply(WHOLE, usage={"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 100}),
+        bill=Cost(PAID.pico - 27 * 10**7, 200, 20, 100),
+    ),
+    Given(reply(WHOLE, usage=OWN_KEY), bill=Cost(36 * PICO // 1000, 200, 20)),
+    Given(reply(WHOLE, usage={**USAGE, "cost": 0})),
+    Given(reply("", "content_filter")),
+    Given(reply(None, "SAFETY")),
+    Given(reply(PART, "refusal")),
+    Given(reply("", refusal="I can't.")),
+    Given(reply(None, "tool_calls", tool_calls=TOOL)),
+    Given(reply("", reasoning_content="I could say 5.")),
+    Given(reply("")),
+    Given({"error": {"message": "slow down"}}, 429, FREE, ends=False),
+    Given({"error": {"message": "overloaded"}}, 503, FREE, ends=False),
+    Given({"error": {"code": 502, "message": "upstream"}}, 200, FREE, ends=False),
+    Given(reply("", "error"), ends=False),
+    Given({**reply(""), "choices": []}, ends=False),
+    Given(reply(f"{WHOLE}\ud83c")),
+]
+
+
+class Endpoint:
+    """The endpoint, in a thread: its log has what it billed, in order; it answers nothing while it `holds`."""
+
+    def __init__(self) -> None:
+        self.log: list[Given] = []
+        self.holds = False
+        self.asked = 0
+
+    async def answer(self, request: web.Request) -> web.Response:
+        asked = json.loads(await request.read())
+        while self.holds:
+            await asyncio.sleep(0.005)
+        given = GIVEN[self.asked % len(GIVEN)].filled(asked["max_tokens"])
+        self.asked += 1
+        self.log.append(given)
+        return web.Response(text=json.dumps(given.body), status=given.status, content_type="application/json")
+
+    def billed(self) -> Cost:
+        total = FREE
+        for given in self.log:
+            total = total.plus(given.bill)
+        return total
+
+
+@contextmanager
+def serving() -> Iterator[tuple[Endpoint, str]]:
+    endpoint, loop = Endpoint(), asyncio.new_event_loop()
+
+    async def serve() -> tuple[web.AppRunner, int]:
+        app = web.Application(client_max_size=1 << 24)
+        app.router.add_post("/v1/chat/completions", endpoint.answer)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        return runner, runner.addresses[0][1]
+
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    runner, port = asyncio.run_coroutine_threadsafe(serve(), loop).result()
+    try:
+        yield endpoint, f"http://127.0.0.1:{port}/v1"
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+
+
+def batch_of(url: str, out: Path, n: int, *more: str) -> list[str]:
+    players = ["--a", "llm:fake,temperature=0", "--b", "linear", "--base-url", url, "--price", "fake=3,0.3,15"]
+    return ["batch", "bargaining", *players, "--n", str(n), "--out", str(out), "--concurrency", "4", *more]
+
+
+def lines_of(folder: Path) -> list[Line]:
+    return [msgspec.json.decode(line, type=Line) for line in (folder / FILE).read_bytes().splitlines()]
+
+
+def test_there_are_forty_answers_and_those_that_play_are_whole() -> None:
+    assert len(GIVEN) == 40
+    assert sum(not given.ends for given in GIVEN) == 15
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(tmp_path: Path) -> None:
+    out, cache = tmp_path / "run", {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    with serving() as (endpoint, url):
+        command = batch_of(url, out, 40, "--unusable", "100%")
+        killed = subprocess.Popen(
+            [sys.executable, "-m", "negolab", *command], env=cache, cwd=ROOT, stderr=subprocess.DEVNULL
+        )
+        while endpoint.asked < 60 and killed.poll() is None:
+            time.sleep(0.01)
+        endpoint.holds = True
+        time.sleep(0.5)  # what was answered is noted, and what is in flight gets no answer
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        endpoint.holds = False
+        time.sleep(0.2)
+        asked = endpoint.asked
+        ran = negolab(*command, env=cache)
+        assert asked >= 60 and "Traceback" not in ran.stderr, ran.stderr
+
+        billed, ledger = endpoint.billed(), Ledger(out)
+        lost = [line for line in lines_of(out) if line.finish == "killed"]
+        assert len(lost) <= 4
+        assert ledger.total.pico == billed.pico
+        assert (ledger.total.input, ledger.total.output) == (billed.input, billed.output)
+        assert ledger.total.cached == billed.cached
+        assert ledger.total.uncounted == billed.uncounted + len(lost)
+        paid_for = [given for given in endpoint.log if given.bill != FREE]
+        assert ledger.total.calls == len(paid_for) + len(lost)
+        assert f"tokens       {billed.input:,} in, {billed.output:,} out" in ran.stdout, ran.stdout
+        assert f"cost         ${billed.usd:,.4f} for" in ran.stdout
+
+    begun = {line.call: line.of for line in lines_of(out) if line.took is None}
+    whole = Counter(begun[line.call] for line in lines_of(out) if ending_of(line.finish) == "whole" and line.took)
+    assert whole and max(whole.values()) <= 2, "a reply of no words is asked for again, one that is whole is not"
+    records = nl.read(out)
+    assert len(records) == 40
+    words = {event.reply.text for record in records for event in record.events if isinstance(event, Replied)}
+    assert PART not in words and WHOLE in words
+    ends = [record.events[-1] for record in records if record.header.notes.get("stopped")]
+    assert all(isinstance(end, Ended) and (end.reason or "").startswith("no answer") for end in ends), ends
+    rejected = {event.invalid.codes[0] for record in records for event in record.events if isinstance(event, Rejected)}
+    assert rejected == {"filtered", "refused", "called", "thoughts", "empty"}
+
+
+def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> None:
+    out, cache = tmp_path / "run", {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    with serving() as (_, url):
+        assert negolab(*batch_of(url, out, 1), env=cache).returncode == 0
+    found = negolab("calls", str(out), env=cache)
+    assert found.returncode == 0, found.stderr
+    calls = [json.loads(line) for line in found.stdout.splitlines()]
+    (record,) = nl.read(out)
+    assert {call["match"] for call in calls} == {record.id} and {call["seat"] for call in calls} == {"A"}
+    assert all(re.fullmatch(r"\d+", str(call["turn"])) for call in calls)
+    first = min(calls, key=lambda call: (call["turn"], call["attempt"]))
+    assert first["request"]["model"] == "fake" and first["request"]["temperature"] == 0
+    assert first["request"]["max_tokens"] == 1000 and first["answer"]["text"] == WHOLE
+    assert first["request"]["messages"][0]["content"]
