@@ -300,7 +300,8 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
         seated = seats[match.state.public.to_move]
         seated._session.advance()
         incoming = seated._controls._incoming() is not None
-        put(seated, give={"Wheat": 3}, get={"Wood": 1})
+        # Beside an acceptance, an offer that repeats the accepted one quotes it.
+        put(seated, give={"Wheat": 3 if seated is seats["A"] else 2}, get={"Wood": 1})
         answer = "Accept" if trade else "Deny"
         more = f"{answer} theirs, then offer mine" if incoming else "Make this offer"
         press(seated, more if shown(seated._controls.composer.goods) else answer)
