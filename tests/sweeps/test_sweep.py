@@ -115,7 +115,7 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
 
 def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "")
-    sweeps.write_notebook(tmp_path, body="import own\nassert own.VALUE == 1")
+    sweeps.write_notebook(tmp_path, body="import own\nassert own.VALUE == 1\nopen(out + '/kept.txt', 'w').close()")
     (tmp_path / "own.py").write_text("from other import VALUE\n")
     (tmp_path / "other.py").write_text("VALUE = 1\n")
     (tmp_path / "unused.py").write_text("")

@@ -114,7 +114,7 @@ def test_an_offer_is_sent_in_the_games_own_form_with_its_words() -> None:
     put(seated, 2, 1)
     write(seated, "  A good   one.  ")
     press(seated, "Make this offer")
-    assert replies(match) == ["A good one. [Offer: pay = pay c; food = 1]"]
+    assert replies(match) == ["A good one.\n\n[Offer: pay = pay c; food = 1]"]
     assert seated._controls.words.value == ""
     assert choices(seated) == [2, 1], "the next offer begins at the last one"
     assert "Your offer waits for an answer" in seated._controls._standing.value
