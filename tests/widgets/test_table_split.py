@@ -364,10 +364,10 @@ def test_the_clock_counts_rounds_and_own_messages_left() -> None:
     game = load("split", quota=2, rounds=1, first="A")
     match = Match(game, seed=1)
     assert table.clock(game, match.seen("A")) == "Round 1 of 1, 2 messages left for you"
-    match.submit("A", "hello")
+    match.submit("A", "<message>hello</message>")
     assert table.clock(game, match.seen("A")) == "Round 1 of 1, 1 message left for you"
     for seat in ("B", "A", "B"):
-        match.submit(seat, "x")  # type: ignore[arg-type]
+        match.submit(seat, "<message>x</message>")  # type: ignore[arg-type]
     assert table.clock(game, match.seen("A")) == "Round 1 of 1, both choose in secret now"
     for seat in SEATS:
         match.submit(seat, "5")
