@@ -221,6 +221,10 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
     return Sample(list(values), draws, met if people else None, is_exact(rows))
 
 
+_ALIKE = 0.9
+"""Matches on the same draw that tell this much as if they were independent are not worth a word."""
+
+
 def sample_text(estimate: Estimate) -> str:
     """Say what an estimate rests on, such as "n = 200 on 100 draws" or "n = 1 (known exactly)"."""
     n, draws = f"n = {estimate.n:,}", estimate.draws
@@ -230,7 +234,8 @@ def sample_text(estimate: Estimate) -> str:
         return n
     if estimate.status == "one":
         return f"{n} on 1 draw: no interval" if draws == 1 else f"{n} of one group of people: no interval"
-    alike = f" (as good as {estimate.effective:,.0f} independent)" if estimate.effective == estimate.effective else ""
+    repeats = estimate.effective < _ALIKE * estimate.n
+    alike = f" (as good as {estimate.effective:,.0f} independent)" if repeats else ""
     on = f"{n} draws" if estimate.n == draws else f"{n} on {draws:,} draws{alike}"
     if estimate.status == "constant":
         on = f"{on}, the same in all of them; at most {format_share(estimate.differ)} of draws differ"

@@ -113,6 +113,7 @@ def test_an_estimate_says_what_it_rests_on() -> None:
     e = stats.Estimate(1, 0, 2, 200, 100, groups=100)
     assert sample_text(e) == "n = 200 on 100 draws"
     assert sample_text(e._replace(effective=150)) == "n = 200 on 100 draws (as good as 150 independent)"
+    assert sample_text(e._replace(effective=199)) == "n = 200 on 100 draws"
     assert sample_text(e._replace(n=100)) == "n = 100 draws"
     assert sample_text(e._replace(n=5, draws=5, groups=5)) == "n = 5 draws (few)"
     assert sample_text(e._replace(skewed=True)).endswith("skewed: too few draws for this interval")

@@ -10,7 +10,7 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import measures, stats
-from negolab.analysis.comparisons import behind_best, comparison_table, contrasts, format_p
+from negolab.analysis.comparisons import behind_best, comparison_table, contrast, contrasts, format_p
 from negolab.analysis.estimates import (
     Measure,
     by_seat,
@@ -120,8 +120,10 @@ def test_a_comparison_that_is_not_balanced_is_refused_by_name() -> None:
     settings = rows.assign(setting=["easy", "hard"] * 4)
     with pytest.raises(ValueError, match="a has no match with setting hard"):
         contrasts(settings[(settings.player == "b") | (settings.setting == "easy")], "gain", by=["setting"])
+    apart = rows.assign(draw=rows.player + rows.draw.astype(str))
     with pytest.raises(ValueError, match="a and b share no draw"):
-        contrasts(rows.assign(draw=rows.player + rows.draw.astype(str)), "gain", by=())
+        contrast(apart, "a", "b", "gain")
+    assert contrasts(apart, "gain", by=()).n[0] == 0
 
 
 def test_opponents_weigh_equally_however_often_they_were_met() -> None:

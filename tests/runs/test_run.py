@@ -204,7 +204,7 @@ def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
     assert "8 games" in shown and "without a result: 3 of 8 games" in shown
     assert "2   no answer in 6 attempts" in shown and "1   the game was not over after 9 s" in shown
     assert "no deal       100.0 %" in shown and "3 of them failed and count in no share" in shown
-    assert shown.count("n = 5 for this deal") == 3, "shares and means are of those that were played"
+    assert shown.count("n = 5 draws") == 3, "shares and means are of those that were played"
 
 
 def test_a_game_has_a_time_limit(tmp_path: Path) -> None:
