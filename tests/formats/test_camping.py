@@ -47,7 +47,7 @@ def test_a_game_is_measured_by_its_joint_points_logrolling_and_first_offer(tmp_p
     assert (walked.joint, walked.agreed) == (10, 0)
     assert walked.logrolling != walked.logrolling, "missing without an agreement"
     found = camping.estimated(frame).set_index("measure")
-    assert (found.value[camping.JOINT.name], found.n[camping.JOINT.name], found.deals[camping.JOINT.name]) == (
+    assert (found.value[camping.JOINT.name], found.n[camping.JOINT.name], found.draws[camping.JOINT.name]) == (
         25.5,
         2,
         1,
@@ -91,7 +91,7 @@ def test_a_small_corpus_is_imported_and_played(tmp_path: Path) -> None:
     records = [to_record(one, path.name) for one in read_file(path)]
     played = camping.play("random-legal", camping.deals(records, 0, 1), 3)
     frame = camping.outcomes(written(tmp_path / "run", [*records, *played]))
-    assert list(frame.player) == ["people", "random-legal"] and frame.deal.nunique() == 1
+    assert list(frame.player) == ["people", "random-legal"] and frame.draw.nunique() == 1
 
 
 def test_people_of_the_slice_roll_more_logs_than_who_gives_way_evenly(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_people_stand_beside_players_on_the_same_contexts(tmp_path: Path) -> Non
             store.append(record)
     frame = people.outcomes(tmp_path / "run")
     assert list(frame["player"]) == ["people"] * 5 + ["concede"]
-    assert frame["deal"].nunique() == 1 and frame["agreed"].sum() == 3
+    assert frame["draw"].nunique() == 1 and frame["agreed"].sum() == 3
     assert list(frame["end"][:5]) == ["AGREED", "AGREED", "<disagree>", "<no_agreement>", "<disconnect>"]
     found = people.estimated(frame).set_index(["name", "measure"])
     assert found.loc[("people", people.PARETO.name), "value"] == 50

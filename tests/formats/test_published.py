@@ -200,11 +200,11 @@ def test_each_real_episode_is_a_row_per_seat_with_what_its_source_says(real_resu
     assert lost.equals(games.set_index("match")["end"].isin(["FORFEIT", "ABORTED"]).astype(float).reindex(lost.index))
 
 
-def test_models_share_an_instance_and_an_instance_counts_once(results: Path) -> None:
+def test_models_share_an_instance_and_an_instance_is_a_draw(results: Path) -> None:
     frame = published.episodes(imported(results))
-    assert frame["deal"].nunique() == 3 and frame["match"].nunique() == 9
+    assert frame["draw"].nunique() == 3 and frame["match"].nunique() == 9
     found = estimates.estimate_groups(frame, {"name": "player"}, published.MEASURES).set_index(["name", "measure"])
-    assert found.loc[("linear", "score (%)"), "n"] == 3
+    assert (found.loc[("linear", "score (%)"), "n"], found.loc[("linear", "score (%)"), "draws"]) == (6, 3)
     assert found.loc[("linear", "deals (% of episodes)"), "n"] == 6
 
 
