@@ -71,7 +71,12 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         tokens = {name: count for name in TOKENS if isinstance(count := usage.get(name), int)}
         counted = "input" in tokens and "output" in tokens
         return cls(
-            pico, **tokens, calls=1, answers=1, uncounted=int(not (known or counted)), unpriced=counted and not known
+            pico,
+            **tokens,
+            calls=1,
+            answers=1,
+            uncounted=int(not (known or counted)),
+            unpriced=int(counted and not known),
         )
 
     def plus(self, other: Cost) -> Cost:

@@ -320,7 +320,7 @@ def test_a_history_that_is_none_is_refused(history: str) -> None:
 
 
 def test_a_form_that_is_complete_was_not_cut() -> None:
-    assert replied(answer('{"move":{"kind":"offer","price_cents":700}}', "length"), "form=schema").text == "7.00"
+    assert replied(answer('{"move":{"kind":"offer","price":7}}', "length"), "form=schema").text == "7.00"
 
 
 def test_an_answer_that_a_server_took_for_reasoning_is_found_behind_it() -> None:
