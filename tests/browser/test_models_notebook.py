@@ -68,7 +68,6 @@ def measure(frame: pd.DataFrame, what: str, player: str, opponent: str = "linear
 
 
 def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_path: Path) -> None:
-    server.set(faults={"length": 0.1})
     out = tmp_path / "out"
     chosen = {"models": [PRICED, UNPRICED], "games": ["bargaining"], "deals": 5, "temperature": 0.7}
     shown = studied(tmp_path, **chosen, base_url=server.url, out=str(out))
@@ -88,7 +87,6 @@ def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_pat
         100 * fmean(measures.interview_row(r)["efficiency"] for r in records)
     )
     assert measure(found, "format faults", priced).value == pytest.approx(10 * _faulty(records, priced))
-    assert _faulty(records, priced) == 0, "what the endpoint cut was asked for again"
     replies = [event.reply for r in records for event in r.events if isinstance(event, Replied)]
     replies += [event.said for r in records for event in r.events if isinstance(event, Rejected) and event.said]
     answers = [reply for reply in replies if reply.via == "model"]
