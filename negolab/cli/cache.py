@@ -76,5 +76,8 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
     if file is None or not file.exists():
         raise ValueError(f"no answers are kept: there is no {file or 'cache, NEGOLAB_CACHE is off'}")
     with Cache(file, run=about["run"]) as cache:
+        call = None
         for call in cache.calls(pairing.id.rpartition("-")[0]):
             print(msgspec.json.encode(call).decode())
+    if call is None:
+        raise ValueError(f"{file} keeps no call of {run}: it asked no model, or its answers were cleared")
