@@ -30,7 +30,7 @@ _SYNC_EVERY = 1.0
 
 
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What calls to models took.
+    """The cost of calls to models.
 
     Attributes:
         pico: `PICO`ths of a US dollar paid.

@@ -21,7 +21,7 @@ _SAME = 1e-9
 """Standard error below which values count as the same, relative to the largest of them."""
 
 Status = Literal["none", "exact", "one", "constant", "interval"]
-"""What is known: nothing; all, since nothing was drawn; one draw; the same in all draws; an interval."""
+"""State of knowledge: nothing; all, since nothing was drawn; one draw; the same in all draws; an interval."""
 
 
 class Estimate(NamedTuple):

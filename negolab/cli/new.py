@@ -28,7 +28,7 @@ NEXT = {
         "negolab serve {name}.toml                opens the study to them"
     ),
 }
-"""What to do with an example of each kind."""
+"""Checks for an example of each kind."""
 
 
 @app.command()

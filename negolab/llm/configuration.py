@@ -71,7 +71,7 @@ def open_models(
 
 
 class _Spent(msgspec.Struct):
-    """What `spent.json` said before there was a ledger: sums, calls in flight at the end, and the dearest call."""
+    """Content of `spent.json` before there was a ledger: sums, calls in flight at the end, and the dearest call."""
 
     pico: int = 0
     tokens: int = 0

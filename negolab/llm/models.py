@@ -97,7 +97,7 @@ class Models:
 
     @property
     def usage(self) -> Cost:
-        """What all calls of the run took so far."""
+        """Cost of all calls of the run so far."""
         return self._policy.budget.ledger.total
 
     @property

@@ -84,7 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def last_exchanges(self) -> int | None:
-        """How many of the last exchanges are sent (None: all)."""
+        """Number of the last exchanges that are sent (None: all)."""
         found = re.fullmatch(r"last:([1-9]\d{0,5})", self.history or "")
         return None if found is None else int(found[1])
 

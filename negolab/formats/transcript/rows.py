@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
     forfeit: bool = False
     """True if its author used up the allowance of rejected replies; the rules decide what follows."""
     remark: str = ""
-    """What it did that its words do not say."""
+    """Its effect beyond its words."""
     taken: str = ""
     """Seconds and tokens of the reply, where known."""
 

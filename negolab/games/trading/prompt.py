@@ -77,7 +77,7 @@ TOKENS = {
         "Write a token only where you mean it. Of different offers in a message the last one counts."
     ),
 }
-"""How a reply is written in words, by the reading; an example that is an offer could be taken for advice."""
+"""The form of a reply in words, by the reading; an example that is an offer could be taken for advice."""
 _ANSWERS = {
     ("literal", "seed"): "must be answered in your next message with exactly one of [Accept] and [Deny]",
     ("literal", "tolerant"): "is answered with one of [Accept] and [Deny], never both; saying neither refuses it",

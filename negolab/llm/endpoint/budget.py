@@ -75,7 +75,7 @@ class Budget:
 
     @property
     def spent(self) -> Cost:
-        """What is spent so far; calls of which nobody said what they took as the dearest of their model."""
+        """Spending so far; calls of which nobody said what they took as the dearest of their model."""
         return self.ledger.total.plus(self.ledger.presumed)
 
     async def reserve(self, model: str, first: Cost, of: tuple[str | int, ...] = ()) -> Reservation:

@@ -109,7 +109,7 @@ class RetryingCall:
         self._overloaded_since: float | None = None
         self._queued = 0.0
         self._lost, self._lost_usage = NOTHING, Usage()
-        """What attempts without an answer took."""
+        """Cost of attempts without an answer."""
         now = self._loop.time()
         self._build_request()
         tokens = len(self._body) // BYTES_PER_TOKEN + (max_output_tokens(self._params) or DEFAULT_OUTPUT_TOKENS)
