@@ -99,7 +99,7 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
     again = sweep_command("run", str(file), "--out", str(tmp_path / "again"))
     assert again.returncode == 0 and server.counts()["answered"] == counts["answered"]
     assert ends(tmp_path / "again") == ends(out)
-    assert summary.tally_records(nl.read(tmp_path / "again")).taken.paid == 0, "it says so in the records"
+    assert summary.tally_records(nl.read(tmp_path / "again")).taken.pico == 0, "it says so in the records"
     grown = file.read_text("utf-8").replace("repeats = 2", "repeats = 4")
     file.write_text(grown + "[limits]\nusd = 3.0\n", "utf-8")
     said = sweep_command("check", str(file), "--out", str(out)).stdout
