@@ -204,9 +204,14 @@ async def played(game: AnyGame, name: str, url: str, games: int) -> list[Match]:
         ends = await asyncio.gather(*(aplay(match, seats(match)) for match in matches), return_exceptions=True)
     finally:
         await models.close()
-    assert all(end is None or isinstance(end, NoAnswer | Match) for end in ends), ends
-    done = [match for match in matches if match.ended is not None]
-    return done or pytest.skip(f"each answer was cut at {TOKENS} tokens, and is no move")
+    # What is cut is no move: such a match has no end, and its error says why.
+    for match, end in zip(matches, ends, strict=True):
+        if isinstance(end, BaseException):
+            assert isinstance(end, NoAnswer) and "it was cut at " in str(end), end
+            assert match.ended is None
+        else:
+            assert match.ended is not None
+    return matches
 
 
 @pytest.mark.model
@@ -227,11 +232,12 @@ def test_a_model_plays_every_game_to_its_end(game: str, form: str, local: LocalM
         for code in event.invalid.codes
     )
     legal = sum(fine for _, fine in said)
-    print(f"\n{game:10} {form:6}: {legal} of {len(said)} messages legal ({legal / len(said):.0%}); {dict(faults)}")
-    assert said
-    for match in matches:
-        assert match.ended is not None
-        assert match.ended.reason is None
+    over = [match for match in matches if match.ended is not None]
+    whole = f"{len(over)} of {len(matches)} matches without a cut"
+    print(f"\n{game:10} {form:6}: {legal} of {len(said)} messages legal; {whole}; {dict(faults)}")
+    assert said or not over
+    for match in over:
+        assert match.ended is not None and match.ended.reason is None
         assert replay_differences(parse_record(match.record().to_line())) == []
     for reply, _ in said:
         assert reply.via == "model"
@@ -251,7 +257,7 @@ def test_a_model_plays_every_game_to_its_end(game: str, form: str, local: LocalM
     ids=["trading", "agenda"],
 )
 def test_a_strategy_is_worded_by_a_real_model(game: AnyGame, strategy: str, local: LocalModel) -> None:
-    name = f"llm:{MODEL_ALIAS},strategy={strategy},max_tokens={TOKENS},seed=1"
+    name = f"llm:{MODEL_ALIAS},strategy={strategy},max_tokens=300,seed=1"
     (match,) = asyncio.run(played(game, name, local.url, 1))
     decided = nl.Match(game, seed=0, id=match.id)
     nl.play(decided, {seat: make_player(strategy, game, 0, seat) for seat in SEATS})
@@ -262,13 +268,13 @@ def test_a_strategy_is_worded_by_a_real_model(game: AnyGame, strategy: str, loca
 @pytest.mark.model
 def test_a_call_that_is_sent_again_from_the_export_gets_the_same_answer(local: LocalModel, tmp_path: Path) -> None:
     environment = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
-    player = f"llm:{MODEL_ALIAS},form=schema,temperature=0,max_tokens={TOKENS}"
+    player = f"llm:{MODEL_ALIAS},form=schema,temperature=0,max_tokens=300"
     players = ["--a", player, "--b", "linear", "--base-url", local.url]
     out = str(tmp_path / "run")
     ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", out, "--unusable", "100%", env=environment)
     assert ran.returncode == 0, ran.stderr
     calls = [json.loads(line) for line in negolab("calls", out, env=environment).stdout.splitlines()]
-    assert calls
+    assert len(calls) >= 2
     for call in calls[:2]:
         body = json.dumps(call["request"]).encode()
         asked = urllib.request.Request(f"{local.url}/chat/completions", body, {"Content-Type": "application/json"})
