@@ -56,16 +56,17 @@ MIXED = ("drop", "429", "500", "503", "hang", "trickle", "cut", "json", "html", 
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
-    """Behaviour: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and the
-    `first` how many attempts of a body it can befall; `rate` answers a second out of a bucket of `burst` (0: no limit),
-    and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields` of the
-    message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; whether what is huge is
-    `packed`; the answer of the fault "raw": bytes as Latin-1, status and headers."""
+    """Behaviour: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and which attempts
+    of a body it can befall, those behind `after` up to `first`; `rate` answers a second out of a bucket of `burst` (0:
+    no limit), and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields`
+    of the message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; whether what is huge
+    is `packed`; the answer of the fault "raw": bytes as Latin-1, status and headers."""
 
     latency: float = 0.05
     sigma: float = 0.0
     faults: dict[str, float] = {}
     first: int = 1_000_000
+    after: int = 0
     seed: int = 0
     rate: float = 0.0
     burst: float = 10.0
@@ -197,7 +198,7 @@ class HostileEndpoint:
 
     def _fault(self, digest: bytes, attempt: int) -> str | None:
         settings = self.settings
-        if not settings.faults or attempt > settings.first:
+        if not settings.faults or not settings.after < attempt <= settings.first:
             return None
         drawn = blake2b(digest + b"%d/%d" % (attempt, settings.seed), digest_size=8).digest()
         chance = int.from_bytes(drawn, "big") / 2**64
