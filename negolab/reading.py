@@ -126,8 +126,8 @@ def left_out(text: str, parts: Iterable[tuple[str, str]] = ()) -> tuple[tuple[in
     for part, why in parts:
         if (found := said.find(part, at)) < 0:
             break
-        at = found + len(part)
-        left += [(found, at, why)] if why else []
+        at, begin = found + len(part), found - (said[max(0, found - 1) : found] in tuple("$\u20ac\u00a3"))
+        left += [(begin, at, why)] if why else []
     return tuple(sorted(left))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -24,6 +24,25 @@ NUMBERS = ("value", "low", "high", "n", "p")
 """Columns of a comparison: the mean difference with its 95 % interval, the number of draws, and p of no difference."""
 
 
+class Contrast(NamedTuple):
+    """A comparison of two sides.
+
+    Attributes:
+        differences: One difference per draw; a single one where nothing is drawn.
+        left_out: Number of draws on which one of the sides did not play everything.
+    """
+
+    differences: Sample
+    left_out: int = 0
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean difference; `n` counts draws."""
+        if self.differences.exact:
+            return self.differences.mean()
+        return stats.estimate_difference(self.differences.values, left_out=self.left_out)
+
+
 def contrast(
     rows: pd.DataFrame,
     one: str,
@@ -33,24 +52,8 @@ def contrast(
     side: str = "player",
     by: Sequence[str] = (),
     opponents: Sequence[str] | None = None,
-) -> Estimate:
-    """Estimate by how much `one` exceeds `two` on the same draw: the mean of `differences`, which takes the same
-    arguments and raises the same errors; `n` counts draws."""
-    found, left_out = differences(rows, one, two, column, side=side, by=by, opponents=opponents)
-    return found.mean() if found.exact else stats.estimate_difference(found.values, left_out=left_out)
-
-
-def differences(
-    rows: pd.DataFrame,
-    one: str,
-    two: str,
-    column: str,
-    *,
-    side: str = "player",
-    by: Sequence[str] = (),
-    opponents: Sequence[str] | None = None,
-) -> tuple[Sample, int]:
-    """Return by how much `one` exceeds `two` on each draw that both took, and the number of draws left out.
+) -> Contrast:
+    """Compare `one` with `two` on each draw that both took.
 
     A block is a setting, an opponent and a seat, of the seats that both took. Repeats average within a block, blocks
     weigh equally, and a draw counts if both sides have every block on it. Between players, matches against themselves
@@ -65,10 +68,6 @@ def differences(
         side: The column that names the sides: `player`, or a treatment.
         by: The columns that name a setting.
         opponents: The opponents to compare against, taken literally; default: those that both met.
-
-    Returns:
-        One difference per draw (a single one where nothing is drawn), and the number of draws on which one of the sides
-        did not play everything.
 
     Raises:
         ValueError: A side is missing, only one side has a setting or met an opponent, or no draw is shared.
@@ -92,7 +91,7 @@ def differences(
         raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
     if is_exact(found):
         cells = found.groupby([side, *blocks])[column].mean()
-        return Sample([float((cells[one] - cells[two]).mean())], [0], exact=True), 0
+        return Contrast(Sample([float((cells[one] - cells[two]).mean())], [0], exact=True))
     # All settings, opponents and seats are one block where there are no such columns.
     cells = found.assign(all=0).groupby([side, "draw", "all", *blocks])[column].mean()
     apart = [cells[name].unstack(["all", *blocks]) for name in (one, two)]
@@ -100,7 +99,7 @@ def differences(
     complete = more.dropna().mean(axis=1)
     if complete.empty:
         raise NotSharedError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
-    return Sample(list(complete), list(complete.index)), len(more) - len(complete)
+    return Contrast(Sample(list(complete), list(complete.index)), len(more) - len(complete))
 
 
 def _values(found: pd.DataFrame, side: str, name: str, columns: Sequence[str]) -> set[Any]:
@@ -152,7 +151,7 @@ def contrasts(
     found = []
     for pair in pairs:
         try:
-            found.append(contrast(rows, *pair, column, side=side, by=by, opponents=opponents))
+            found.append(contrast(rows, *pair, column, side=side, by=by, opponents=opponents).estimate)
         except NotSharedError:
             found.append(stats.unknown())
     return as_frame(["one", "two"], pairs, found)
@@ -200,7 +199,7 @@ def matched_contrasts(rows: pd.DataFrame, one: str, two: str, column: str, by: S
     groups = dict(list(rows.groupby(list(by), sort=False)))
     whom = "opponent" in by
     found = [
-        contrast(part, one, two, column, opponents=list(part["opponent"].unique()) if whom else None)
+        contrast(part, one, two, column, opponents=list(part["opponent"].unique()) if whom else None).estimate
         for part in groups.values()
     ]
     return as_frame(by, list(groups), found)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from negolab.analysis import measures as measured
 from negolab.analysis import tables
-from negolab.analysis.comparisons import NotSharedError, differences
+from negolab.analysis.comparisons import NotSharedError, contrast
 from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate, share_of
 from negolab.analysis.observations import MatchRow, Sample
 from negolab.analysis.replies import iter_replies
@@ -163,7 +163,7 @@ def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> Sample:
         baseline: The opponent, and the player whose payoffs are subtracted.
     """
     try:
-        return differences(frame, player, baseline, "payoff", opponents=[baseline])[0]
+        return contrast(frame, player, baseline, "payoff", opponents=[baseline]).differences
     except NotSharedError:
         return Sample([])
 

@@ -66,7 +66,7 @@ def _equal(name: str, own: Any, right: Any) -> None:
 
 def _contrast(frame: pd.DataFrame, given: dict[str, Any]) -> Estimate:
     options = {name: given[name] for name in ("by", "opponents") if name in given}
-    return comparisons.contrast(frame, given["one"], given["two"], "value", side=given["column"], **options)
+    return comparisons.contrast(frame, given["one"], given["two"], "value", side=given["column"], **options).estimate
 
 
 _ESTIMATES: dict[str, Callable[[pd.DataFrame, dict[str, Any]], Estimate]] = {

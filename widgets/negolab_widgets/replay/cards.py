@@ -40,7 +40,8 @@ def scrollable(title: str, text: str, left_out: Iterable[tuple[int, int, str]] =
     at = 0
     for start, end, why in left_out:
         struck = element("del", drawn_soon(text[start:end]), title=why)
-        parts += [drawn_soon(text[at:start]), struck, element("small", f" ({why}) ", cls="nl-who")]
+        gap = " " if text[end : end + 1].isalnum() else ""
+        parts += [drawn_soon(text[at:start]), struck, element("small", f" ({why}){gap}", cls="nl-who")]
         at = end
     said = element("div", *parts, drawn_soon(text[at:]), cls="nl-said", dir="auto") if parts else preformatted(text)
     return element("div", said, cls="nl-scrolled", tabindex="0", role="group", **{"aria-label": title})
