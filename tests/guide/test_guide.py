@@ -97,9 +97,12 @@ class Reader:
             place = self.stack if is_model else self.page
             place.enter_context(running(words, "http", signal.SIGINT, cwd=self.folder, env=self.env))
         else:
+            at = words.index(">") if ">" in words else len(words)
             done = subprocess.run(
-                words, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+                words[:at], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True
             )
+            for file in words[at + 1 :]:
+                (self.folder / file).write_text(done.stdout)
             assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
 
     def run_cell(self, code: str) -> None:

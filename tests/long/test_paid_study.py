@@ -25,8 +25,8 @@ from tests.support.endpoints import Server, running_endpoint
 pytestmark = [pytest.mark.soak, pytest.mark.browser]
 
 PEOPLE, BROWSERS = 30, 3
-OUTAGE = (30.0, 40.0)
-"""Seconds after the first arrival when the endpoint goes away, and for how long."""
+OUTAGE = (10, 40.0)
+"""Calls after which the endpoint goes away, and for how many seconds."""
 ANSWERS = {
     "What are you paid for?": "for what I hold",
     "How many turns": "2",
@@ -151,7 +151,8 @@ class BrowserReader(BrowserParticipant):
 
 async def visit_all(ways: list[str], endpoint: Server) -> list[str]:
     async def outage() -> None:
-        await asyncio.sleep(OUTAGE[0])
+        while endpoint.counts()["requests"] < OUTAGE[0]:
+            await asyncio.sleep(1)
         endpoint.set(faults={"503": 1.0})
         await asyncio.sleep(OUTAGE[1])
         endpoint.set(faults={"drop": 0.03, "503": 0.02})
