@@ -35,8 +35,8 @@ pytest_plugins = ("tests.support.databases",)
 LONG = {"model", "soak", "visitor"}
 PATIENCE = 180_000
 """Milliseconds for which a browser waits for what a page must come to show: a busy machine is no fault."""
-EXAMPLES, LONG_EXAMPLES = 25, 40
-"""Examples of each property, in the README's test command and under `-m long`."""
+EXAMPLES = 100 if SLOW else 25
+"""Examples of each property: always the same in the README's test command, fresh ones under `-m long`."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(secrets.randbelow(2**32))
     settings.register_profile(
         "negolab",
-        max_examples=LONG_EXAMPLES if fresh else EXAMPLES,
+        max_examples=EXAMPLES,
         deadline=None,
         derandomize=not fresh,
         database=None,
