@@ -16,7 +16,7 @@ from numbers import Real
 from typing import Any
 
 from negolab import catalog
-from negolab.analysis.replies import Proposal, iter_replies, proposals
+from negolab.analysis.replies import Proposal, accepted_proposal, iter_replies, proposals
 from negolab.analysis.summary import KINDS
 from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Stepped
@@ -290,12 +290,9 @@ def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat
     proposals do not replace each other: those of split are for one round each, those of trading for different goods.
     `made` are the record's proposals, where they are known already.
     """
-    game, begun = record.game, start_state(record)
-    if game.pays_as_it_goes or game.stake_unit is not None:
-        return {"A": None, "B": None}
     claims: dict[Seat, list[float]] = {"A": [], "B": []}
     for one in proposals(record) if made is None else made:
-        claims[one.seat].append(game.stakes(begun, one.seat, one.action)[one.place][one.seat])
+        claims[one.seat] += [] if one.at_once is None else [one.at_once[one.seat]]
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
 
 
@@ -362,12 +359,10 @@ def _left_by_rounds(record: Record) -> float | None:
 
 def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
     """Return the joint surplus of the accepted proposal, had it been accepted in the first turn."""
-    game, begun, paid = record.game, start_state(record), record.payoffs
-    accepted = next((one for one in reversed(made) if (one.a, one.b) == (paid["A"], paid["B"])), None)
-    if accepted is None or game.stake_unit is not None:
+    accepted = accepted_proposal(record, made)
+    if accepted is None or accepted.at_once is None:
         return None
-    stakes = game.stakes(begun, accepted.seat, accepted.action)[accepted.place]
-    return float(sum(stakes.values()) - sum(game.disagreement(begun).values()))
+    return float(sum(accepted.at_once.values()) - sum(record.game.disagreement(start_state(record)).values()))
 
 
 def _at_once(record: Record) -> bool:

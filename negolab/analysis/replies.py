@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from negolab.events import Event, Rejected, Replied
+from negolab.events import Event, Rejected, Replied, same_payoffs
 from negolab.game import SEATS, Invalid, Reply, Seat, State, observe
 from negolab.ledger import Cost
 from negolab.record import Record, start_state, states
@@ -80,8 +80,14 @@ def _refusal(events: Sequence[Event], at: int) -> Invalid | None:
 class Proposal(NamedTuple):
     """A proposal in the reply that is event `at` of its record.
 
-    `a` and `b` are the payoffs of A and B if it were accepted, `terms` what it states as plain data; it is the
-    `place`-th proposal of `action`, from 0.
+    Attributes:
+        a: What it would bring A by itself, if it were accepted.
+        b: The same of B.
+        terms: What it states, as plain data.
+        total: What A and B would then have, with what earlier rounds or trades brought; None if the other seat could
+            not carry it out.
+        at_once: What A and B would have had of it in the first turn; None where proposals do not replace each other,
+            as those for one round each, or for different goods.
     """
 
     at: int
@@ -90,27 +96,27 @@ class Proposal(NamedTuple):
     a: float
     b: float
     terms: Mapping[str, Any]
-    action: Any
-    place: int
+    total: Mapping[Seat, float] | None
+    at_once: Mapping[Seat, float] | None
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
-    """Return every proposal of the accepted replies, in order, with payoffs by `Game.stakes` and `Game.terms`.
+    """Return every proposal of the accepted replies, in order, by `Game.offered`, `Game.stakes` and `Game.terms`.
 
     Empty for games without proposals.
 
     Raises:
         ValueError: The record cannot be replayed; names the event.
     """
-    game = record.game
+    game, begun = record.game, start_state(record)
     found: list[Proposal] = []
     for at, seat, text, action, before in iter_accepted(record):
-        stakes = game.stakes(before, seat, action)
-        terms = game.terms(action) or ({},) * len(stakes)
-        found += (
-            Proposal(at, seat, text, pay["A"], pay["B"], of, action, place)
-            for place, (pay, of) in enumerate(zip(stakes, terms, strict=False))
-        )
+        made = game.offered(before, seat, action)
+        unknown = (None,) * len(made)
+        totals = game.stakes(before, seat, action) or unknown
+        at_once = unknown if game.pays_as_it_goes or game.stake_unit else game.stakes(begun, seat, action)
+        rows = zip(made, game.terms(action) or ({},) * len(made), totals, at_once, strict=False)
+        found += (Proposal(at, seat, text, pay["A"], pay["B"], of, total, once) for pay, of, total, once in rows)
     return tuple(found)
 
 
@@ -123,12 +129,13 @@ def decisive_event(record: Record) -> int:
     Raises:
         ValueError: The record cannot be replayed.
     """
-    paid = (record.payoffs["A"], record.payoffs["B"])
-    if record.end == "AGREED":
-        accepted = [made.at for made in proposals(record) if (made.a, made.b) == paid]
-        if accepted:
-            return accepted[-1]
-    return max(reply_positions(record.events), default=0)
+    accepted = accepted_proposal(record, proposals(record)) if record.end == "AGREED" else None
+    return max(reply_positions(record.events), default=0) if accepted is None else accepted.at
+
+
+def accepted_proposal(record: Record, made: Sequence[Proposal]) -> Proposal | None:
+    """Return the last of a record's proposals that states what the match paid; None if none does."""
+    return next((one for one in reversed(made) if one.total and same_payoffs(one.total, record.payoffs)), None)
 
 
 class Claim(NamedTuple):

@@ -26,7 +26,7 @@ from negolab.analysis.replies import proposals as proposals_of
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
 from negolab.formatting import format_model
-from negolab.game import SEATS, Invalid, Reply, Seat
+from negolab.game import SEATS, Invalid, Reply, Seat, other
 from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set
 from negolab.sweeps.status import is_sweep
@@ -315,9 +315,10 @@ def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: I
 def _proposals(record: Record) -> Iterator[Row]:
     turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
     numbers: Counter[Seat] = Counter()
-    before: dict[Seat, float] = {}
+    before: dict[Seat, float | None] = {}
     for made in proposals_of(record):
         own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
+        total, last, claim = made.total or {}, before.get(made.seat), (made.at_once or {}).get(made.seat)
         numbers[made.seat] += 1
         package = made.terms.get("package")
         yield {
@@ -329,11 +330,14 @@ def _proposals(record: Record) -> Iterator[Row]:
             "first": numbers.total() == 1,
             "own_payoff": own,
             "other_payoff": others,
-            "concession": before[made.seat] - own if made.seat in before else None,
+            "own_total": total.get(made.seat),
+            "other_total": total.get(other(made.seat)),
+            "covered": made.total is not None,
+            "concession": None if claim is None or last is None else last - claim,
             "price_cents": made.terms.get("price_cents"),
             "package": None if package is None else msgspec.json.encode(package, enc_hook=encode_set).decode(),
         }
-        before[made.seat] = own
+        before[made.seat] = claim
 
 
 # Columns.
@@ -345,6 +349,12 @@ def _by_seat(name: str, type: Any, meaning: str, unit: str = "") -> list[Column]
 
 UNIT = "unit of the game"
 """Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
+STAKES = "unit of the game's proposals"
+"""Unit of what proposals bring, in the same way."""
+CONCEDED = (
+    "by how much it lowers its author's claim since its last proposal, both worth what they would be in the first "
+    "turn; empty where proposals are for one round each, or for different goods"
+)
 
 MATCH = Column("match", "text", "id of the match; in a sweep unique within its cell")
 
@@ -406,9 +416,12 @@ PROPOSALS: Columns = [
     Column("player", "text", "who sits at that seat"),
     Column("number", "integer", "number of the proposal among those of its seat, from 1"),
     Column("first", "boolean", "true: the first proposal of the match"),
-    Column("own_payoff", "amount", "what it would have paid its author, if accepted", UNIT),
-    Column("other_payoff", "amount", "what it would have paid the other seat", UNIT),
-    Column("concession", "amount", "by how much it lowers its author's claim since its last proposal", UNIT),
+    Column("own_payoff", "amount", "what it would have brought its author by itself, if accepted", STAKES),
+    Column("other_payoff", "amount", "what it would have brought the other seat by itself", STAKES),
+    Column("own_total", "amount", "its author's payoff or gain then, earlier rounds or trades included", STAKES),
+    Column("other_total", "amount", "the same of the other seat", STAKES),
+    Column("covered", "boolean", "false: the other seat did not hold what it asks for, so it could not be accepted"),
+    Column("concession", "amount", CONCEDED, STAKES),
     Column("price_cents", "integer", "the price that it names", "cents"),
     Column("package", "json", "what it would give to whom, in games without a price"),
 ]

@@ -10,11 +10,9 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Literal
 
+from negolab.money import discount_factor
+
 Side = Literal["seller", "buyer"]
-
-
-def _exact(discount: float) -> Fraction:
-    return Fraction(repr(float(discount)))
 
 
 def proposers(rounds: int, opener: Side) -> list[Side]:
@@ -35,7 +33,7 @@ def spe_path(
         >>> spe_path(2, 6500, 4000, 1.0, 1.0, "seller")
         [4000.0, 4000.0]
     """
-    seller, buyer = _exact(discount_seller), _exact(discount_buyer)
+    seller, buyer = discount_factor(discount_seller, 1), discount_factor(discount_buyer, 1)
     shares: list[Fraction] = []
     for side in reversed(proposers(rounds, opener)):
         if not shares:
@@ -47,7 +45,7 @@ def spe_path(
 
 def spe_closed_form(rounds: int, value: float, cost: float, discount: float, opener: Side) -> float:
     """Return the offer of round 1 with a common discount d: the opener's share is (1 - (-d)**rounds) / (1 + d)."""
-    d = _exact(discount)
+    d = discount_factor(discount, 1)
     share = (1 - (-d) ** rounds) / (1 + d)
     surplus = Fraction(value) - Fraction(cost)
     return float(Fraction(cost) + surplus * (share if opener == "seller" else 1 - share))
@@ -69,7 +67,7 @@ def spe_grid(
     None for a round that passes without agreement: no price in range is accepted by the responder and worth at least
     the proposer's own continuation.
     """
-    discounts = {"seller": _exact(discount_seller), "buyer": _exact(discount_buyer)}
+    discounts = {"seller": discount_factor(discount_seller, 1), "buyer": discount_factor(discount_buyer, 1)}
     waiting = {"seller": Fraction(0), "buyer": Fraction(0)}
     prices: list[int | None] = []
     for side in reversed(proposers(rounds, opener)):
@@ -102,7 +100,7 @@ def _lowest(least: Fraction, weak: bool, lo: int, hi: int) -> int | None:
 
 def rubinstein(value: float, cost: float, discount_seller: float, discount_buyer: float, opener: Side) -> float:
     """Return the first offer with infinitely many rounds (Rubinstein 1982); the midpoint if nobody discounts."""
-    seller, buyer = _exact(discount_seller), _exact(discount_buyer)
+    seller, buyer = discount_factor(discount_seller, 1), discount_factor(discount_buyer, 1)
     bottom, top = Fraction(cost), Fraction(value)
     if seller * buyer == 1:
         return float((bottom + top) / 2)

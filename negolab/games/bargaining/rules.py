@@ -43,7 +43,7 @@ from negolab.games.bargaining.state import (
     history,
     may_talk,
 )
-from negolab.money import divide_half_up
+from negolab.money import discounted, divide_half_up
 from negolab.moves import Moves
 from negolab.reading import left_out
 
@@ -69,8 +69,8 @@ def deal_payoffs(game: Bargaining, state: State[Public, Private], price: int, wa
     gain_a = price if game.frame == "keeps_item" else price - cost
     gain_b = value - price
     return {
-        "A": gain_a if game.discount_seller == 1 else gain_a * game.discount_seller**waited,
-        "B": gain_b if game.discount_buyer == 1 else gain_b * game.discount_buyer**waited,
+        "A": discounted(gain_a, game.discount_seller, waited),
+        "B": discounted(gain_b, game.discount_buyer, waited),
     }
 
 
