@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from negolab.analysis import stats, tables
-from negolab.analysis.match_frames import read_sweep, to_frame
+from negolab.analysis.columns import to_frame
+from negolab.analysis.match_frames import read_sweep
 from negolab.analysis.observations import Sample, frame_sample, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import format_significant

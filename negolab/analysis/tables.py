@@ -8,18 +8,27 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from math import nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from negolab._internal.files import replacing
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
-from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
+from negolab.analysis.columns import (
+    Column,
+    Columns,
+    chunked,
+    file_schema,
+    inferred,
+    to_frame,
+    typed_frame,
+    write_table,
+)
 from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
@@ -180,7 +189,7 @@ def measures(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        `match`, in a sweep `cell`, and one column per measure, NaN in the rows of games that do not have it. Ids of
+        `match`, in a sweep `cell`, and one column per measure, empty in the rows of games that do not have it. Ids of
         matches are unique within a cell only, so join frames of a sweep by both columns.
 
     Raises:
@@ -192,11 +201,11 @@ def measures(source: Source) -> pd.DataFrame:
     columns: dict[str, list[Any]] = {}
     for before, (cell, record) in enumerate(records(source)):
         for name, value in {"match": record.id, "cell": cell, **measured.measure_match(record)}.items():
-            columns.setdefault(name, [nan] * before).append(value)
+            columns.setdefault(name, [None] * before).append(value)
         for column in columns.values():
             if len(column) == before:
-                column.append(nan)
-    found = pd.DataFrame(columns)
+                column.append(None)
+    found = to_frame(pa.table({name: inferred(values) for name, values in columns.items()}))
     return found.reindex(columns=[*names, *found.columns.drop(["match", "cell"], errors="ignore")])
 
 

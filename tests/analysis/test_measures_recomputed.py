@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
+from pandas.api.types import is_numeric_dtype
+from scipy.optimize import linprog
 
 import negolab as nl
 from negolab.analysis import measures, tables
 from negolab.analysis.replies import proposals
+from negolab.catalog import game_names
 from negolab.events import Ended
 from negolab.game import SEATS, Seat, other
-from negolab.games.trading.state import Goods
+from negolab.games.trading.state import Goods, single_good
 from negolab.record import Record, final_state, start_state
+from negolab.theory import equilibrium
 from negolab.verification import replay_differences
 
 DEALS = 200
@@ -162,3 +168,93 @@ def test_a_concession_in_the_table_compares_prices_at_one_date() -> None:
             own = made[made.seat == seat]
             fallen = (-side * own.price_cents.diff()).dropna()
             assert own.concession.dropna().tolist() == fallen.tolist()
+
+
+# Players and theory.
+
+
+def honest_offer(game: Any, state: Any, seat: Seat, estimated: list[Fraction]) -> tuple[int, ...] | None:
+    """The (r, s, m, k) that gives k of good r for m of good s and brings the seat most, of all in which the other gains
+    by estimate, by trying every amount."""
+    own, low = state.private[seat], game.holdings_range[0]
+    best: tuple[Any, ...] | None = None
+    for r, s in itertools.permutations(range(5), 2):
+        for m in range(1, low + 1):
+            for k in range(1, own.holdings[r] + 1):
+                mine, theirs = m * own.values[s] - k * own.values[r], k * estimated[r] - m * estimated[s]
+                rank = (mine, theirs, -r, -s, -m, -k)
+                if mine > 0 and theirs > 0 and (best is None or rank > best):
+                    best = rank
+    return best and tuple(-x for x in best[2:])
+
+
+@pytest.mark.parametrize("estimate", ["base", "mean"])
+def test_an_honest_trader_believes_that_the_other_gains_by_the_values_it_expects(estimate: str) -> None:
+    game: Any = nl.load("trading")
+    ranges = game.value_ranges()
+    estimated = {
+        "base": [Fraction(value) for value in game.base_values],
+        "mean": [Fraction(sum(range(low, high + 1)), high + 1 - low) for low, high in ranges],
+    }[estimate]
+    for seed in range(DEALS):
+        match = nl.Match(game, seed=seed)
+        trader: Any = nl.player(f"greedy-honest:estimate={estimate}", game)
+        offer = trader.act(game, match.seen("A")).offer
+        found = honest_offer(game, match.state, "A", estimated)
+        assert (offer is None) == (found is None)
+        if offer is not None and found is not None:
+            r, s, m, k = found
+            assert offer == (single_good(r, k), single_good(s, m))
+
+
+def test_the_share_of_the_mutual_gains_is_at_most_one_and_else_exact() -> None:
+    rng, above, below = Random(6), 0, 0
+    for _ in range(DEALS):
+        wheat, wood, (a, b) = (
+            rng.randrange(1, 9),
+            rng.randrange(1, 4),
+            [[rng.randrange(1, 9) for _ in range(5)] for _ in SEATS],
+        )
+        game: Any = nl.load("trading", max_turns=2)
+        start = game.start({"A": (wheat, 0, 0, 0, 0), "B": (0, wood, 0, 0, 0)}, {"A": tuple(a), "B": tuple(b)})
+        match = nl.Match(game, start=start)
+        match.submit("A", f"[Offer: {rng.randint(1, wheat)} Wheat -> {rng.randint(1, wood)} Wood]")
+        match.submit("B", "[Accept]")
+        found = measures.measure_match(match.record())
+        flows = [(-n, p) for n, p in zip((0, wood, 0, 0, 0), (wheat, 0, 0, 0, 0), strict=True)]
+        worst = [x - y for x, y in zip(a, b, strict=True)]
+        most = -(linprog(worst, A_ub=[a, [-y for y in b]], b_ub=[0, 0], bounds=flows).fun or 0)
+        assert found["mutual"] == pytest.approx(most)
+        if most > 1e-9:
+            assert found["mutual_share"] == pytest.approx(min(found["joint"] / most, 1))
+            above, below = above + (found["joint"] > most), below + (found["joint"] < most)
+    assert above and below
+
+
+def test_where_no_price_gains_both_theory_names_none() -> None:
+    rng = Random(7)
+    for _ in range(DEALS):
+        value, cost, opener = rng.randrange(1000), rng.randrange(1000), rng.choice(("seller", "buyer"))
+        one, two = rng.choice((1.0, 0.9, 0.5)), rng.choice((1.0, 0.9, 0.5))
+        found = [
+            *equilibrium.spe_path(4, value, cost, one, two, opener),  # type: ignore[arg-type]
+            equilibrium.spe_closed_form(4, value, cost, one, opener),  # type: ignore[arg-type]
+            equilibrium.rubinstein(value, cost, one, two, opener),  # type: ignore[arg-type]
+        ]
+        gains = any(cost <= price <= value and cost < value for price in range(1000))
+        assert [price is not None and cost <= price <= value for price in found] == [gains] * 6
+
+
+# Tables.
+
+
+@pytest.mark.parametrize("game", game_names())
+def test_a_column_without_values_has_the_type_of_one_with_values(game: str) -> None:
+    match = nl.Match(nl.load(game), seed=1)
+    match.abort("stopped")
+    none, some = match.record(), nl.batch(game, "random-legal", "random-legal", n=3)
+    for table in (tables.matches, tables.measures, tables.proposals):
+        empty, full = table([none]), table([none, *some])
+        assert list(empty) == list(full)
+        for name in empty:
+            assert full[name].isna().all() or is_numeric_dtype(empty[name]) == is_numeric_dtype(full[name]), name
