@@ -75,6 +75,25 @@ def share_of(frame: pd.DataFrame, hit: pd.Series[bool], level: float = stats.LEV
     return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share(level=level)
 
 
+def agreement_hazard(matches: pd.DataFrame) -> pd.DataFrame:
+    """Return, turn by turn, the share of the matches still open that agreed in it, to see a deadline effect.
+
+    Agreements that pile up in the last turns are the deadline effect of Roth, Murnighan and Schoumaker (1988).
+
+    Args:
+        matches: The rows of `tables.matches` of one game; for a treatment, its rows.
+
+    Returns:
+        A row per turn up to the last agreement: `turn` (moves of both so far), and the fields of `stats.Estimate`: the
+        share, from 0 to 1, with its interval by draws, and as n the matches that were open.
+    """
+    turns = matches["moves_a"] + matches["moves_b"]
+    agreed = turns.where(matches["end"] == "AGREED")
+    last = max(agreed.dropna().astype(int), default=0)
+    shares = {turn: share_of(matches[turns >= turn], agreed[turns >= turn] == turn) for turn in range(1, last + 1)}
+    return pd.DataFrame([{"turn": turn, **share._asdict()} for turn, share in shares.items()])
+
+
 def percent(share: Estimate) -> Estimate:
     """Return a share in percent."""
     return share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)

@@ -19,11 +19,22 @@ from negolab import catalog
 from negolab.analysis.replies import Proposal, accepted_proposal, iter_replies, proposals
 from negolab.analysis.summary import KINDS
 from negolab.catalog import AnyGame
-from negolab.events import Forfeited, Stepped
-from negolab.game import SEATS, InvalidKind, Seat
+from negolab.events import Stepped
+from negolab.game import SEATS, InvalidKind, Seat, State, other
 from negolab.record import Record, final_state, start_state, with_typed_start
-from negolab.theory.solutions import nash_point
+from negolab.theory.solutions import ideal_gains, kalai_smorodinsky_point, nash_point
 from negolab.user_code import describe_failure
+
+STEPS: dict[str, tuple[str, list[tuple[int, int]]]] = {
+    "fortunate": ("gain both", [(1, 1)]),
+    "selfish": ("gain the seat and not the other", [(1, 0), (1, -1)]),
+    "concession": ("cost the seat, but not the other", [(-1, 0), (-1, 1)]),
+    "unfortunate": ("cost the other and gain the seat nothing, or cost both", [(0, -1), (-1, -1)]),
+    "nice": ("gain the other at no cost", [(0, 1)]),
+    "silent": ("change nothing for either", [(0, 0)]),
+}
+"""Classes of steps by what they change for the seat and the other (Hindriks, Jonker and Tykhonov 2007)."""
+_CLASSES = {change: kind for kind, (_, changes) in STEPS.items() for change in changes}
 
 MEANINGS = {
     "joint": "surplus of both above no deal",
@@ -31,6 +42,7 @@ MEANINGS = {
     "efficiency": "reached part of the possible joint surplus: 1 = all",
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
     "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
+    "kalai_smorodinsky_distance": "distance of both payoffs to the Kalai-Smorodinsky solution of the start",
     "turns_to_deal": "accepted replies of both to a deal; empty: there was none",
     "seconds_to_deal": "seconds from the first question to the last answer of a deal",
     "loss_no_deal": "possible surplus that was lost because there was no deal",
@@ -38,20 +50,30 @@ MEANINGS = {
     "loss_delay": "surplus that was lost because the deal, or the end without one, came late",
     "gain": "gain of the seat above no deal",
     "surplus_share": "the seat's part of the joint surplus: 1 = all; outside 0 to 1 if one of both lost",
+    "irrational_deals": "1: the agreed deal, or all trades together, left the seat with less than no deal would",
+    "irrational_offers": "proposals of the seat that would have left it with less than no deal",
     "first_mover": "true: the seat made the first proposal; empty: both move at once",
-    "first_offer": "payoff that the seat's first proposal would have given it",
+    "first_offer": "what the seat's first proposal would have brought it by itself",
+    "first_offer_share": "gain of the seat's first proposal as a part of the most that the zone of agreement holds for "
+    "it: 0 = as no deal, 1 = all, above 1 = beyond the zone",
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "
     "would be in the first turn",
+    **{f"{kind}_steps": f"steps between proposals of the seat that {what}" for kind, (what, _) in STEPS.items()},
     **{f"{kind}_faults": f"rejected replies of the seat, of kind {kind}" for kind in KINDS},
 }
 """Meanings of the general measures; those of a seat end in `_a` and `_b` in tables."""
 COUNTED_IN_STAKES = {
-    *("joint", "possible", "frontier_distance", "nash_distance", "loss_no_deal", "loss_bad_deal", "loss_delay"),
-    *("gain", "first_offer", "concession"),
+    *("joint", "possible", "frontier_distance", "nash_distance", "kalai_smorodinsky_distance"),
+    *("loss_no_deal", "loss_bad_deal", "loss_delay", "gain", "first_offer", "concession"),
 }
 """General measures in the game's `stake_unit`, or in its `unit` where it has none."""
 
-_OF_SEATS = {"gain", "surplus_share", "first_mover", "first_offer", "concession", *(f"{kind}_faults" for kind in KINDS)}
+_OF_SEATS = {
+    *("gain", "surplus_share", "irrational_deals", "irrational_offers"),
+    *("first_mover", "first_offer", "first_offer_share", "concession"),
+    *(f"{kind}_steps" for kind in STEPS),
+    *(f"{kind}_faults" for kind in KINDS),
+}
 GENERAL = [f"{name}{seat}" for name in MEANINGS for seat in (("_a", "_b") if name in _OF_SEATS else ("",))]
 """Names of the general measures in tables."""
 Failed = Callable[[str, Exception], None]
@@ -59,6 +81,7 @@ Failed = Callable[[str, Exception], None]
 
 BySeat = dict[Seat, float | None]
 Pair = tuple[float, float]
+Solution = Callable[[tuple[Pair, ...], Pair, bool], Any]
 
 
 def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any]:
@@ -98,16 +121,21 @@ def _general_measures(record: Record) -> dict[str, Any]:
     by_seat = {
         "gain": own,
         "surplus_share": surplus_share(own, joint),
+        "irrational_deals": irrational_deals(record, own),
+        "irrational_offers": irrational_offers(record, made),
         "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
         "first_offer": {seat: own[0] if own else None for seat, own in _claims(made).items()},
+        "first_offer_share": first_offer_share(record, made),
         "concession": concession(record, made),
+        **steps(record, made),
     }
     return {
         "joint": joint,
         "possible": possible,
         "efficiency": efficiency(record, joint, possible),
         "frontier_distance": frontier_distance(record, own),
-        "nash_distance": nash_distance(record, own),
+        "nash_distance": solution_distance(record, own, nash_point),
+        "kalai_smorodinsky_distance": solution_distance(record, own, kalai_smorodinsky_point),
         "turns_to_deal": turns_to_deal(record),
         "seconds_to_deal": seconds_to_deal(record),
         **losses(record, joint, possible, made),
@@ -227,20 +255,25 @@ def frontier_distance(record: Record, own: BySeat) -> float | None:
     return min(_distance(outcome, point) for point in frontier)
 
 
-def nash_distance(record: Record, own: BySeat) -> float | None:
-    """Return the Euclidean distance of the payoffs (A, B) to the Nash bargaining solution (Nash 1950) of the start.
+def solution_distance(record: Record, own: BySeat, solution: Solution) -> float | None:
+    """Return the Euclidean distance of the payoffs (A, B) to a bargaining solution of the start.
 
-    None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
+    `theory.solutions.nash_point` is that of Nash (1950), `kalai_smorodinsky_point` that of Kalai and Smorodinsky
+    (1975). None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
     """
-    outcome, frontier = _outcome(record, own), _frontier(record)
-    if outcome is None or not frontier:
-        return None
-    solution = _nash_point(frontier, _best_alone(record), record.game.divisible)
-    return None if solution is None else _distance(outcome, solution)
+    outcome, point = _outcome(record, own), _solve(solution, *_start(record))
+    return None if outcome is None or point is None else _distance(outcome, point)
 
 
-_nash_point = lru_cache(maxsize=1024)(nash_point)
-"""Exact fractions are slow, and matches of one deal share its frontier."""
+@lru_cache(maxsize=4096)
+def _solve(solution: Solution, *start: Any) -> Any:
+    # Exact fractions are slow, and matches of one deal share its frontier.
+    return solution(*start)
+
+
+def _start(record: Record) -> tuple[tuple[Pair, ...], Pair, bool]:
+    """Return the start's frontier, its disagreement point, and whether lines join the points of the frontier."""
+    return _frontier(record), _best_alone(record), record.game.divisible
 
 
 def _outcome(record: Record, own: BySeat) -> Pair | None:
@@ -251,11 +284,11 @@ def _outcome(record: Record, own: BySeat) -> Pair | None:
     return own["A"] + a, own["B"] + b
 
 
-def _best_alone(record: Record) -> Pair:
-    """Return the disagreement point in the unit of the frontier: (0, 0) where the frontier counts gains."""
+def _best_alone(record: Record, state: State[Any, Any] | None = None) -> Pair:
+    """Return the disagreement point, of the start unless told, in the unit of the frontier: (0, 0) of gains."""
     if record.game.stake_unit is not None:
         return 0, 0
-    alone = record.game.disagreement(start_state(record))
+    alone = record.game.disagreement(state or start_state(record))
     return alone["A"], alone["B"]
 
 
@@ -292,8 +325,48 @@ def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat
     """
     claims: dict[Seat, list[float]] = {"A": [], "B": []}
     for one in proposals(record) if made is None else made:
-        claims[one.seat] += [] if one.at_once is None else [one.at_once[one.seat]]
+        claims[one.seat] += [] if record.game.stakes_add_up else [one.worths[one.seat]]
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
+
+
+def steps(record: Record, made: Sequence[Proposal]) -> dict[str, dict[Seat, int | None]]:
+    """Count each seat's steps from one proposal to its next by the classes of Hindriks, Jonker and Tykhonov (2007).
+
+    Worths are those of the first turn, in trading what each offer brings by itself. None where rounds each pay.
+    """
+    found: Counter[tuple[str, Seat]] = Counter()
+    for seat in SEATS:
+        for old, new in pairwise(one.worths for one in made if one.seat == seat):
+            own, theirs = ((new[each] > old[each]) - (new[each] < old[each]) for each in (seat, other(seat)))
+            found[_CLASSES[own, theirs], seat] += 1
+    known = not record.game.has_paid_rounds
+    return {f"{kind}_steps": {seat: found[kind, seat] if known else None for seat in SEATS} for kind in STEPS}
+
+
+def first_offer_share(record: Record, made: Sequence[Proposal]) -> BySeat:
+    """Return the gain of each seat's first proposal as a part of the most that the zone of agreement holds for it.
+
+    A first offer on the scale of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has without a
+    deal, 1 leaves the other no more than that. Worths are those of the first turn. None without a proposal or a zone,
+    and as for `frontier_distance`.
+    """
+    zone = dict(zip(SEATS, _solve(ideal_gains, *_start(record)) or (0, 0), strict=True))
+    alone = dict(zip(SEATS, _best_alone(record), strict=True))
+    first = {one.seat: one.worths[one.seat] - alone[one.seat] for one in reversed(made)}
+    return {seat: float(first[seat] / zone[seat]) if seat in first and zone[seat] else None for seat in SEATS}
+
+
+def irrational_offers(record: Record, made: Sequence[Proposal]) -> dict[Seat, int]:
+    """Count each seat's proposals that are worth less to it than no deal, as of the first turn."""
+    alone = dict(zip(SEATS, _best_alone(record), strict=True))
+    return {seat: sum(one.worths[seat] < alone[seat] for one in made if one.seat == seat) for seat in SEATS}
+
+
+def irrational_deals(record: Record, own: BySeat) -> BySeat:
+    """Return 1 for a seat that a deal left with less than no deal would at its end, else 0; None where stopped."""
+    outcome, alone = _outcome(record, own) or (None, None), _best_alone(record, final_state(record))
+    pairs = zip(SEATS, outcome, alone, strict=True)
+    return {seat: None if paid is None else int(record.end == "AGREED" and paid < less) for seat, paid, less in pairs}
 
 
 def _claims(made: Sequence[Proposal]) -> dict[Seat, list[float]]:
@@ -360,9 +433,7 @@ def _left_by_rounds(record: Record) -> float | None:
 def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
     """Return the joint surplus of the accepted proposal, had it been accepted in the first turn."""
     accepted = accepted_proposal(record, made)
-    if accepted is None or accepted.at_once is None:
-        return None
-    return float(sum(accepted.at_once.values()) - sum(record.game.disagreement(start_state(record)).values()))
+    return None if accepted is None else float(sum(accepted.worths.values()) - sum(_best_alone(record)))
 
 
 def _at_once(record: Record) -> bool:
@@ -377,18 +448,3 @@ def faults(record: Record) -> dict[Seat, dict[InvalidKind, int]]:
         if invalid is not None:
             found[event.seat][invalid.kind] += 1
     return found
-
-
-def codes(record: Record) -> Counter[tuple[Seat, InvalidKind, str]]:
-    """Count the codes of rejections by seat and kind; one rejected reply may have several codes."""
-    rejected = ((event.seat, invalid) for event, _, invalid in iter_replies(record) if invalid is not None)
-    return Counter((seat, invalid.kind, code) for seat, invalid in rejected for code in invalid.codes)
-
-
-def forfeiting_seat(record: Record) -> tuple[Seat, InvalidKind] | None:
-    """Return the seat whose faults ended the match by forfeit, and the kind of its last fault; None without forfeit."""
-    if record.end != "FORFEIT":
-        return None
-    seats = [event.seat for event in record.events if isinstance(event, Forfeited)]
-    kinds = [(event.seat, invalid.kind) for event, _, invalid in iter_replies(record) if invalid is not None]
-    return next((last for last in reversed(kinds) if last[0] in seats[-1:]), None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from negolab.events import Event, Rejected, Replied, same_payoffs
-from negolab.game import SEATS, Invalid, Reply, Seat, State, observe
+from negolab.events import Event, Forfeited, Rejected, Replied, same_payoffs
+from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat, State, observe
 from negolab.ledger import Cost
 from negolab.record import Record, start_state, states
 
@@ -77,6 +78,21 @@ def _refusal(events: Sequence[Event], at: int) -> Invalid | None:
     return after.invalid if isinstance(after, Rejected) and not after.wordless else None
 
 
+def codes(record: Record) -> Counter[tuple[Seat, InvalidKind, str]]:
+    """Count the codes of rejections by seat and kind; one rejected reply may have several codes."""
+    rejected = ((event.seat, invalid) for event, _, invalid in iter_replies(record) if invalid is not None)
+    return Counter((seat, invalid.kind, code) for seat, invalid in rejected for code in invalid.codes)
+
+
+def forfeiting_seat(record: Record) -> tuple[Seat, InvalidKind] | None:
+    """Return the seat whose faults ended the match by forfeit, and the kind of its last fault; None without forfeit."""
+    if record.end != "FORFEIT":
+        return None
+    seats = [event.seat for event in record.events if isinstance(event, Forfeited)]
+    kinds = [(event.seat, invalid.kind) for event, _, invalid in iter_replies(record) if invalid is not None]
+    return next((last for last in reversed(kinds) if last[0] in seats[-1:]), None)
+
+
 class Proposal(NamedTuple):
     """A proposal in the reply that is event `at` of its record.
 
@@ -86,8 +102,8 @@ class Proposal(NamedTuple):
         terms: What it states, as plain data.
         total: What A and B would then have, with what earlier rounds or trades brought; None if the other seat could
             not carry it out.
-        at_once: What A and B would have had of it in the first turn; None where proposals do not replace each other,
-            as those for one round each, or for different goods.
+        worths: What A and B would have had of it in the first turn, to compare proposals at one date; of one round of
+            several, or of goods, what it brings by itself.
     """
 
     at: int
@@ -97,7 +113,7 @@ class Proposal(NamedTuple):
     b: float
     terms: Mapping[str, Any]
     total: Mapping[Seat, float] | None
-    at_once: Mapping[Seat, float] | None
+    worths: Mapping[Seat, float]
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
@@ -112,11 +128,10 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
     found: list[Proposal] = []
     for at, seat, text, action, before in iter_accepted(record):
         made = game.offered(before, seat, action)
-        unknown = (None,) * len(made)
-        totals = game.stakes(before, seat, action) or unknown
-        at_once = unknown if game.pays_as_it_goes or game.stake_unit else game.stakes(begun, seat, action)
-        rows = zip(made, game.terms(action) or ({},) * len(made), totals, at_once, strict=False)
-        found += (Proposal(at, seat, text, pay["A"], pay["B"], of, total, once) for pay, of, total, once in rows)
+        totals = game.stakes(before, seat, action) or (None,) * len(made)
+        worths = made if game.stakes_add_up else game.stakes(begun, seat, action)
+        rows = zip(made, game.terms(action) or ({},) * len(made), totals, worths, strict=False)
+        found += (Proposal(at, seat, text, pay["A"], pay["B"], of, total, worth) for pay, of, total, worth in rows)
     return tuple(found)
 
 
@@ -135,7 +150,8 @@ def decisive_event(record: Record) -> int:
 
 def accepted_proposal(record: Record, made: Sequence[Proposal]) -> Proposal | None:
     """Return the last of a record's proposals that states what the match paid; None if none does."""
-    return next((one for one in reversed(made) if one.total and same_payoffs(one.total, record.payoffs)), None)
+    paid = () if record.game.stake_unit else reversed(made)
+    return next((one for one in paid if one.total and same_payoffs(one.total, record.payoffs)), None)
 
 
 class Claim(NamedTuple):

@@ -12,16 +12,17 @@ import msgspec
 import pytest
 from pandas.api.types import is_numeric_dtype
 from scipy.optimize import linprog
+from scipy.stats import binomtest
 
 import negolab as nl
-from negolab.analysis import measures, tables
+from negolab.analysis import estimates, measures, tables
 from negolab.analysis.replies import proposals
 from negolab.catalog import game_names
-from negolab.events import Ended
+from negolab.events import Ended, Stepped
 from negolab.game import SEATS, Seat, other
 from negolab.games.trading.state import Goods, single_good
 from negolab.record import Record, final_state, start_state
-from negolab.theory import equilibrium
+from negolab.theory import equilibrium, solutions
 from negolab.verification import replay_differences
 
 DEALS = 200
@@ -258,3 +259,239 @@ def test_a_column_without_values_has_the_type_of_one_with_values(game: str) -> N
         assert list(empty) == list(full)
         for name in empty:
             assert full[name].isna().all() or is_numeric_dtype(empty[name]) == is_numeric_dtype(full[name]), name
+
+
+# Solutions.
+
+
+def concave(rng: Random) -> list[tuple[int, int]]:
+    """A concave frontier of whole numbers: pieces that fall ever more steeply."""
+    a, b = rng.randrange(-20, 20), rng.randrange(20, 60)
+    points = [(a, b)]
+    for slope in sorted(rng.sample(range(1, 12), rng.randrange(1, 5))):
+        across = rng.randrange(1, 6)
+        a, b = a + across, b - slope * across
+        points.append((a, b))
+    return points
+
+
+def test_kalai_and_smorodinsky_meet_where_both_have_the_same_part_of_the_most() -> None:
+    rng, found = Random(8), 0
+    for _ in range(DEALS):
+        frontier, alone = concave(rng), (rng.randrange(-10, 15), rng.randrange(-10, 30))
+        points = [(a, b) for (a, b) in _along(frontier) if a >= alone[0] - 1e-9 and b >= alone[1] - 1e-9]
+        point = solutions.kalai_smorodinsky_point(frontier, alone, joined=True)
+        most = solutions.ideal_gains(frontier, alone, joined=True)
+        if point is None or most is None or not all(most):
+            assert len(points) <= 1 or (most is not None and not all(most))
+            continue
+        found += 1
+        assert max(a for a, _ in points) - alone[0] == pytest.approx(float(most[0]), abs=0.01)
+        assert max(b for _, b in points) - alone[1] == pytest.approx(float(most[1]), abs=0.05)
+        shares = [(a - alone[0]) / float(most[0]) - (b - alone[1]) / float(most[1]) for a, b in points]
+        nearest = points[min(range(len(points)), key=lambda at: abs(shares[at]))]
+        assert point == pytest.approx(nearest, abs=0.1)
+        assert (point[0] - alone[0]) / most[0] == pytest.approx((point[1] - alone[1]) / most[1])
+    assert found > DEALS / 4
+
+
+def _along(frontier: list[tuple[int, int]]) -> list[tuple[float, float]]:
+    """Points close to each other on the lines of a frontier."""
+    steps = 2000
+    return [
+        (a + (c - a) * at / steps, b + (d - b) * at / steps)
+        for (a, b), (c, d) in itertools.pairwise(frontier)
+        for at in range(steps + 1)
+    ]
+
+
+def test_of_separate_points_the_one_with_the_largest_smaller_share_is_kalai_and_smorodinskys() -> None:
+    rng = Random(9)
+    for _ in range(DEALS * 5):
+        pairs = {(rng.randrange(30), rng.randrange(30)) for _ in range(rng.randrange(1, 9))}
+        frontier = sorted(p for p in pairs if not any(q != p and q[0] >= p[0] and q[1] >= p[1] for q in pairs))
+        alone = rng.randrange(15), rng.randrange(15)
+        gains = {(a, b): (a - alone[0], b - alone[1]) for a, b in frontier if a >= alone[0] and b >= alone[1]}
+        point = solutions.kalai_smorodinsky_point(frontier, alone, joined=False)
+        if not gains:
+            assert point is None and solutions.ideal_gains(frontier, alone, joined=False) is None
+            continue
+        most = [max(gain[seat] for gain in gains.values()) for seat in (0, 1)]
+        shares = {
+            p: min(Fraction(g, m) if m else Fraction(1) for g, m in zip(gains[p], most, strict=True)) for p in gains
+        }
+        assert point is not None and shares[int(point[0]), int(point[1])] == max(shares.values())
+        assert [*(solutions.ideal_gains(frontier, alone, joined=False) or ())] == most
+
+
+# The process.
+
+
+def agendas() -> list[Record]:
+    """Matches about random points and reservations, with and without a discount."""
+    rng, found = Random(10), []
+    for _ in range(DEALS // 4):
+        game = nl.load(
+            "agenda",
+            "random",
+            turns=rng.randrange(4, 12),
+            issues=rng.randrange(2, 5),
+            discount=rng.choice(("1", "9/10")),
+            reservation={seat: rng.randrange(80) for seat in SEATS},
+        )
+        a, b = rng.sample(["random-legal", "linear", "boulware", "conceder"], 2)
+        found += nl.batch(game, a, b, n=1, seed=rng.randrange(10**6))
+    return found
+
+
+def points_of(record: Record, seat: Seat, agreement: Any) -> int:
+    return sum(row[option] for row, option in zip(start_state(record).private[seat].points, agreement, strict=True))
+
+
+def offers_of(record: Record, seat: Seat) -> list[Any]:
+    return [e.offer for e in final_state(record).public.messages if e.seat == seat and e.offer is not None]
+
+
+def classified(own: float, theirs: float) -> str:
+    """The classes in the words of their authors."""
+    if own > 0 and theirs > 0:
+        return "fortunate"
+    if own > 0 and theirs <= 0:
+        return "selfish"
+    if own < 0 and theirs >= 0:
+        return "concession"
+    if own <= 0 and theirs < 0:
+        return "unfortunate"
+    return "nice" if theirs > 0 else "silent"
+
+
+def test_steps_of_an_agenda_are_classified_by_the_points_of_both() -> None:
+    seen = set()
+    for record in agendas():
+        found = measures.measure_match(record)
+        for seat in SEATS:
+            worths = [
+                (points_of(record, seat, offer), points_of(record, other(seat), offer))
+                for offer in offers_of(record, seat)
+            ]
+            kinds = [classified(c - a, d - b) for (a, b), (c, d) in itertools.pairwise(worths)]
+            seen |= {*kinds}
+            for kind in measures.STEPS:
+                assert found[f"{kind}_steps_{seat.lower()}"] == kinds.count(kind)
+    assert len(seen) >= 5
+
+
+def test_prices_are_only_conceded_raised_or_repeated() -> None:
+    rng = Random(11)
+    for _ in range(DEALS):
+        record, _ = haggled(rng)
+        found = measures.measure_match(record)
+        for seat, side in (("a", -1), ("b", 1)):
+            prices = [cents for _, by, cents in final_state(record).public.offers if by.lower() == seat]
+            moves = [side * (new - old) for old, new in itertools.pairwise(prices)]
+            assert found[f"concession_steps_{seat}"] == sum(move > 0 for move in moves)
+            assert found[f"selfish_steps_{seat}"] == sum(move < 0 for move in moves)
+            assert found[f"silent_steps_{seat}"] == sum(move == 0 for move in moves)
+
+
+def test_rounds_that_each_pay_have_no_steps_between_their_claims() -> None:
+    (record,) = nl.batch(nl.load("split", rounds=3), "greedy", "greedy", n=1)
+    found = measures.measure_match(record)
+    assert {found[f"{kind}_steps_{seat}"] for kind in measures.STEPS for seat in "ab"} == {None}
+
+
+def test_a_first_price_is_placed_on_the_zone() -> None:
+    rng, inside = Random(12), 0
+    for _ in range(DEALS):
+        record, _ = haggled(rng)
+        private, offers = start_state(record).private, final_state(record).public.offers
+        value, cost = private["B"].value, private["A"].cost
+        found = measures.measure_match(record)
+        for seat, low, high in (("A", cost, value), ("B", value, cost)):
+            price = next((cents for _, by, cents in offers if by == seat), None)
+            share = found[f"first_offer_share_{seat.lower()}"]
+            if price is None or value <= cost:
+                assert share is None
+            else:
+                inside += 1
+                assert share == pytest.approx((price - low) / (high - low))
+    assert inside
+
+
+def test_a_first_offer_of_an_agenda_is_a_part_of_the_best_that_the_other_can_take() -> None:
+    known = 0
+    for record in agendas():
+        start = start_state(record)
+        factor = float(Fraction(record.header.params["discount"]))
+        every = list(itertools.product(*(range(len(row)) for row in start.private["A"].points)))
+        worth = {seat: [factor * points_of(record, seat, each) for each in every] for seat in SEATS}
+        alone = {seat: start.private[seat].reservation for seat in SEATS}
+        found = measures.measure_match(record)
+        for seat in SEATS:
+            zone = [
+                own - alone[seat]
+                for own, theirs in zip(worth[seat], worth[other(seat)], strict=True)
+                if own >= alone[seat] and theirs >= alone[other(seat)]
+            ]
+            share, made = found[f"first_offer_share_{seat.lower()}"], offers_of(record, seat)
+            if made and max(zone, default=0) > 0:
+                known += 1
+                assert share == pytest.approx((factor * points_of(record, seat, made[0]) - alone[seat]) / max(zone))
+            else:
+                assert share is None
+            below = [factor * points_of(record, seat, offer) < alone[seat] for offer in made]
+            assert found[f"irrational_offers_{seat.lower()}"] == sum(below)
+    assert known
+
+
+def test_a_first_trade_is_a_part_of_the_most_that_leaves_the_other_no_worse() -> None:
+    for record in nl.batch("trading", "random-legal", "random-legal", n=DEALS // 4, seed=13):
+        own, found = start_state(record).private, measures.measure_match(record)
+        first = {e.seat: e.offer for e in reversed(final_state(record).public.messages) if e.offer is not None}
+        for seat in SEATS:
+            away = other(seat)
+            most = linprog(  # flows of goods to the seat
+                [-v for v in own[seat].values],
+                A_ub=[own[away].values],
+                b_ub=[0],
+                bounds=[(-p, q) for p, q in zip(own[seat].start, own[away].start, strict=True)],
+            )
+            share = found[f"first_offer_share_{seat.lower()}"]
+            if seat not in first:
+                assert share is None
+                continue
+            gained = value_of(first[seat].want, own[seat].values) - value_of(first[seat].give, own[seat].values)
+            assert share == pytest.approx(gained / -(most.fun or 0))
+            assert found[f"irrational_deals_{seat.lower()}"] == int((found[f"gain_{seat.lower()}"] or 0) < 0)
+
+
+def test_who_sells_below_cost_or_buys_above_value_is_counted() -> None:
+    rng, harmed = Random(14), 0
+    for _ in range(DEALS):
+        record, _ = haggled(rng)
+        private, public = start_state(record).private, final_state(record).public
+        limits = {"A": private["A"].cost, "B": private["B"].value}
+        found = measures.measure_match(record)
+        for seat, side in (("A", 1), ("B", -1)):
+            below = [side * (cents - limits[seat]) < 0 for _, by, cents in public.offers if by == seat]
+            assert found[f"irrational_offers_{seat.lower()}"] == sum(below)
+            deal = public.price is not None and side * (public.price - limits[seat]) < 0
+            assert found[f"irrational_deals_{seat.lower()}"] == deal
+            harmed += deal
+    assert harmed
+
+
+def test_the_hazard_counts_who_agrees_among_those_who_are_still_open() -> None:
+    game = nl.load("bargaining", "asymmetric")
+    records = nl.batch(game, "random-legal", "random-legal", n=DEALS, seed=15)
+    replies = [sum(isinstance(event, Stepped) for event in record.events) for record in records]
+    rows = estimates.agreement_hazard(tables.matches(records))
+    assert list(rows["turn"]) == list(range(1, max(replies) + 1))
+    for row in rows.to_dict("records"):
+        still = [(n, record.end) for n, record in zip(replies, records, strict=True) if n >= row["turn"]]
+        agreed = sum(n == row["turn"] and end == "AGREED" for n, end in still)
+        exact = binomtest(agreed, len(still)).proportion_ci(method="exact")
+        assert (row["n"], row["value"]) == (len(still), agreed / len(still))
+        assert (row["low"], row["high"]) == pytest.approx((exact.low, exact.high))
+    late = estimates.agreement_hazard(tables.matches(nl.batch(game, "boulware", "boulware", n=DEALS, seed=15)))
+    assert list(late["value"])[-1] == late["value"].max() > 0, "who holds out agrees at the deadline"
