@@ -383,7 +383,8 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     def offered(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
         """Return what each proposal in `action` brings both by itself, in the order of `terms`: without what earlier
-        rounds or trades brought, and also where the other seat could not carry it out. By default `stakes`."""
+        rounds or trades brought, and also where the other seat could not carry it out. By default `stakes`, and asked
+        for only where these add up."""
         return self.stakes(state, seat, action)
 
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:

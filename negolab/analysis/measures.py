@@ -118,14 +118,17 @@ def _tried(
 def _general_measures(record: Record) -> dict[str, Any]:
     own, made = gains(record), proposals(record)
     joint, possible = surplus(record, own)
+    start = _start(record)
+    # In the unit of the frontier.
+    outcome = None if joint is None else ((own["A"] or 0) + start[1][0], (own["B"] or 0) + start[1][1])
     by_seat = {
         "gain": own,
         "surplus_share": surplus_share(own, joint),
-        "irrational_deals": irrational_deals(record, own),
-        "irrational_offers": irrational_offers(record, made),
+        "irrational_deals": irrational_deals(record, outcome, start),
+        "irrational_offers": irrational_offers(made, start),
         "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
         "first_offer": {seat: own[0] if own else None for seat, own in _claims(made).items()},
-        "first_offer_share": first_offer_share(record, made),
+        "first_offer_share": first_offer_share(made, start),
         "concession": concession(record, made),
         **steps(record, made),
     }
@@ -133,9 +136,9 @@ def _general_measures(record: Record) -> dict[str, Any]:
         "joint": joint,
         "possible": possible,
         "efficiency": efficiency(record, joint, possible),
-        "frontier_distance": frontier_distance(record, own),
-        "nash_distance": solution_distance(record, own, nash_point),
-        "kalai_smorodinsky_distance": solution_distance(record, own, kalai_smorodinsky_point),
+        "frontier_distance": frontier_distance(outcome, start),
+        "nash_distance": solution_distance(outcome, nash_point, start),
+        "kalai_smorodinsky_distance": solution_distance(outcome, kalai_smorodinsky_point, start),
         "turns_to_deal": turns_to_deal(record),
         "seconds_to_deal": seconds_to_deal(record),
         **losses(record, joint, possible, made),
@@ -241,27 +244,31 @@ def surplus_share(own: BySeat, joint: float | None) -> BySeat:
     return {seat: None if gain is None else gain / joint for seat, gain in own.items()}
 
 
-def frontier_distance(record: Record, own: BySeat) -> float | None:
+Start = tuple[tuple[Pair, ...], Pair, bool]
+"""The start's frontier, its disagreement point, and whether lines join the points of the frontier."""
+
+
+def frontier_distance(outcome: Pair | None, start: Start) -> float | None:
     """Return the Euclidean distance of the payoffs (A, B) to the nearest point of the start's Pareto frontier.
 
     Between neighbouring points of `Game.frontier` the frontier is a line if the game is divisible. None for a match
     that was stopped, for a game of several rounds that each pay, and where the frontier is not known.
     """
-    outcome, frontier = _outcome(record, own), _frontier(record)
+    frontier, _, is_joined = start
     if outcome is None or not frontier:
         return None
-    if record.game.divisible and len(frontier) > 1:
+    if is_joined and len(frontier) > 1:
         return min(_to_line(outcome, *ends) for ends in pairwise(frontier))
     return min(_distance(outcome, point) for point in frontier)
 
 
-def solution_distance(record: Record, own: BySeat, solution: Solution) -> float | None:
+def solution_distance(outcome: Pair | None, solution: Solution, start: Start) -> float | None:
     """Return the Euclidean distance of the payoffs (A, B) to a bargaining solution of the start.
 
     `theory.solutions.nash_point` is that of Nash (1950), `kalai_smorodinsky_point` that of Kalai and Smorodinsky
     (1975). None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
     """
-    outcome, point = _outcome(record, own), _solve(solution, *_start(record))
+    point = _solve(solution, *start)
     return None if outcome is None or point is None else _distance(outcome, point)
 
 
@@ -271,30 +278,18 @@ def _solve(solution: Solution, *start: Any) -> Any:
     return solution(*start)
 
 
-def _start(record: Record) -> tuple[tuple[Pair, ...], Pair, bool]:
-    """Return the start's frontier, its disagreement point, and whether lines join the points of the frontier."""
-    return _frontier(record), _best_alone(record), record.game.divisible
+def _start(record: Record) -> Start:
+    # Where rounds pay as they go, the frontier is that of the first round only.
+    frontier = () if record.game.pays_as_it_goes else record.game.frontier(start_state(record))
+    return frontier, _alone(record, start_state(record)), record.game.divisible
 
 
-def _outcome(record: Record, own: BySeat) -> Pair | None:
-    """Return the payoffs of both seats in the unit of the frontier."""
-    if own["A"] is None or own["B"] is None:
-        return None
-    a, b = _best_alone(record)
-    return own["A"] + a, own["B"] + b
-
-
-def _best_alone(record: Record, state: State[Any, Any] | None = None) -> Pair:
-    """Return the disagreement point, of the start unless told, in the unit of the frontier: (0, 0) of gains."""
+def _alone(record: Record, state: State[Any, Any]) -> Pair:
+    """Return the disagreement point in the unit of the frontier: (0, 0) where the frontier counts gains."""
     if record.game.stake_unit is not None:
         return 0, 0
-    alone = record.game.disagreement(state or start_state(record))
+    alone = record.game.disagreement(state)
     return alone["A"], alone["B"]
-
-
-def _frontier(record: Record) -> tuple[Pair, ...]:
-    """Return the start's frontier; () where rounds pay as they go, since it is then that of the first round only."""
-    return () if record.game.pays_as_it_goes else record.game.frontier(start_state(record))
 
 
 def _distance(one: Pair, two: Pair) -> float:
@@ -324,8 +319,8 @@ def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat
     `made` are the record's proposals, where they are known already.
     """
     claims: dict[Seat, list[float]] = {"A": [], "B": []}
-    for one in proposals(record) if made is None else made:
-        claims[one.seat] += [] if record.game.stakes_add_up else [one.worths[one.seat]]
+    for one in () if record.game.stakes_add_up else proposals(record) if made is None else made:
+        claims[one.seat].append(one.worths[one.seat])
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
 
 
@@ -343,30 +338,35 @@ def steps(record: Record, made: Sequence[Proposal]) -> dict[str, dict[Seat, int 
     return {f"{kind}_steps": {seat: found[kind, seat] if known else None for seat in SEATS} for kind in STEPS}
 
 
-def first_offer_share(record: Record, made: Sequence[Proposal]) -> BySeat:
+def first_offer_share(made: Sequence[Proposal], start: Start) -> BySeat:
     """Return the gain of each seat's first proposal as a part of the most that the zone of agreement holds for it.
 
     A first offer on the scale of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has without a
     deal, 1 leaves the other no more than that. Worths are those of the first turn. None without a proposal or a zone,
     and as for `frontier_distance`.
     """
-    zone = dict(zip(SEATS, _solve(ideal_gains, *_start(record)) or (0, 0), strict=True))
-    alone = dict(zip(SEATS, _best_alone(record), strict=True))
+    zone = dict(zip(SEATS, _solve(ideal_gains, *start) or (0, 0), strict=True))
+    alone = dict(zip(SEATS, start[1], strict=True))
     first = {one.seat: one.worths[one.seat] - alone[one.seat] for one in reversed(made)}
     return {seat: float(first[seat] / zone[seat]) if seat in first and zone[seat] else None for seat in SEATS}
 
 
-def irrational_offers(record: Record, made: Sequence[Proposal]) -> dict[Seat, int]:
+def irrational_offers(made: Sequence[Proposal], start: Start) -> dict[Seat, int]:
     """Count each seat's proposals that are worth less to it than no deal, as of the first turn."""
-    alone = dict(zip(SEATS, _best_alone(record), strict=True))
+    alone = dict(zip(SEATS, start[1], strict=True))
     return {seat: sum(one.worths[seat] < alone[seat] for one in made if one.seat == seat) for seat in SEATS}
 
 
-def irrational_deals(record: Record, own: BySeat) -> BySeat:
+def irrational_deals(record: Record, outcome: Pair | None, start: Start) -> BySeat:
     """Return 1 for a seat that a deal left with less than no deal would at its end, else 0; None where stopped."""
-    outcome, alone = _outcome(record, own) or (None, None), _best_alone(record, final_state(record))
-    pairs = zip(SEATS, outcome, alone, strict=True)
-    return {seat: None if paid is None else int(record.end == "AGREED" and paid < less) for seat, paid, less in pairs}
+    if outcome is None:
+        return {"A": None, "B": None}
+    # What no deal pays may shrink towards 0 with time; only then is the end, which is slow, needed.
+    is_harmful = record.end == "AGREED" and any(
+        paid < max(0, less) for paid, less in zip(outcome, start[1], strict=True)
+    )
+    alone = _alone(record, final_state(record)) if is_harmful else outcome
+    return {seat: int(paid < less) for seat, paid, less in zip(SEATS, outcome, alone, strict=True)}
 
 
 def _claims(made: Sequence[Proposal]) -> dict[Seat, list[float]]:
@@ -433,7 +433,7 @@ def _left_by_rounds(record: Record) -> float | None:
 def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
     """Return the joint surplus of the accepted proposal, had it been accepted in the first turn."""
     accepted = accepted_proposal(record, made)
-    return None if accepted is None else float(sum(accepted.worths.values()) - sum(_best_alone(record)))
+    return None if accepted is None else float(sum(accepted.worths.values()) - sum(_alone(record, start_state(record))))
 
 
 def _at_once(record: Record) -> bool:

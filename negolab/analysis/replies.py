@@ -127,9 +127,10 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
     game, begun = record.game, start_state(record)
     found: list[Proposal] = []
     for at, seat, text, action, before in iter_accepted(record):
-        made = game.offered(before, seat, action)
-        totals = game.stakes(before, seat, action) or (None,) * len(made)
+        stakes = game.stakes(before, seat, action)
+        made = game.offered(before, seat, action) if game.stakes_add_up else stakes
         worths = made if game.stakes_add_up else game.stakes(begun, seat, action)
+        totals = stakes or (None,) * len(made)
         rows = zip(made, game.terms(action) or ({},) * len(made), totals, worths, strict=False)
         found += (Proposal(at, seat, text, pay["A"], pay["B"], of, total, worth) for pay, of, total, worth in rows)
     return tuple(found)

@@ -323,7 +323,7 @@ def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: I
 
 def _proposals(record: Record) -> Iterator[Row]:
     turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
-    numbers: Counter[Seat] = Counter()
+    numbers, add_up = Counter[Seat](), record.game.stakes_add_up
     before: dict[Seat, float] = {}
     for made in proposals_of(record):
         own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
@@ -342,7 +342,7 @@ def _proposals(record: Record) -> Iterator[Row]:
             "own_total": total.get(made.seat),
             "other_total": total.get(other(made.seat)),
             "covered": made.total is not None,
-            "concession": None if last is None or record.game.stakes_add_up else last - claim,
+            "concession": None if last is None or add_up else last - claim,
             "price_cents": made.terms.get("price_cents"),
             "package": None if package is None else msgspec.json.encode(package, enc_hook=encode_set).decode(),
         }

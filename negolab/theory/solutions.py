@@ -162,7 +162,7 @@ def _share_at(start: Fraction, end: Fraction) -> Fraction | None:
 
 def _point_on(piece: tuple[Gains, Gains], share: Fraction | int) -> Gains:
     (a, b), (c, d) = piece
-    return a + (c - a) * share, b + (d - b) * share
+    return piece[0] if piece[0] is piece[1] else (a + (c - a) * share, b + (d - b) * share)
 
 
 def _product(gains: Gains) -> Fraction:

@@ -23,7 +23,6 @@ from negolab.games.trading import measures as trading
 from negolab.match import Match
 from negolab.record import Record, final_state
 from negolab.scaffolds.ultimatum import Ultimatum
-from negolab.theory.solutions import nash_point
 from tests.conftest import ROOT
 
 PAIRS = {
@@ -90,8 +89,8 @@ def test_gains_add_up_and_shares_to_one(records: tuple[Record, ...]) -> None:
 
 def test_the_nash_point_is_no_nearer_than_the_frontier_it_is_on(records: tuple[Record, ...]) -> None:
     for record in records:
-        own = measures.gains(record)
-        near, nash = measures.frontier_distance(record, own), measures.solution_distance(record, own, nash_point)
+        found = measures.measure_match(record)
+        near, nash = found["frontier_distance"], found["nash_distance"]
         if record.game.pays_as_it_goes:
             assert near is nash is None
         else:
